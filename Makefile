@@ -24,8 +24,8 @@ SHELL := /bin/bash
 install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '.[$(1)]' 2>&1 | \
 	{ while read -r line; do case "$$line" in \
 	Collecting*|"Requirement already"*) n=$$((n + 1)); printf '\r  %d packages found, %d s' $$n $$SECONDS;; \
-	Installing*) printf '\n  installing what is new, which is the second half\n';; \
-	Successfully*) echo "  done after $$SECONDS s";; \
+	"Installing collected"*) printf '\n  installing what is new, which is the second half\n';; \
+	"Successfully installed"*) echo "  done after $$SECONDS s";; \
 	*[Ee][Rr][Rr][Oo][Rr]*) echo "$$line" >&2;; esac; done; }
 comma := ,
 JOBS ?= 2
@@ -35,8 +35,8 @@ CHROMIUM ?= $(shell which chromium chromium-browser google-chrome chrome msedge 
 .PHONY: start lessons env test tests lint site pdf fuzz corpus bench clean
 
 start: lessons
-	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
-		--LabApp.default_url=/lab/tree/$(LESSON)
+	@$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
+		--log-level=WARN --LabApp.default_url=/lab/tree/$(LESSON)
 
 test: lint tests
 
@@ -83,22 +83,22 @@ $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; ok = sys.version_info >= (3, 11); \
 	print(f"Setting up $(VENV) with Python {v}, once: a hundred packages, one to three minutes." if ok else \
 	f"Scantape needs Python 3.11 or later, but $(PYTHON) is {v}; name another with PYTHON=…"); sys.exit(not ok)'
-	$(PYTHON) -m venv $(VENV)
-	touch $@
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
 
 $(VENV)/.start: pyproject.toml | $(VENV)/.venv
 	$(call install,notebook)
 	@mkdir -p $(SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
-	touch $@
+	@touch $@
 
 $(VENV)/.site: pyproject.toml | $(VENV)/.start
 	$(call install,notebook$(comma)site)
-	touch $@
+	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.start
 	$(call install,notebook$(comma)site$(comma)dev)
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build dist

@@ -221,3 +221,41 @@ def test_an_environment_has_all_its_extras(target, extras, tmp_path):
     command = ["make", "-n", target, f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert re.findall(r"--editable '\.\[(.*?)\]'", told)[-1] == extras
+
+
+PIP = """\
+Obtaining file:///scantape
+  Installing build dependencies: started
+  Installing build dependencies: finished with status 'done'
+Collecting numpy (from scantape==0.2)
+Requirement already satisfied: pillow>=10 in /x (12.0)
+Successfully built scantape
+Installing collected packages: numpy, scantape
+Successfully installed numpy-2.4 scantape-0.2
+"""
+
+
+def test_an_installation_says_how_far_it_is(tmp_path):
+    """With a Python that tells what pip tells, and installs nothing."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "pip").write_text(PIP)
+    python = tmp_path / "bin" / "python"
+    python.write_text(f"#!/bin/sh\ncat {shlex.quote(str(tmp_path / 'pip'))}\n")
+    python.chmod(0o755)
+    (tmp_path / ".venv").write_text("")
+    command = [
+        "make",
+        "-s",
+        "--no-print-directory",
+        f"{tmp_path}/.start",
+        f"VENV={tmp_path}",
+        f"PYTHON={sys.executable}",
+    ]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = re.sub(r"\d+ s\b", "… s", told).replace("\r", "\n").split("\n")
+    assert [line.strip() for line in lines if line] == [
+        "1 packages found, … s",
+        "2 packages found, … s",
+        "installing what is new, which is the second half",
+        "done after … s",
+    ]

@@ -1,9 +1,8 @@
 """What a person can choose, each said once: what it is called, what it may be, what it means.
 
 A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
-option from `argument` and reads what was typed by `read`, and a form has its control from `control`
-and reads what was handed in by `typed`.  Here are the choices about a derivative, which every
-picture has; a picture's own stand beside its name in `visual.drawing.catalogue`.
+option from `argument` and reads it by `read`, a form its control from `control`, read by `typed`.
+Here are the choices about a derivative; a picture's own are in `visual.drawing.catalogue`.
 
 Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.
@@ -132,9 +131,12 @@ class Whole(Choice):
         raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A field for a number, empty where none is chosen."""
+        """A field for a number, empty where none is chosen; or a button for each of a few."""
+        most = self.most or MOST
+        if most < 9 and not self._may_be_empty:
+            return self._control("buttons", value, options=[*range(self.least, most + 1)])
         shown = "" if value is None or (value == self.default and self._may_be_empty) else value
-        return self._control("number", shown, min=self.least, max=self.most or MOST)
+        return self._control("number", shown, min=self.least, max=most)
 
     def typed(self, written: object) -> object:
         """The number; what is none is kept, to be refused, and an empty field is no choice."""
@@ -164,6 +166,10 @@ class Wholes(Choice):
         """Numbers between commas."""
         return numbers(f"{self.option} {shortened(text)}", words(text))
 
+    def typed(self, written: object) -> object:
+        """The numbers between commas."""
+        return numbers(self.name, words(str(written)))
+
 
 @dataclass(frozen=True)
 class Path(Wholes):
@@ -181,10 +187,6 @@ class Path(Wholes):
             )
         return path or None
 
-    def typed(self, written: object) -> object:
-        """The numbers between commas."""
-        return numbers(self.name, words(str(written)))
-
 
 @dataclass(frozen=True)
 class Steps(Whole):
@@ -196,8 +198,7 @@ class Steps(Whole):
         """A number, or what has a colon."""
         if text is None or ":" in text:
             return text
-        said = f"{self.option} {shortened(text)}"
-        return numbers(said, [text], "a whole number, or 2:5 to show the steps 2 to 4")[0]
+        return numbers(f"{self.option} {shortened(text)}", [text], STEPS_OR_SOME)[0]
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,7 @@ class Shown(Choice):
         found = re.fullmatch(r"(\d{0,9}):(\d{1,9})", value) if isinstance(value, str) else None
         shown = range(int(found[1] or 0), int(found[2])) if found else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
-            expected = "a whole number, or 2:5 to show the steps 2 to 4"
-            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
+            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {STEPS_OR_SOME}.")
         return shown
 
 
@@ -374,6 +374,7 @@ def numbers(
         raise ArgumentError(f"{said}: expected {expected}.") from None
 
 
+STEPS_OR_SOME = "a whole number, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the greatest number that a form offers
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"

@@ -27,10 +27,14 @@ MOST = 3  # readers, or earlier values of a slot, that a sentence names
 
 @dataclass(frozen=True)
 class Story:
-    """What is told of a value of a run: where it comes from, and what becomes of it."""
+    """What is told of a value of a run: where it comes from, and what becomes of it.
+
+    `place` is where it stands in PyTensor, empty if that is not known.
+    """
 
     origin: tuple[str, ...]
     fate: tuple[str, ...]
+    place: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +66,8 @@ class Stories:
     def of(self, value: Value) -> Story:
         """The story of one value."""
         origin = self._heading(value), self._origin(value)
-        fate = self._slot(value), self._fate(value), self._worth(value), self._whereabouts(value)
-        return Story(origin, tuple(filter(None, fate)))
+        fate = self._slot(value), self._fate(value), self._worth(value)
+        return Story(origin, tuple(filter(None, fate)), self._place(value))
 
     def ancestors(self, value: Value) -> set[Value]:
         """All values that one was made from, directly or by others, and itself."""
@@ -175,7 +179,7 @@ class Stories:
         before = "…, " if near[0] != chain[0] else ""
         return f"Its slot holds, one after another: {before}{', '.join(told)}."
 
-    def _whereabouts(self, value: Value) -> str:
+    def _place(self, value: Value) -> str:
         """Where its tape, sequence or parameter stands."""
         named = self._named(value)
         if value.argument >= 0:

@@ -60,7 +60,7 @@ def check_keep(keep: object) -> Keep:
             return keep
     if isinstance(keep, int) and not isinstance(keep, bool) and keep > 0:
         return keep
-    told = '"all", "last", the steps that are meant, as slice(500, 510), or 100 for every 100th'
+    told = '"all", "last", the steps that are meant, as "500:510", or 100 for every 100th'
     raise ArgumentError(f"keep = {quoted(keep)}: expected {told}.")
 
 
@@ -83,7 +83,7 @@ def refuse_beyond(outputs: Sequence[Variable], given: Values) -> None:
         fits = max(1, steps * MOST_BYTES // needed)
         raise ArgumentError(
             f'keep = "all": {steps:,} steps would take {needed / 1e9:,.3g} GB, of at most '
-            f"{MOST_BYTES / 1e9:g}; keep = slice({steps - fits}, {steps}) keeps {fits:,} of them, "
+            f'{MOST_BYTES / 1e9:g}; keep = "{steps - fits}:{steps}" keeps {fits:,} of them, '
             'keep = "last" the last of each Scan.'
         )
 

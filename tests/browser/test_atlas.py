@@ -9,7 +9,9 @@ from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 import visual
 from lab.loops import gallery
 from visual.backends.page import document
+from visual.drawing.draw import drawn
 from visual.exercises.page import answer_data, content, source
+from visual.layout.sheet import OFFLINE
 from visual.scene.theme import THEMES
 from visual.widgets.module import STEPPER
 from visual.widgets.stories import of_all
@@ -39,7 +41,7 @@ def shown(page, *choice, place=0):
 
 
 def words(loop, view, theme="light", **chosen):
-    svg = ElementTree.fromstring(visual.draw(gallery.loops[loop], view, theme, **chosen).svg())
+    svg = ElementTree.fromstring(drawn(OFFLINE, gallery.loops[loop], view, theme, **chosen).svg())
     return ["".join(e.itertext()) for e in svg.iter() if e.tag in (f"{SVG}text", f"{SVG}title")]
 
 
@@ -66,7 +68,7 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
         found = shown(page, "square", "x:-2,-1", "2", "last", "tapes")
         assert found == words("square", "tapes", taps=taps, order=2)
         assert page.evaluate("document.activeElement.value") == "tapes"  # the focus is kept
-        twin = visual.draw(gallery.loops["square"], "tapes", taps=taps, order=2).text()
+        twin = drawn(OFFLINE, gallery.loops["square"], "tapes", taps=taps, order=2).text()
         assert page.text_content("pre[aria-label='as text']") == twin
         page.focus("input[aria-label=step]")
         for _ in range(6):  # of which the first leads from all steps to the first one

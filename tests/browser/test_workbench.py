@@ -10,6 +10,8 @@ from in_browser.jupyter_lab import jupyter_lab, notebook
 import lab
 import visual
 from lab.loops import gallery
+from visual.drawing.draw import drawn
+from visual.layout.sheet import PAGE
 from visual.widgets.stories import Teller, cells_of, of_cell
 from visual.workbench.state import WITH_LEGEND
 
@@ -81,12 +83,16 @@ class Notebook:
         control.fill(value)
         control.press("Enter")
 
+    def order(self, number):
+        """Choose an order by its button."""
+        self.bench.get_by_role("button", name=f"order {number}", exact=True).click()
+
     def begin(self, loop):
         """The tapes of a loop's gradient, whatever was shown before: tests may run in any order."""
         self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
         self.bench.get_by_role("tab", name="tapes").click()
-        self.choose("order", "1")
-        self.shows(visual.draw(gallery.loops[loop], "tapes"))  # the taps are the loop's own again
+        self.order(1)
+        self.shows(drawn(PAGE, gallery.loops[loop], "tapes"))  # the taps are the loop's own again
 
     def busy(self, is_busy):
         """Wait until the workbench says that it is working, or not any more."""
@@ -117,19 +123,18 @@ def opened(browser, tmp_path_factory):
 
 def test_loop_order_and_taps_become_the_right_picture(opened):
     form = opened.bench
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     form.get_by_role("combobox", name="loop", exact=True).select_option("coupled")
-    opened.shows(visual.draw(gallery.loops["coupled"], "tapes", order=2))
+    opened.shows(drawn(PAGE, gallery.loops["coupled"], "tapes", order=2))
     form.get_by_label("differentiate by").select_option("birth")
-    opened.shows(visual.draw(gallery.loops["coupled"], "tapes", order=2, wrt="birth"))
+    opened.shows(drawn(PAGE, gallery.loops["coupled"], "tapes", order=2, wrt="birth"))
     form.get_by_role("combobox", name="loop", exact=True).select_option("square")
     form.get_by_role("tab", name="tapes").click()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     form.get_by_role("checkbox", name="t−2").check()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, taps={"x": (-2, -1)}))
-    form.get_by_role("spinbutton", name="order").fill("1")
-    form.get_by_role("spinbutton", name="order").press("Enter")
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2, taps={"x": (-2, -1)}))
+    opened.order(1)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
     opened.run(2)
     opened.page.get_by_text("state: 1 {'x': (-2, -1)}").wait_for()
 
@@ -151,10 +156,11 @@ def test_the_picture_comes_first(opened):
 
 def test_an_order_is_chosen_with_one_click(opened):
     opened.begin("square")
-    opened.bench.get_by_role("button", name="order 2", exact=True).click()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     pressed = opened.bench.locator("[aria-pressed=true]")
     assert pressed.all_inner_texts() == ["2"]
+    assert opened.bench.get_by_role("spinbutton", name="order").count() == 0  # nor is it typed
 
 
 def test_the_picture_goes_with_a_dark_page(opened):
@@ -163,22 +169,18 @@ def test_the_picture_goes_with_a_dark_page(opened):
         return document.querySelector('[data-focus*=theme]').value === wanted; }"""
     for wanted in ("dark", "light"):
         opened.page.wait_for_function(theme, arg=wanted)
-    opened.shows(visual.draw(gallery.loops["square"], "tapes"))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes"))
 
 
 def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
     before = opened.bench.locator(".picture svg").evaluate(TEXTS)
-    order = opened.bench.get_by_role("spinbutton", name="order")
-    order.fill("12")
-    order.press("Enter")
-    told = opened.bench.get_by_text("order = 12: expected a whole number, 0 to 6.")
+    steps = opened.bench.get_by_role("spinbutton", name="steps", exact=True)
+    opened.choose("steps", "0")
+    told = opened.bench.get_by_text("steps = 0: expected a whole number, 1 to 10000.")
     told.wait_for()
-    assert opened.bench.get_by_role("spinbutton", name="order").get_attribute(
-        "aria-describedby"
-    ) == told.get_attribute("id")
+    assert steps.get_attribute("aria-describedby") == told.get_attribute("id")
     assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
-    order.fill("1")
-    order.press("Enter")
+    opened.choose("steps", "4")
     told.wait_for(state="hidden")
 
 
@@ -198,7 +200,7 @@ def test_keys_move_the_step_and_delete_no_cell(opened):
 
 def test_a_number_tells_where_it_comes_from(opened):
     opened.begin("gap")
-    picture = visual.draw(gallery.loops["gap"], "tapes")
+    picture = drawn(PAGE, gallery.loops["gap"], "tapes")
     if opened.bench.get_by_role("button", name="all steps").is_enabled():
         opened.bench.get_by_role("button", name="all steps").click()
     cells = opened.bench.locator("[data-cell]")
@@ -217,12 +219,44 @@ def test_a_number_tells_where_it_comes_from(opened):
 def test_a_fold_is_opened_by_a_click(opened):
     opened.begin("square")
     opened.choose("steps", "20")
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", steps=20))
-    fold = opened.bench.locator("[data-cell^='unfold:']").first
-    step = int(fold.get_attribute("data-cell").split(":")[1])
-    fold.click()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", steps=20, unfold=step))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", steps=20))
+    rows = opened.bench.locator(".picture svg text", has_text=re.compile(r"^step \d+$"))
+    before = {*rows.all_text_contents()}
+    for _ in range(2):
+        fold = opened.bench.locator("[data-cell^='unfold:']").last
+        step = fold.get_attribute("data-cell").removeprefix("unfold:")
+        assert fold.locator("text").text_content().endswith(f": a click opens step {step}")
+        fold.click()
+        rows.get_by_text(f"step {step}", exact=True).wait_for()
+        assert {*rows.all_text_contents()} >= before  # none of them is closed
+        before = {f"step {step}"}  # the ends may fold, where more columns have no room
     opened.begin("square")
+
+
+def test_a_line_says_what_can_be_done_and_what_the_loop_is(opened):
+    opened.begin("square")
+    opened.run(0)  # the hint is for those who have not clicked yet
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    opened.bench.locator(".scantape-panel > summary").click()
+    told = opened.bench.locator(".scantape-told")
+    assert told.inner_text().startswith("click a number to see where it comes from")
+    assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
+    cell = opened.bench.locator("[data-cell]").nth(5)
+    cell.hover()
+    assert told.inner_text() == cell.locator("title").first.text_content()
+    cell.click()
+    cell.press("Escape")
+    opened.bench.locator(".scantape-equation").hover()
+    assert told.inner_text() == ""  # nor is it needed any more
+
+
+def test_words_of_all_steps(opened):
+    opened.begin("square")
+    told = opened.bench.locator(".scantape-moment")
+    assert told.inner_text() == "all: 4 forward, 4 backward"
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    assert told.inner_text() == "all 16 steps of 4 Scans"
 
 
 def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):
@@ -248,7 +282,7 @@ def test_a_given_number_is_changed_where_it_stands(opened):
     field = teller.get_by_label("x, exactly")
     field.fill("0.5")
     field.press("Enter")
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", at={"x": 0.5}))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", at={"x": 0.5}))
     teller.get_by_text("x₀ = 0.5.", exact=True).wait_for()  # the story goes on
     assert field.evaluate("field => field === document.activeElement")
     field.press("Escape")
@@ -257,12 +291,12 @@ def test_a_given_number_is_changed_where_it_stands(opened):
 
 def test_a_scan_is_opened_by_its_card_and_by_walking(opened):
     opened.begin("square")
-    opened.choose("order", "2")
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     opened.bench.locator("[data-cell='scan:2']").click()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, scan=2))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2, scan=2))
     opened.bench.get_by_role("button", name="last step").click()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, scan=4))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2, scan=4))
     assert opened.step() == 15
 
 
@@ -274,10 +308,12 @@ MEASURED = """bench => {  // where the picture begins, how high all of it is, th
   const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
   return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
 }"""
-FOLDED = """([order, wide]) => {
-  const svg = document.querySelector('.scantape-bench .picture svg');
+FOLDED = """([order, wide, high]) => {  // for this window: a page may change its size in steps
+  const bench = document.querySelector('.scantape-bench');
+  const svg = bench.querySelector('.picture svg');
   const told = `derivative of order ${order}`;
-  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told);
+  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told)
+      && bench.getBoundingClientRect().height <= high;
 }"""
 
 
@@ -292,11 +328,10 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
         files.click()  # and so does their list
         opened.page.set_viewport_size({"width": 1280, "height": 900})
         for order in (1, 2):
-            opened.choose("order", str(order))
-            opened.page.wait_for_function(FOLDED, arg=[order, WITH_LEGEND])
-            begins, high, letters = opened.bench.evaluate(MEASURED)
+            opened.order(order)
+            opened.page.wait_for_function(FOLDED, arg=[order, WITH_LEGEND, 780])
+            begins, _, letters = opened.bench.evaluate(MEASURED)
             assert begins <= 150
-            assert high <= 780
             assert letters >= 11
     finally:
         opened.page.set_viewport_size(SIZE)
@@ -307,34 +342,38 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
 
 def test_a_step_is_presented_alone(opened):
     opened.begin("square")
-    opened.bench.get_by_role("tab", name="moment").click()
-    opened.shows(visual.draw(gallery.loops["square"], "moment"))
+    opened.bench.get_by_role("tab", name="one step").click()
+    opened.shows(drawn(PAGE, gallery.loops["square"], "moment"))
     small = opened.bench.locator(".picture svg").bounding_box()["width"]
     opened.bench.locator(".picture").focus()
     opened.page.keyboard.press("f")
     opened.page.wait_for_function("document.fullscreenElement?.matches('.scantape-walked')")
     for step in (0, 1):
         opened.page.keyboard.press("ArrowRight")
-        opened.shows(visual.draw(gallery.loops["square"], "moment", scan=1, step=step))
+        opened.shows(drawn(PAGE, gallery.loops["square"], "moment", scan=1, step=step))
     assert opened.bench.locator(".picture svg").bounding_box()["width"] > 1.3 * small
-    opened.page.keyboard.press("f")
+    opened.bench.get_by_role("button", name="leave").click()
     opened.page.wait_for_function("!document.fullscreenElement")
+    assert not opened.bench.get_by_role("button", name="leave").is_visible()
     opened.bench.get_by_role("tab", name="tapes").click()
 
 
 def test_a_picture_is_saved(opened, tmp_path):
+    opened.bench.locator(".scantape-save > summary").click()
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         with opened.page.expect_download() as waiting:
             opened.bench.get_by_role("button", name=name).click()
         waiting.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
+    opened.page.keyboard.press("Escape")
+    assert not opened.bench.get_by_role("button", name="SVG").is_visible()
 
 
 def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     """Of changes that come faster than pictures, the last one counts."""
     opened.begin("square")
     opened.bench.get_by_role("checkbox", name="t−2").check()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
     slider = opened.bench.get_by_role("slider", name="x₀", exact=True)
     pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
         .observe(bench.querySelector('.scantape-walked'), {childList: true}); }"""
@@ -343,7 +382,7 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
         slider.value = 0.5 + i / 100; slider.dispatchEvent(new Event('input')); } }"""
     slider.evaluate(drag)
     taps, at = {"x": (-2, -1)}, {"x": (0.9, 0.95)}
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps=taps, at=at))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", taps=taps, at=at))
     assert slider.input_value() == "0.9"
     assert opened.page.evaluate("window.pictures") < 10
 
@@ -351,15 +390,15 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
 def test_a_slow_change_is_given_up_by_the_next_one(opened):
     rnn = gallery.loops["rnn"]
     opened.begin("rnn")
-    opened.choose("order", "2")
-    opened.shows(visual.draw(rnn, "tapes", order=2))
-    opened.choose("order", "6")
+    opened.order(2)
+    opened.shows(drawn(PAGE, rnn, "tapes", order=2))
+    opened.order(6)
     opened.busy(True)
     assert opened.bench.get_by_text("working …").is_visible()
     opened.run(4)  # the kernel is usable
     opened.told(4).get_by_text("42").wait_for()
-    opened.choose("order", "1")
-    opened.shows(visual.draw(rnn, "tapes", order=1))
+    opened.order(1)
+    opened.shows(drawn(PAGE, rnn, "tapes", order=1))
     opened.busy(False)
     assert opened.bench.get_by_text("working").count() == 0
     opened.run(5)
@@ -368,12 +407,11 @@ def test_a_slow_change_is_given_up_by_the_next_one(opened):
 
 def test_a_slow_change_is_cancelled(opened):
     opened.begin("rnn")
-    opened.choose("order", "6")
+    opened.order(6)
     opened.bench.get_by_role("button", name="cancel").click()
     opened.busy(False)
-    order = opened.bench.get_by_role("spinbutton", name="order", exact=True)
-    opened.page.wait_for_function("order => order.value === '1'", arg=order.element_handle())
-    opened.shows(visual.draw(gallery.loops["rnn"], "tapes", order=1))
+    opened.bench.locator("[aria-pressed=true]", has_text="1").wait_for()
+    opened.shows(drawn(PAGE, gallery.loops["rnn"], "tapes", order=1))
 
 
 def test_a_rule_is_broken_and_mended(opened):
@@ -392,7 +430,7 @@ def test_a_rule_is_broken_and_mended(opened):
     rule.select_option("swap two taps")
     opened.shows(visual.breaking(lab.break_rule(square, "swapped-taps")))
     opened.bench.get_by_role("tab", name="tapes").click()
-    opened.shows(visual.draw(square, "tapes", order=1))
+    opened.shows(drawn(PAGE, square, "tapes", order=1))
     assert rule.input_value() == "true"
 
 
@@ -400,7 +438,7 @@ def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
     for _ in range(3):
         opened.run(0)
         opened.cells.nth(0).locator(".jp-InputPrompt", has_text=re.compile(r"\d")).wait_for()
-    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     assert opened.bench.count() == 1
     assert opened.bench.locator(".scantape-bar").count() == 1
     opened.bench.get_by_label("step", exact=True).focus()
@@ -418,9 +456,8 @@ def test_two_workbenches_in_a_notebook(opened):
     before = opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS)
     step = opened.page.locator("[data-current-step]").nth(0).get_attribute("data-current-step")
     assert step == "1"  # where the first one was left
-    second.get_by_role("spinbutton", name="order").fill("0")
-    second.get_by_role("spinbutton", name="order").press("Enter")
-    opened.shows(visual.draw(gallery.loops["gap"], "tapes", order=0), 1)
+    second.get_by_role("button", name="order 0", exact=True).click()
+    opened.shows(drawn(PAGE, gallery.loops["gap"], "tapes", order=0), 1)
     second.get_by_label("step", exact=True).focus()
     opened.page.keyboard.press("ArrowRight")
     assert opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS) == before

@@ -145,7 +145,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
     assert undeclared(PICTURES[name]) == ({"scan"} if name == "phases" else set())
     for option in (one for one in PICTURES[name].options if one is not INSIDE):
         usual = max(option.least, 1) if isinstance(option, Whole) else True
-        value = {"scan": 2, "scans": (1, 2)}.get(option.name, usual)
+        value = {"scan": 2, "scans": (1, 2), "unfold": (1, 2)}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 

@@ -17,7 +17,8 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import signed
 from visual.drawing.catalogue import VIEW
-from visual.drawing.draw import draw
+from visual.drawing.draw import drawn
+from visual.layout.sheet import OFFLINE
 from visual.options import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.scene.shapes import Scene
 
@@ -284,7 +285,8 @@ class Combination:
     def picture(self, view: str, theme: str, values: Mapping[str, Value] | None = None) -> Scene:
         """A picture of it, or of other values; LabError if there is none."""
         taps, at = self.taps.chosen, {} if values is None else values
-        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost, at=at)
+        order, cost = self.order, self.cost
+        return drawn(OFFLINE, self.loop, view, theme, taps=taps, order=order, cost=cost, at=at)
 
 
 @dataclass(frozen=True)

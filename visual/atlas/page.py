@@ -63,7 +63,8 @@ def _choices(grid: Grid) -> dict[str, object]:
         for choice in CHOICES
     }
     for view in options["views"]:
-        view["about"] = PICTURES[view["value"]].about
+        kind = PICTURES[view["value"]]
+        view |= {"label": kind.label, "about": f"{kind.name}: {kind.about}"}
     loops = [
         {
             "value": loop.name,

@@ -6,7 +6,7 @@ Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever
 is an option of `visual.draw`, of the command and of the workbench.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
+from visual.layout.columns import Unfold, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
@@ -27,6 +28,7 @@ from visual.options import (
     SHOWN,
     WIDTH,
     Choice,
+    Control,
     OneOf,
     Switch,
     Value,
@@ -58,6 +60,7 @@ class Kind:
     """A kind of picture: its name, what it shows, the function that draws it, and its options.
 
     It `follows` who walks through a run by those of its options that say what of it is open.
+    Its `label` is what a control calls it, if that is not its name.
     """
 
     name: str
@@ -66,9 +69,15 @@ class Kind:
     options: tuple[Choice, ...] = ()
     follows: tuple[str, ...] = ()
     on_sheet: tuple[Choice, ...] = ()
+    label: str = ""
 
-    def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
-        """The picture of a study; ArgumentError for an option that it does not have.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.name)
+
+    def draw(
+        self, study: Study, theme: str = "light", screen: Sheet = SCREEN, /, **options: object
+    ) -> Scene:
+        """The picture of a study on a `screen`; ArgumentError for an option that it does not have.
 
         All are laid out on a sheet, and so keep to any width; `on_sheet` are more options of it.
         """
@@ -76,7 +85,7 @@ class Kind:
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }
-        page = sheet(**paper)
+        page = sheet(screen, **paper)
         if INSIDE not in self.options:
             scene = self.make(study, theme, sheet=page, **known)
             return on_paper(scene, paper.get("width"), self.name)
@@ -114,7 +123,7 @@ def _equations(
 def _unrolled(
     study: Study,
     theme: str,
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     sheet: Sheet = SCREEN,
@@ -155,7 +164,19 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     return phases(derivations[number], theme, keys, **options)
 
 
-UNFOLD = Whole("unfold", "unfold a long loop here", "unfold at step", metavar="STEP")
+class Unfolding(Wholes):
+    """A step, or several."""
+
+    def check(self, value: object) -> Value:
+        """The steps; a trace knows which there are."""
+        return one_or_more(self.name, value) or None
+
+    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
+        """A text with the steps between commas."""
+        return self._control("text", ", ".join(map(str, value or ())))
+
+
+UNFOLD = Unfolding("unfold", "unfold a long loop here: 3, or 3,7", "unfold at step", metavar="STEP")
 STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="STEP")
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
@@ -203,6 +224,7 @@ _KINDS = (
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
         on_sheet=(BARE,),
+        label="one step",
     ),
     Kind(
         "unrolled",

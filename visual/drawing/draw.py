@@ -10,6 +10,7 @@ from lab.loops.model import log_density
 from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
+from visual.layout.sheet import SCREEN, Sheet
 from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -25,9 +26,14 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 
 @lru_cache(maxsize=REMEMBERED)
 def _drawn(
-    loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, object], ...]
+    loop: Loop,
+    picture: str,
+    theme: str,
+    choice: Chosen,
+    screen: Sheet,
+    options: tuple[tuple[str, object], ...],
 ) -> Scene:
-    return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
+    return PICTURES[picture].draw(studied(loop, choice), theme, screen, **dict(options))
 
 
 def draw(
@@ -58,12 +64,25 @@ def draw(
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
+    return drawn(SCREEN, subject, picture, theme, given, **chosen)
+
+
+def drawn(
+    screen: Sheet,
+    subject: object,
+    picture: str,
+    theme: str = "light",
+    given: Values | None = None,
+    **chosen: object,
+) -> Scene:
+    """What `draw` draws, on a screen with other controls."""
     THEMES[theme]  # refuses what is none
     choices, options = parted(chosen)
     options = PICTURES[picture].check(options)
     if isinstance(subject, Loop):
-        return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))
-    return PICTURES[picture].draw(posed(subject, given, choices), theme, **options)
+        about = choose(**choices), screen, tuple(sorted(options.items()))
+        return _drawn(subject, picture, theme, *about)
+    return PICTURES[picture].draw(posed(subject, given, choices), theme, screen, **options)
 
 
 def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -14,17 +14,18 @@ TALLEST = 240 / MM  # of a page
 
 
 def sheet(
+    screen: Sheet = SCREEN,
     width: Length | None = None,
     height: int = HIGHEST,
     steps: range | None = None,
     no_legend: bool = False,
     bare: bool = False,
 ) -> Sheet:
-    """What a picture is laid out on, so that its smallest letters keep the size that they need.
+    """A `screen` on which a picture's smallest letters keep the size that they need, or a paper.
 
     Where there is room beside a picture of the usual width, its legend stands there.
     """
-    size = replace(SCREEN, width=width.pixels if width else SCREEN.width, height=height)
+    size = replace(screen, width=width.pixels if width else screen.width, height=height)
     if size.width >= SCREEN.width + ASIDE:
         size = replace(size, width=size.width - ASIDE, aside=ASIDE)
     if width and width.on_paper:

@@ -8,7 +8,7 @@ from textwrap import wrap
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import bared, on_one_scale, told_apart
-from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
+from visual.layout.columns import Gap, Timeline, Unfold, column_of, shown_steps, with_gaps
 from visual.layout.legend import FOLDS, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -71,7 +71,7 @@ def columns_within(columns: Iterable[int], start: float, right: float = HEADING)
 def touched_columns(
     scan: ScanTrace,
     time: Timeline,
-    unfold: int | None,
+    unfold: Unfold,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
@@ -94,7 +94,7 @@ def touched_columns(
 def touched_rows(
     scan: ScanTrace,
     tape: TapeTrace,
-    unfold: int | None,
+    unfold: Unfold,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:

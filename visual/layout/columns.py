@@ -5,13 +5,24 @@ stand to the left of column 0.  Long loops are folded: first steps, last steps, 
 neighbourhood of a chosen one are shown; between them stands a gap that tells its size.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
+from lab.errors import several, whole
 from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
+Unfold = int | Sequence[int] | None  # a step, or several, next to which nothing is folded
+
+
+def one_or_more(name: str, values: object) -> tuple[int, ...]:
+    """A whole number, or several; none where nothing was chosen."""
+    expected = "a whole number, or several as in (2, 7)"
+    given = () if values is None else values
+    listed = (given,) if isinstance(given, Integral) else several(name, given, expected)
+    return tuple(whole(name, number, expected) for number in listed)
 
 
 @dataclass(frozen=True)
@@ -22,11 +33,11 @@ class Gap:
 
 
 def shown_steps(
-    steps: int, unfold: int | None = None, ends: int | None = None, only: range | None = None
+    steps: int, unfold: Unfold = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
     """The steps to show, of any loop at most two times `ends`, and a gap for those left out.
 
-    If `only` some are wanted, these are shown.
+    Those next to what is to `unfold` are shown as well.  If `only` some are wanted, these are.
     """
     if only is not None:
         return with_ends(only, steps)
@@ -34,9 +45,9 @@ def shown_steps(
         return list(range(steps))
     ends = ENDS if ends is None else ends
     chosen = {*range(ends), *range(steps - ends, steps)}
-    if unfold is not None:
-        near = 1 if ends > 1 else 0
-        chosen |= {*range(unfold - near, unfold + near + 1)} & {*range(steps)}
+    near = 1 if ends > 1 else 0
+    for step in [unfold] if isinstance(unfold, int) else unfold or ():
+        chosen |= {*range(step - near, step + near + 1)} & {*range(steps)}
     return with_gaps(chosen)
 
 

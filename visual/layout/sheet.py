@@ -6,6 +6,7 @@ from lab.errors import ArgumentError, expect, quoted
 from lab.traces.trace import ScanTrace
 
 HIGHEST = 1200  # pixels: a screen
+CODE, CLICK, NOBODY = "code", "click", "nobody"  # opens what is folded
 ASIDE = 252.0  # pixels: a legend in one column
 NARROW = 600.0  # pixels: below, margins and names of rows have less room
 
@@ -17,7 +18,8 @@ class Sheet:
     `steps` are the only ones that are shown, None stands for all.  A `bare` picture has no
     headings, no names of rows, no numbers and no legend.  Larger letters than the smallest need
     not keep their size `on_paper`.  The legend stands below the picture, or in a column `aside` of
-    it, so many pixels wide.
+    it, so many pixels wide.  What is folded is opened by an option in code or, on a page, by a
+    click or a control, or by nobody.
     """
 
     width: float = 840.0
@@ -27,6 +29,7 @@ class Sheet:
     bare: bool = False
     on_paper: bool = False
     aside: float = 0.0
+    opened_by: str = CODE
 
     @property
     def is_narrow(self) -> bool:
@@ -42,6 +45,15 @@ class Sheet:
     def has_hints(self) -> bool:
         """Whether there is a reader who can open what is folded, and room to say how."""
         return not (self.on_paper or self.is_narrow)
+
+    def hint(self, code: str, click: str, before: str = ": ") -> str:
+        """How to open what is folded, in words that suit who looks at it; empty for nobody."""
+        told = {CODE: code, CLICK: click}.get(self.opened_by)
+        return before + told if told and self.has_hints else ""
+
+    def all_shows(self, what: str = "everything") -> str:
+        """The hint of what only a picture without any fold shows."""
+        return self.hint(f"all=True shows {what}", "“all of it”, in the options")
 
     @property
     def margin(self) -> float:
@@ -76,6 +88,7 @@ class Sheet:
 
 
 SCREEN = Sheet()
+PAGE, OFFLINE = Sheet(opened_by=CLICK), Sheet(opened_by=NOBODY)
 
 
 def check_sheet(sheet: object) -> None:

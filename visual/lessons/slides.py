@@ -17,7 +17,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab.errors import ArgumentError, LabError, first_line, quoted
+from lab.errors import ArgumentError, LabError, first_line, one_of, quoted
 from visual.exercises.sheet import Asked
 from visual.exercises.work import Checked
 from visual.lessons.copies import lessons
@@ -85,7 +85,8 @@ def slides(lesson: Path) -> str:
 
 def found(name: str) -> Path:
     """A lesson by its path, or one that came with the package by its name."""
-    return next((path for path in lessons() if path.stem == name), Path(name))
+    known = {path.stem: path for path in lessons() if path.suffix == ".md"}
+    return Path(name) if Path(name).suffix else known[one_of("lesson", name, known)]
 
 
 def _text(lesson: Path) -> str:
@@ -97,7 +98,8 @@ def _text(lesson: Path) -> str:
             return str(jupytext.writes(jupytext.read(lesson), "md:myst"))
         return lesson.read_text(encoding="utf-8")
     except (OSError, ValueError, ImportError) as error:
-        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
+        why = getattr(error, "strerror", None) or first_line(error)
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {why}.") from error
 
 
 def _part(name: str) -> str:
@@ -177,7 +179,7 @@ def _paragraphs(said: list[str]) -> str:
 def _shown(value: object, printed: str) -> Iterator[str]:
     """What a cell shows, as HTML."""
     if printed:
-        yield f"<pre class='output'>{escape(printed.rstrip())}</pre>"
+        yield _written(printed.rstrip())
     if isinstance(value, Scene):
         yield value.svg()
     elif isinstance(value, Stepper):
@@ -189,9 +191,17 @@ def _shown(value: object, printed: str) -> Iterator[str]:
     elif isinstance(value, Checked):
         return
     elif hasattr(value, "_repr_mimebundle_"):
-        yield f"<pre class='output'>{escape(str(value))}</pre>"
+        yield _written(str(value))
     elif value is not None:
-        yield f"<pre class='output'>{escape(repr(value))}</pre>"
+        yield _written(repr(value))
+
+
+def _written(words: str) -> str:
+    """What was printed, in letters that are small enough for all of it."""
+    lines = words.splitlines() or [""]
+    size = min(0.7, 14 / len(lines), 58 / max(1, *map(len, lines)))
+    small = f" style='font-size:{size:.3f}em'" if size < 0.7 else ""
+    return f"<pre class='output'{small}>{escape(words)}</pre>"
 
 
 def _walked(stepper: Stepper) -> Iterator[str]:

@@ -187,8 +187,8 @@ def _overview(blocks: Sequence[Block], opened: Block, sheet: Sheet) -> Piece:
         shown = [*blocks[: MOST_CARDS - 1], blocks[-1]]
         shown = shown if opened in shown else [*shown[:-2], opened, shown[-1]]
         said[0] += f", {len(blocks) - len(shown)} are not shown"
-    if sheet.has_hints:
-        said.append(f"scan={blocks[1].number} opens another, all=True shows everything")
+    code = f"scan={blocks[1].number} opens another, all=True shows everything"
+    said += filter(None, [sheet.hint(code, "“Scan, by its number”, in the options", "")])
     across = int((sheet.line + APART) / (WIDE + APART))
     wide = (sheet.line + APART) / across - APART
     cards = [_card(block, block is opened, wide) for block in shown]
@@ -234,7 +234,11 @@ def _table(block: Block, all: bool, sheet: Sheet) -> Piece:
         sized(wide, 18, Text(wide / 2, 11, order, 11.5, "middle", bold=True)) for order in shown
     ]
     hidden = len(orders) - len(shown)
-    told = f"⋯ {counted(hidden, 'more order')}{': all=True' * sheet.has_hints}" if hidden else ""
+    told = (
+        f"⋯ {counted(hidden, 'more order')}{sheet.hint('all=True', 'see the options')}"
+        if hidden
+        else ""
+    )
     more = words(told, 11, muted=True)
     table = [more] if told and sheet.is_narrow else []
     table.append(beside(gap(wide_name + SPACE), *heads, gap() if table else more, apart=SPACE))

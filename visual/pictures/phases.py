@@ -92,10 +92,11 @@ def phases(
     check_sheet(sheet)
     opened, all = _opened(record, phase), switch("all", all)
     told = [f"how {record.forward} is differentiated, in eleven phases"]
-    if not all and sheet.has_hints:
+    if not all:
         number = 1 if opened is None else opened.number % 11 + 1
-        told.append(f"phase={number} opens a phase, and all formulas")
-        told.append("all=True all of them")
+        code = f"phase={number} opens a phase, and all formulas · all=True all of them"
+        click = "“phase”, in the options, opens one with all formulas"
+        told += filter(None, [sheet.hint(code, click, "")])
     head = heading(f"{record.backward} · order {record.order}", [" · ".join(told)], sheet)
     shown = record.phases if opened is None else record.phases[: opened.number]
 

@@ -17,9 +17,10 @@ from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
+from visual.layout.columns import Unfold, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import scan_index, step_of, switch, whole_or_none
+from visual.options import scan_index, step_of, switch
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -67,7 +68,7 @@ class Way:
 def rolled(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scan: int = 1,
     step: int = 0,
     all: bool = False,
@@ -89,7 +90,7 @@ def rolled(
     head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
-    unfold = whole_or_none("unfold", unfold)
+    unfold = one_or_more("unfold", unfold)
     verb = "rolled up and unrolled"
     return fitting(trace, (number,), top, theme, unfold, verb=verb, all=all, sheet=sheet)
 
@@ -113,11 +114,12 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
     track, arm = (TRACK, ARM) if not sheet.is_narrow else (TRACK / 2, SHORT)
     side = track * (len(ways) + 1)
     room = IN_A_COLUMN if sheet.is_narrow else PORT
-    read, made = (_ports(ports, most, of.moment(step), room) for ports in (reads, makes))
+    hint = sheet.hint("all=True", "see the options")
+    read, made = (_ports(ports, most, of.moment(step), room, hint) for ports in (reads, makes))
     taken = 2 * (sheet.margin + side + arm) + read.envelope.width + made.envelope.width
     wide = LONGEST if all else max(IN_A_COLUMN[1], sheet.width - taken)
     high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
-    box = _step_box(of, wide, high, None if all else MOST_LINES * (not sheet.is_narrow))
+    box = _step_box(of, wide, high, None if all else MOST_LINES * (not sheet.is_narrow), hint)
     row = beside(gap(side), read, gap(arm), box, gap(arm), made, gap(side), align=0.5)
     middle = row.anchors["step"]
     arrows = list[Arrow]()
@@ -173,7 +175,7 @@ def _ways(scan: ScanTrace) -> list[Way]:
     ]
 
 
-def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piece:
+def _step_box(of: NamedScan, wide: float, high: float, most: int | None, hint: str) -> Piece:
     """The box of the step, with its formulas for all steps; without room for `most`, none."""
     letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
@@ -189,7 +191,7 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
     if most == 0:
         lines = []
     elif most is not None and len(lines) > most:
-        lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines: all=True"]
+        lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines{hint}"]
     widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
     box = Box(
         0, 0, max(widest + 28, min(150, wide)), max(high, len(lines) * LINE + 52), Role.INTERMEDIATE
@@ -205,7 +207,11 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
 
 
 def _ports(
-    ports: Sequence[Port], most: int | None, moment: tuple[int, str], room: tuple[float, float]
+    ports: Sequence[Port],
+    most: int | None,
+    moment: tuple[int, str],
+    room: tuple[float, float],
+    hint: str,
 ) -> Piece:
     """The ports at one side of the box, as many as there is room for, each by its name."""
     names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
@@ -214,7 +220,7 @@ def _ports(
     parts = [_drawn(port, wide, moment) for port in ports[:most]]
     hidden = len(ports) - len(parts)
     if hidden:
-        parts.append(words(f"⋯ {hidden} more: all=True", 11, muted=True))
+        parts.append(words(f"⋯ {hidden} more{hint}", 11, muted=True))
     return above(*parts, apart=BETWEEN)
 
 

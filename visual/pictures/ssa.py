@@ -31,12 +31,20 @@ from visual.layout.canvas import (
     touched_rows,
 )
 from visual.layout.cells import NARROW, cell, full_text, value_text
-from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
+from visual.layout.columns import (
+    Gap,
+    Unfold,
+    column_of,
+    one_or_more,
+    shown_steps,
+    timeline,
+    with_gaps,
+)
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, switch, whole_or_none
+from visual.options import of_trace, opened, switch
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, cropped, gap, over, sized
@@ -65,7 +73,7 @@ LAST = "the last of a column is what stands above it"
 def ssa(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -79,7 +87,7 @@ def ssa(
     """
     of_trace(trace)
     check_sheet(sheet)
-    unfold, all = whole_or_none("unfold", unfold), switch("all", all)
+    unfold, all = one_or_more("unfold", unfold), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -138,7 +146,7 @@ class _Block:
         self,
         named: NamedScan,
         flow: Flow,
-        unfold: int | None,
+        unfold: Unfold,
         ends: int | None,
         letters: Iterator[str],
         all: bool,
@@ -232,7 +240,7 @@ class _Block:
         told = [f"not {where}, since only one value is ever there: {names}"] if alone else []
         if tapes > len(self.lanes):
             more = counted(tapes - len(self.lanes), "more tape")
-            told.append(f"⋯ {more}: all=True shows everything")
+            told.append(f"⋯ {more}{self.sheet.all_shows()}")
         return told
 
     def drawn(self) -> Piece:

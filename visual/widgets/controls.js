@@ -62,22 +62,16 @@ const MAKERS = {
     return labelled(control, input, ask);
   },
   text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
-  number(control, ask) {
-    const { min, max, quick = [] } = control;
-    const parts = labelled(control, element("input", { type: "number", min, max, step: 1 }), ask);
-    const buttons = quick.map((value) => {
+  number: (control, ask) => labelled(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
+  buttons(control, ask) {
+    const buttons = control.options.map((value) => {
       const button = element("button", { type: "button", "aria-label": `${control.label} ${value}` }, value);
       button.dataset.focus = focusName(control, value);
       button.addEventListener("click", () => ask(value));
       return button;
     });
-    return {
-      elements: [...parts.elements, ...buttons],
-      set(value) {
-        parts.set(value);
-        quick.forEach((one, number) => buttons[number].setAttribute("aria-pressed", one === Number(value)));
-      },
-    };
+    const set = (value) => buttons.forEach((button, number) => button.setAttribute("aria-pressed", control.options[number] === value));
+    return { elements: [element("span", {}, control.label), ...buttons], set };
   },
   range(control, ask) {
     const { min, max, step, label } = control;

@@ -49,6 +49,17 @@ function storyFrom(model) {
   });
 }
 
+// All moments in words, by their names, as ``1 · square, step 0``: a loop goes forward, and its
+// gradient backward over the same steps.
+function allOf(names) {
+  const scans = names.map((name) => name.match(/^(\d+ · .*), step \d+$/)?.[1]);
+  const [first, second, ...more] = new Set(scans);
+  const count = (scan) => scans.filter((one) => one === scan).length;
+  if (!second || scans.includes(undefined)) return `all ${names.length} steps`;
+  if (more.length || !second.includes("gradient of")) return `all ${names.length} steps of ${more.length + 2} Scans`;
+  return `all: ${count(first)} forward, ${count(second)} backward`;
+}
+
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
 // With `whole` and without a `step`, all steps are seen at first, as they are by a button.  `all`
@@ -69,7 +80,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let place = -1; // of the moment that is shown, or all of them
   let timer = null;
   let pinned = null; // a cell
-  const HINT = `click a number to see where it comes from${open ? ", a Scan or a fold to open it" : ""}; by keyboard: Shift and arrows, then Enter`;
+  const HINT = `click a number to see where it comes from${open ? " or, if it is given, to change it; a Scan or a fold to open it" : ""}; by keyboard: Shift and arrows, then Enter`;
 
   // Takes up the pictures that are inside `root` now.
   function adopt(more) {
@@ -210,7 +221,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     }
     slider.value = slider.max; // all has happened
     slider.setAttribute("aria-valuetext", "all steps");
-    shown.textContent = `all ${moments.length} steps`;
+    shown.textContent = allOf([...names.values()]);
     delete shown.dataset.currentStep;
     back.disabled = every.disabled = true;
     first.disabled = ahead.disabled = last.disabled = false;
@@ -339,6 +350,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const changes = field(found.given);
     if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
     lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
+    if (found.place) lines.append(element("details", {}, element("summary", {}, "in PyTensor"), found.place));
     placeBeside(cell, svg);
   }
 

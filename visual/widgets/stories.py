@@ -24,11 +24,13 @@ class Told(TypedDict):
     """What a page is told of a value.
 
     `made` is the moment in which it was made, -1 if it was given, and `given` is then the name and
-    the place of a number; `path` are the numbers of the cells that it was made from.
+    the place of a number; `path` are the numbers of the cells that it was made from.  `place` is
+    where it stands in PyTensor, for those who look there.
     """
 
     origin: Sequence[str]
     fate: Sequence[str]
+    place: str
     made: int
     given: tuple[str, int] | None
     path: Sequence[int]
@@ -124,6 +126,7 @@ class Teller:
         return {
             "origin": story.origin,
             "fate": story.fate,
+            "place": story.place,
             "made": made,
             "given": given,
             "path": path,

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
+from visual.layout.names import NamedScan, at_moment
 from visual.options import (
     COST,
     KEEP,
@@ -52,7 +54,6 @@ TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
 BACK = 4
-QUICK = (0, 1, 2, 3)  # orders that are chosen with one click
 WRITING = (
     "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
@@ -63,24 +64,33 @@ def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
     entries = _entries(bench, bench.usual_values)
     if isinstance(bench, LoopBench):
-        own = [*_loop(bench), *_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
-    else:
-        assert isinstance(bench, GraphBench)
-        own = [*_graph(bench), *_rule(bench)]
-    return [*own, *_options(bench.state), *entries]
+        own = [*_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
+        return [*_loop(bench), *entries, *own, *_options(bench.state)]
+    assert isinstance(bench, GraphBench)
+    return [*entries, *_graph(bench), *_rule(bench), *_options(bench.state)]
 
 
 def views() -> list[Control]:
     """The tabs."""
-    pictures: list[Control] = [
-        {"name": kind.name, "about": kind.about} for kind in PICTURES.values()
+    told = {kind.name: (kind.label, kind.about) for kind in PICTURES.values()}
+    told[BROKEN_RULE] = BROKEN_RULE, "what goes wrong if a rule is broken"
+    return [
+        {"name": name, "label": label, "about": f"{name}: {about}"}
+        for name, (label, about) in told.items()
     ]
-    return [*pictures, {"name": BROKEN_RULE, "about": "what goes wrong if a rule is broken"}]
 
 
 def view_shown(state: BenchState) -> str:
     """The tab that is open."""
     return state.view if state.rule is None else BROKEN_RULE
+
+
+def equation(bench: Bench) -> str:
+    """What the loop does at a step, in symbols; empty of a picture that shows no run."""
+    if bench.shown.trace is None:
+        return ""
+    spell = Speller(NamedScan(bench.shown.trace, 0))
+    return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
 def _control(
@@ -96,9 +106,8 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     options = [[name, bench.loop.name if name == OWN else name] for name in names]
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
-    yield _control("loop", ORDER, state.order, quick=QUICK)
+    yield _control("loop", ORDER, state.order)
     yield _control("loop", STEPS, bench.chosen.steps)
-    yield _control("look", THEME, state.theme)
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -110,10 +119,9 @@ def _written(bench: LoopBench) -> Iterator[Control]:
 
 def _graph(bench: GraphBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    yield _control("loop", ORDER, state.order, quick=QUICK)
+    yield _control("loop", ORDER, state.order)
     if state.wrt:
         yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
-    yield _control("look", THEME, state.theme)
 
 
 def _derivative(bench: LoopBench) -> Iterator[Control]:
@@ -165,11 +173,12 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 
 def _options(state: BenchState) -> Iterator[Control]:
-    """What only the view that is shown has."""
+    """What only the view that is shown has, and the colours of all."""
     for option in PICTURES[state.view].options if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name)
             yield _control("options", option, value, key=["options", option.name])
+    yield _control("look", THEME, state.theme)
 
 
 def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
@@ -210,6 +219,8 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
+        case ["fold", int(step)]:
+            return {"options": {"unfold": (*_unfolded(bench), step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
@@ -225,6 +236,14 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
     raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
+
+
+def _unfolded(bench: Bench) -> Iterable[int]:
+    """The steps of the open Scan that can be seen, first those that were chosen."""
+    chosen, trace = bench.state.options.get("unfold", ()), bench.shown.trace
+    found = [] if trace is None else [at_moment(trace, one) for one in bench.shown.moments]
+    last = max((scan for scan, _ in found), default=0)
+    return dict.fromkeys((*chosen, *(step for scan, step in found if scan == last)))
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

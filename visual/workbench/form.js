@@ -74,7 +74,6 @@ class Form {
 const HEADS = { written: "step as text", derivative: "derivative", rule: "rule", options: "this view", look: "look", values: "values" };
 
 function group(name) {
-  const made = element("div", { class: `scantape-group scantape-${name}` });
-  if (name in HEADS) made.append(element("strong", {}, HEADS[name]));
-  return made;
+  const head = HEADS[name] ? [element("summary", {}, HEADS[name])] : [];
+  return element(head.length ? "details" : "div", { class: `scantape-group scantape-${name}`, open: "" }, ...head);
 }

@@ -27,10 +27,10 @@ from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.drawing.draw import draw, studied
+from visual.drawing.draw import drawn, studied
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.layout.names import NamedScan, at_moment
-from visual.layout.sheet import ASIDE, SCREEN
+from visual.layout.sheet import ASIDE, PAGE, SCREEN, Sheet
 from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
@@ -40,7 +40,7 @@ OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
-NO_MATTER = (0, 0)  # how much room there is
+NO_PAGE = (0, 0)  # has told yet how much room it has
 WITH_LEGEND = int(SCREEN.width + ASIDE)  # pixels of a picture that has its legend beside it
 BELOW = 120  # pixels of a legend that stands below, and is scrolled to
 MOST_MOMENTS = 400  # of a run that is walked through whole
@@ -144,14 +144,14 @@ class Bench(ABC):
     """Something on the workbench, what is chosen about it, and what is if nobody chooses.
 
     `moment` is the one of the run that is shown, or -1 for all of it; `room` is how wide
-    and how high the page would have its picture, in pixels, or 0 where that is no matter.
+    and how high a page would have its picture, in pixels, or 0 where it stands on none.
     """
 
     state: BenchState
     usual: BenchState
     name: str
     moment: int = field(default=-1, kw_only=True)
-    room: tuple[int, int] = field(default=NO_MATTER, kw_only=True)
+    room: tuple[int, int] = field(default=NO_PAGE, kw_only=True)
 
     @property
     @abstractmethod
@@ -168,8 +168,8 @@ class Bench(ABC):
         """The same with other choices; LabError for what it cannot have."""
 
     @abstractmethod
-    def _draw(self, **options: object) -> Scene:
-        """The picture of the view, with options of its own."""
+    def _draw(self, screen: Sheet, **options: object) -> Scene:
+        """The picture of the view on a screen, with options of its own."""
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
@@ -194,7 +194,7 @@ class Bench(ABC):
     @cached_property
     def picture(self) -> Scene:
         """What is shown, in a picture that has all the room it wants; LabError if there is none."""
-        return replace(self, room=NO_MATTER).shown if self.room != NO_MATTER else self.shown
+        return replace(self, room=NO_PAGE).shown if self.room != NO_PAGE else self.shown
 
     @cached_property
     def shown(self) -> Scene:
@@ -209,7 +209,8 @@ class Bench(ABC):
         if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step, "unfold": step}
+        unfold = (*self.state.options.get("unfold", ()), step)
+        place = {"scan": scan + 1, "step": step, "unfold": unfold}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 
     def _in_room(self, **options: object) -> Scene:
@@ -219,14 +220,16 @@ class Bench(ABC):
             size["width"] = max(FEWEST, wide)  # and the page is scrolled
         elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:
             beside = wide >= WITH_LEGEND
-            size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
+            if "unfold" not in self.state.options:  # who opens a fold scrolls
+                size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
             size |= {"width": WITH_LEGEND} if beside else {}
+        screen = SCREEN if self.room == NO_PAGE else PAGE
         try:
-            return self._draw(**{**options, **size})
+            return self._draw(screen, **{**options, **size})
         except LabError:
             if "width" not in size:
                 raise
-            return self._draw(**options)  # for its words would be too small to be read
+            return self._draw(screen, **options)  # for its words would be too small to be read
 
     @cached_property
     def moments(self) -> Mapping[int, str]:
@@ -310,9 +313,9 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
-    def _draw(self, **options: object) -> Scene:
-        state = self.state
-        return draw(self._truncated, state.view, state.theme, **self._about(**options))
+    def _draw(self, screen: Sheet, **options: object) -> Scene:
+        state, about = self.state, self._about(**options)
+        return drawn(screen, self._truncated, state.view, state.theme, **about)
 
     def _truth(self, order: int) -> Truth:
         return _truth_of_loop(self._truncated, choose(**self._about(order=order)))
@@ -420,9 +423,9 @@ class GraphBench(Bench):
     def _given(self) -> dict[Variable, np.ndarray]:
         return {variable: self.values[name] for name, variable in self.inputs.items()}
 
-    def _draw(self, **options: object) -> Scene:
-        derived = _derived(self.cost, self._wrt, self.state.order)
-        return draw(derived, self.state.view, self.state.theme, self._given, **options)
+    def _draw(self, screen: Sheet, **options: object) -> Scene:
+        state, derived = self.state, _derived(self.cost, self._wrt, self.state.order)
+        return drawn(screen, derived, state.view, state.theme, self._given, **options)
 
     def _truth(self, order: int) -> Truth:
         values = tuple((v, Frozen.of(v.name or "", value)) for v, value in self._given.items())

@@ -8,8 +8,10 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
+const SETTLED = 50; // ms
 const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
 const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
+const MUCH = 10000; // pixels of room: more than a picture takes
 const BAR = 80; // pixels above the picture while it is presented
 
 // How large the picture is: as much of it open as the window has room for, or all of it, or as
@@ -22,9 +24,14 @@ class Zoom {
     this.show = this.show.bind(this);
   }
 
-  // What the picture is asked to fit into; 0 where that is no matter.
+  get isAlone() {
+    return Boolean(document.fullscreenElement?.contains(this.frame));
+  }
+
+  // What the picture is asked to fit into.
   get room() {
-    if (this.root.value !== "fit") return [0, 0];
+    if (this.isAlone) return [this.frame.clientWidth, innerHeight - BAR];
+    if (this.root.value !== "fit") return [MUCH, MUCH];
     const above = this.frame.getBoundingClientRect().top - this.frame.closest(".scantape-bench").getBoundingClientRect().top;
     return [this.frame.clientWidth, Math.max(LOWEST, Math.floor(innerHeight - AROUND - above))];
   }
@@ -35,7 +42,7 @@ class Zoom {
     const { width, height } = svg.viewBox.baseVal;
     const large = Math.min(innerWidth / width, (innerHeight - BAR) / height);
     const natural = this.root.value === "width" ? this.frame.clientWidth / width : 1;
-    const scale = document.fullscreenElement?.contains(this.frame) ? large : natural;
+    const scale = this.isAlone ? large : natural;
     svg.setAttribute("width", Math.round(width * scale));
     svg.setAttribute("height", Math.round(height * scale));
   }
@@ -64,13 +71,13 @@ class Tabs {
 
   show({ views, view }) {
     if (!this.tabs.length) {
-      this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
-        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
+      this.tabs = views.slice(0, MAIN).map(({ name, label, about }) => {
+        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, label);
         tab.addEventListener("click", () => this.ask(["view"], name));
         return tab;
       });
       this.list.append(...this.tabs);
-      this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, `${name}: ${about}`)));
+      this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, about)));
     }
     const other = !this.tabs.some((tab) => tab.dataset.view === view);
     for (const tab of this.tabs) {
@@ -201,7 +208,7 @@ function renderWorkbench({ model, el }) {
   const form = new Form(ask);
   const tabs = new Tabs(walked, ask);
   const problem = element("p", { class: "scantape-problem", role: "alert" });
-  const saving = element("div", { class: "scantape-saving", role: "group", "aria-label": "save" }, "save as ");
+  const saving = element("div", { class: "scantape-saving", role: "group", "aria-label": "save" });
   for (const format of ["svg", "pdf", "png", "html"]) {
     const button = element("button", { type: "button" }, format.toUpperCase());
     button.addEventListener("click", () => model.send({ save: format }));
@@ -215,7 +222,10 @@ function renderWorkbench({ model, el }) {
   saving.append(copy, copied);
   const line = element("div", { class: "scantape-line" }, form.line, form.taps, waiting);
   const head = element("div", { class: "scantape-head" }, tabs.root);
-  form.inner.after(saving, python);
+  const save = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, saving, python));
+  const shut = (event) => save.contains(event.relatedTarget) || phone.matches || (save.open = false);
+  save.addEventListener("focusout", shut);
+  save.addEventListener("keydown", (event) => event.key === "Escape" && (save.open = false));
   const folded = element("summary");
   const fold = element("details", { class: "scantape-fold" }, folded, line);
   const body = element("div", { class: "scantape-body" }, walked, form.panel);
@@ -223,9 +233,9 @@ function renderWorkbench({ model, el }) {
   const bend = () => {
     fold.open = !phone.matches;
     (phone.matches ? fold : body).append(form.panel);
+    (phone.matches ? form.panel : head).append(save);
   };
   phone.addEventListener("change", bend);
-  bend();
   root.append(fold, head, problem, body);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
@@ -233,18 +243,25 @@ function renderWorkbench({ model, el }) {
   walked.append(frame);
   const zoom = new Zoom(frame);
   const present = element("button", { type: "button", title: "the picture alone, on the whole screen (F)" }, "present");
+  const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
   const alone = () => (document.fullscreenElement ? document.exitFullscreen() : walked.requestFullscreen());
-  present.addEventListener("click", alone);
+  for (const button of [present, leave]) button.addEventListener("click", alone);
   root.addEventListener("keydown", (event) => {
     const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
     if (event.key.toLowerCase() === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) alone();
   }, { capture: true });
   head.append(element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", zoom.root), present));
-  const size = () => {
+  bend();
+  const asking = () => {
     if (!frame.clientWidth) return; // it is not on the page now, and has no size
-    zoom.show();
     model.set("room", zoom.room);
     model.save_changes();
+  };
+  let settled; // once nothing moves any more, the room is asked for
+  const size = () => {
+    zoom.show();
+    clearTimeout(settled);
+    settled = setTimeout(asking, SETTLED);
   };
   const walking = stepper(walked, {
     whole: true,
@@ -253,15 +270,21 @@ function renderWorkbench({ model, el }) {
       model.save_changes();
     },
     story: storyFrom(model),
-    open: (option, value) => ask(["options", option], value),
+    open: (option, value) => ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value),
     field: (given) => form.field(["at", ...(given || [])]),
   });
+  const equation = element("span", { class: "scantape-equation" });
+  const told = walked.querySelector(".scantape-told");
+  const below = element("div", { class: "scantape-below" }, equation);
+  told.replaceWith(below, leave);
+  below.append(told);
 
   function show() {
     const shown = model.get("form");
     form.show(shown, questions.open(shown.answered));
     const main = shown.controls.filter(({ group }) => group === "loop");
     folded.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
+    equation.textContent = equation.title = shown.equation;
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
@@ -297,6 +320,7 @@ function renderWorkbench({ model, el }) {
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
+    clearTimeout(settled);
     resized.disconnect();
     removeEventListener("resize", size);
     document.removeEventListener("fullscreenchange", zoom.show);

@@ -32,7 +32,7 @@ from visual.widgets.page import fragment, to_page
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.cell import cell
-from visual.workbench.controls import Key, changed, controls, view_shown, views
+from visual.workbench.controls import Key, changed, controls, equation, view_shown, views
 from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
@@ -110,7 +110,7 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    # For the picture in the page, its width and height in pixels.
+    # For the picture in the page, its width and height in pixels; 0 before there is a page.
     room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
@@ -232,6 +232,7 @@ class Workbench(Walked):
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
+            "equation": equation(self._bench),
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
             "problem": {"key": list(key), "text": problem},

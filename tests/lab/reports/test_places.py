@@ -174,12 +174,12 @@ def test_a_stored_trace_and_its_stories_tell_the_same_places(traced):
     stories = Stories(trace)
     (tape,) = (tape for tape in trace.scans[1].tapes if tape.name == "dx0")
     for value in stories.flow.chain(1, tape, 2):
-        where = stories.of(value).fate[-1]
+        where = stories.of(value).place
         assert where.startswith("dx0, row 2: pytensor.dprint of the outputs has it as [id ")
         assert all(id in "\n".join(lines) for id in ID.findall(where))
         assert where.endswith("; of phase 8: Build the backward Scan's mit-mots.")
     told = of_all(visual.draw(derivative, "tapes", given=given))["values"]
-    where = [one["fate"][-1] for one in told]
+    where = [one["place"] for one in told]
     assert any(line.startswith("a: ") and "made by test_places.py:" in line for line in where)
     assert all("pytensor.dprint of the outputs has it as [id " in line for line in where)
 

@@ -17,6 +17,8 @@ from lab.loops import gallery
 from visual.atlas.grid import offered, pattern
 from visual.atlas.page import pack
 from visual.cli.main import main
+from visual.drawing import draw
+from visual.layout.sheet import OFFLINE
 from visual.widgets.stories import of_all
 
 GRID = {
@@ -77,8 +79,8 @@ def drawn(loop, taps, order, cost, view, form):
     weights = cost if cost in ("last", "sum") else list(map(float, cost.split(",")))
     try:
         theme = "light" if form in ("text", "stories") else form
-        picture = visual.draw(
-            gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
+        picture = draw.drawn(
+            OFFLINE, gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
         )
         if form == "stories":
             return json.dumps(of_all(picture), ensure_ascii=False, separators=(",", ":"))
@@ -311,7 +313,7 @@ def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("visual.atlas.grid.draw", interrupt)
+    monkeypatch.setattr("visual.atlas.grid.drawn", interrupt)
     assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())

@@ -35,7 +35,7 @@ def ambiguous_rows(dot):
     found = defaultdict(set)
     for number, label in enumerate(LABEL.findall(dot)):
         for line in label.split(r"\n"):
-            for names, tape in MADE.findall(line):
+            for names, tape in MADE.findall(re.sub(r" = (\[[^\]]*\]|[-\d.]+)", "", line)):
                 for name in re.split(", | and ", names) if names else [tape]:
                     found[name].add(number)
     return {name for name, scans in found.items() if len(scans) > 1}

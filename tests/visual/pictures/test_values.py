@@ -8,6 +8,7 @@ from in_browser.chromium import CHROMIUM, measured
 from strange_loops import LOOPS, strange_trace, trace_of
 
 import lab
+import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.names import NamedScan
@@ -130,16 +131,46 @@ def test_what_has_no_room_is_counted_and_can_be_shown(name):
         )
 
 
-def test_one_scale_for_what_is_compared():
-    """Two states of like size have the same labels; where one would be flat, each has its own."""
+def labels(found):
+    """What is written beside the scale of a panel."""
+    texts = [shape for shape in found if isinstance(shape, Text) and shape.anchor == "end"]
+    return [text.content for text in texts if text.y > found[0].y]
 
-    def labels(title):
-        found = panels_of(values(gallery.loops["coupled"].trace(order=1)))[title]
-        texts = [shape for shape in found if isinstance(shape, Text) and shape.anchor == "end"]
-        return [text.content for text in texts if text.y > found[0].y]
 
-    assert labels("1 · prey") == labels("1 · hunters")
-    assert labels("2 · dC/dprey") != labels("2 · dC/dbirth")
+def test_the_parts_of_a_gradient_have_one_scale_and_others_have_their_own():
+    """By hand: of gap, ∂₁C′/∂x and ∂₂C′/∂x are what Scan 3 gives to dC′/dx of Scan 4."""
+    found = panels_of(values(gallery.loops["gap"].trace(order=2)))
+    parts = [labels(found[title]) for title in found if "∂" in title]
+    assert parts == [labels(found["4 · dC′/dx"])] * 2
+    assert labels(found["3 · dC′/d(dC/dx)"]) != parts[0]
+    assert labels(found["2 · dC/dx"]) != labels(found["1 · x"])
+
+
+def full_colours(scene):
+    """What full colours stand for, by quantity: on tapes in a line, in values beside each name."""
+    told = [s.content for s in scene.walk() if isinstance(s, Text)]
+    (line,) = [t for t in told if t.startswith("full colour: ")] or [""]
+    found = {name: number for number, name in re.findall(r"±(\S+) of ([^,]+)", line)}
+    for title in (g.title for g in scene.groups() if ", ±" in g.title):
+        name, number = re.fullmatch(r"\d+ · (.*): [\d×]+, ±(\S+)", title).groups()
+        found.setdefault(re.sub("∂[₀-₉]*", "d", name), number)
+        assert found[re.sub("∂[₀-₉]*", "d", name)] == number, name
+    return found
+
+
+@pytest.mark.parametrize("loop", ["rnn", "lookup"])
+def test_full_colours_are_those_of_tapes(loop):
+    trace = gallery.loops[loop].trace(order=1)
+    drawn, tapes = full_colours(values(trace)), full_colours(visual.tapes(trace))
+    both = drawn.keys() & tapes.keys()
+    assert both
+    assert {name: drawn[name] for name in both} == {name: tapes[name] for name in both}
+
+
+def test_other_full_colours_would_be_noticed():
+    rnn = gallery.loops["rnn"]
+    drawn = full_colours(values(rnn.with_steps(2).trace(order=1)))
+    assert drawn["h"] != full_colours(visual.tapes(rnn.trace(order=1)))["h"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from PIL import Image
 
 import visual
 from lab.loops import gallery
+from visual.drawing.draw import drawn
+from visual.layout.sheet import OFFLINE
 from visual.widgets.mimebundle import in_notebook
 
 TRACE = gallery.loops["square"].trace()
@@ -71,5 +73,5 @@ def test_an_atlas_shows_itself():
     assert atlas.content in bundle["text/html"]
     for order in (1, 2):
         atlas.order = order
-        drawn = visual.draw(gallery.loops["square"], "tapes", order=order)
-        assert atlas._repr_mimebundle_()["image/svg+xml"] == drawn.svg()
+        shown = drawn(OFFLINE, gallery.loops["square"], "tapes", order=order)
+        assert atlas._repr_mimebundle_()["image/svg+xml"] == shown.svg()

@@ -11,6 +11,8 @@ from traitlets import TraitError
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.drawing.draw import drawn
+from visual.layout.sheet import OFFLINE
 
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
@@ -75,7 +77,7 @@ def test_an_atlas_is_linked_both_ways():
     ipywidgets.link((bench, "order"), (atlas, "order"))
     ipywidgets.link((bench, "loop"), (atlas, "loop"))
     bench.order = 2
-    assert atlas.picture.svg() == visual.draw(SQUARE, order=2).svg()
+    assert atlas.picture.svg() == drawn(OFFLINE, SQUARE, "tapes", order=2).svg()
     chosen = {"loop": "gap", "taps": "x:-3,-1", "order": "1", "cost": "last", "view": "tapes"}
     atlas.set_state({"_chosen": {**chosen, "theme": "dark"}, "step": 5})  # as a page tells it
     assert (bench.order, bench.loop) == (1, "gap")

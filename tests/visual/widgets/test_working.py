@@ -11,6 +11,7 @@ from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 from lab.progress import is_watched, pause
 from visual.widgets.working import TURNS, Work, begin
+from visual.workbench import state
 from visual.workbench.workbench import Workbench
 
 PATIENCE = 60
@@ -145,17 +146,17 @@ def test_who_let_others_go_first_has_another_turn():
 
 def slow(monkeypatch, order=3):
     """Pictures of an order that never are finished; how often one was begun."""
-    begun, draw = [], visual.draw
+    begun, draw = [], state.drawn
 
-    def drawn(loop, *args, **chosen):
+    def drawn(*args, **chosen):
         if chosen.get("order") != order:
-            return draw(loop, *args, **chosen)
+            return draw(*args, **chosen)
         begun.append(chosen)
         while True:
             pause()
             time.sleep(0.001)
 
-    monkeypatch.setattr("visual.workbench.state.draw", drawn)
+    monkeypatch.setattr("visual.workbench.state.drawn", drawn)
     return begun
 
 
@@ -271,7 +272,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
         seen = []
         asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
         bench = Workbench()
-        monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr("visual.workbench.state.drawn", lambda *_, **__: 1 / 0)
         bench.receive({"number": 1, "key": ["order"], "value": "2"})
         await until(lambda: seen)
         assert isinstance(seen[0]["exception"], ZeroDivisionError)

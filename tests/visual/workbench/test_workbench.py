@@ -258,7 +258,7 @@ def test_a_step_of_ones_own_that_fails_is_told():
 
 def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
     bench = Workbench()
-    monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("visual.workbench.state.drawn", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(bench, ["order"], "2")
     assert bench.form["answered"] == 1
@@ -352,5 +352,6 @@ def test_a_pymc_model_is_its_log_density():
 
     bench = Workbench(garch(), order=1, wrt="beta_logodds__")
     assert "gradient of garch" in bench.picture.text()
-    assert {*bench.form["controls"][1]["options"][0]} == {"omega_log__"}
+    (by,) = (one for one in bench.form["controls"] if one["key"] == ["wrt"])
+    assert {*by["options"][0]} == {"omega_log__"}
     assert "visual.Workbench(model, order=1, wrt='beta_logodds__')" in bench.python

@@ -44,7 +44,7 @@ class View:
     All that has to find room on `sheet`.
     """
 
-    unfold: int | None = None
+    unfold: tuple[int, ...] = ()
     step: int | None = None
     buffer: bool = False
     contributions: bool = False
@@ -115,8 +115,7 @@ class Block:
             (len(scan.outputs) - len(self.outputs), "unwanted output"),
         )
         told = [counted(n, word) for n, word in counts if n > 0]
-        how = ": all=True shows everything" if self.view.sheet.has_hints else ""
-        return f"⋯ {', '.join(told)}{how}" if told else ""
+        return f"⋯ {', '.join(told)}{self.view.sheet.all_shows()}" if told else ""
 
 
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
@@ -129,8 +128,9 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             is_chosen = block.view.step is not None or block.view.sheet.steps is not None
-            if block.view.sheet.has_hints and not is_chosen:
-                words += f": unfold={step + 1} opens it"
+            if not is_chosen:
+                how = f"unfold={step + 1} opens it", f"a click opens step {step + 1}"
+                words += block.view.sheet.hint(*how)
             text = Text(block.labels, 14, words, 12, muted=True)
             fold = Group((text,), cell=f"unfold:{step + 1}", title=f"opened at step {step + 1}")
             yield None, _row(block, 24, text if is_chosen else fold)
@@ -237,9 +237,10 @@ def _every_step(block: Block, most: int) -> Piece:
             y += LINE
     left = len(known) - most
     more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
-    words = f"⋯ {more}step shows one step with its formulas in numbers"
-    if not block.view.sheet.has_hints:
-        words = f"⋯ {more[:-2]}" if more else ""
+    code = "step shows one step with its formulas in numbers"
+    click = "“one step”, above, shows a step with its formulas in numbers"
+    hint = block.view.sheet.hint(code, click, before="")
+    words = f"⋯ {more}{hint}" if hint else f"⋯ {more[:-2]}" if more else ""
     shapes.append(Text(block.labels, y + 12, words, SMALL, muted=True))
     return _row(block, y + LINE + 8, *shapes)
 

@@ -33,7 +33,8 @@ class Plan:
     """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
 
     None stands for all, no ends for one step.  With `both` the loop is open above its one
-    derivative.  Rows that are `close` leave room for all steps in a picture that is low.
+    derivative.  Rows that are `close` leave room for all steps in a picture that is low, and
+    columns that are `slim` for more of them.
     """
 
     both: bool = False
@@ -41,9 +42,13 @@ class Plan:
     tapes: int | None = None
     fits: bool = True  # on its sheet
     close: bool = False
+    slim: bool = False
 
 
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
+SEVERAL = [  # steps are to be unfolded
+    Plan(False, 1, tapes, slim=slim) for tapes in (None, 8, 4, 2) for slim in (False, True)
+]
 
 
 def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
@@ -66,7 +71,7 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
     if view.sheet.steps is not None:
         return with_ends(view.sheet.steps_of(scan), scan.steps)
     if plan.ends == 0 and scan.steps:
-        return only_step(scan.steps, view.unfold or 0)
+        return only_step(scan.steps, view.unfold[-1] if view.unfold else 0)
     return shown_steps(scan.steps, view.unfold, plan.ends)
 
 
@@ -107,7 +112,7 @@ def _sizes(
     """
     if not plan.fits:
         return CELL, BETWEEN, more
-    narrowest = BARE if sheet.bare else IN_A_COLUMN if sheet.is_narrow else NARROWEST
+    narrowest = BARE if sheet.bare else IN_A_COLUMN if sheet.is_narrow or plan.slim else NARROWEST
     fold = fold_width(narrowest * CELL / PITCH)
     gaps = sum(isinstance(item, Gap) for item in with_gaps(columns))
     room = sheet.width - sheet.margin - sheet.labels - gaps * fold + BETWEEN * 0.6

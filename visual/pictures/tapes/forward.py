@@ -100,7 +100,7 @@ class _Lanes:
             shapes += self._lane(name, cells, y)
             y += LANE
         if hidden:
-            words = f"⋯ {counted(hidden, 'more variable')}: all=True shows everything"
+            words = f"⋯ {counted(hidden, 'more variable')}{self.sheet.all_shows()}"
             shapes.append(Text(self.sheet.labels, y, words, 12, muted=True))
             y += 20
         lefts, tops = self.columns.left.values(), self.tops.values()

@@ -9,7 +9,7 @@ from lab.tape import Kind
 from lab.traces.flow import adds_old
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import Columns, place_columns, touched_rows
-from visual.layout.columns import Timeline, column_of
+from visual.layout.columns import Timeline, Unfold, column_of
 from visual.scene.theme import Role
 
 
@@ -45,7 +45,7 @@ class Lane:
         tape: TapeTrace,
         columns: Columns,
         time: Timeline,
-        unfold: int | None,
+        unfold: Unfold,
         own: Columns | None = None,
     ) -> None:
         self.tape, self.arrived = tape, scan.arrived(tape)

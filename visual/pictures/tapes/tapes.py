@@ -8,6 +8,8 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
 
 from lab.equations.spelling import result_words, untaken_words
 from lab.errors import ArgumentError, quoted
@@ -15,13 +17,13 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import Columns, finished
 from visual.layout.cells import values_text
-from visual.layout.columns import timeline
+from visual.layout.columns import Unfold, one_or_more, timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
-from visual.pictures.tapes.fit import EVERYTHING, Plan, block_of, plans
+from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
@@ -35,7 +37,7 @@ PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 def tapes(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     step: int | None = None,
     buffer: bool = False,
     contributions: bool = False,
@@ -47,24 +49,26 @@ def tapes(
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the one that holds the result; the others stand above it as small tapes.
-    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown),
-    tapes, formulas.  With `all` everything is open, in a picture of any size.  With `step` only the
-    row of that step is drawn.  With `buffer` the tapes stand in the order of their buffers, from
-    the lowest position to the highest, instead of that of time.  With `contributions` every cell
-    tells how much of its value came from the cost directly, and how much through later steps.
+    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown, and of
+    several the last whose columns find room), tapes, formulas.  With `all` everything is open, in a
+    picture of any size.  With `step` only the row of that step is drawn.  With `buffer` the tapes
+    stand in the order of their buffers, from the lowest position to the highest, instead of that of
+    time.  With `contributions` every cell tells how much of its value came from the cost directly,
+    and how much through later steps.
     """
     of_trace(trace)
     check_sheet(sheet)
     number = opened(trace, scan, [n for n, one in enumerate(trace.scans) if has_tape(one)])
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
-    step, unfold = whole_or_none("step", step), whole_or_none("unfold", unfold)
+    step, unfolded = whole_or_none("step", step), one_or_more("unfold", unfold)
     if step is not None and switch("all", all):
         last = max(one.steps for one in trace.scans) - 1
         if step not in range(last + 1):
             raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     elif step is not None:
         step_of(trace.scans[number], step)
-    view = View(step if unfold is None else unfold, step, buffer, contributions, sheet)
+    unfolded = unfolded or (() if step is None else (step,))
+    view = View(unfolded, step, buffer, contributions, sheet)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if switch("all", all):
         part, width = _everything(trace, view)
@@ -76,7 +80,11 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, sheet = NamedScan(trace, number), view.sheet
     tried, cards = list[Piece](), list[Piece]()
-    for plan in plans(pair, sheet):
+    fewer = replace(view, unfold=view.unfold[1:])
+    if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
+        sheet = replace(sheet, height=inf)
+        view = replace(view, sheet=sheet)
+    for plan in SEVERAL if fewer.unfold else plans(pair, sheet):
         block = block_of(named, view, plan)
         if block is None:
             continue
@@ -101,6 +109,8 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
                 if fuller.height <= sheet.height:
                     return fuller
         return drawn
+    if fewer.unfold:
+        return _open(trace, fewer, number, pair, theme)
     every = (_finished(trace, part, sheet.width, view, theme) for part in tried)
     return min(every, key=lambda one: one.height)  # the last plan is never too wide
 
@@ -150,8 +160,7 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     if sheet.is_low and not whole:
         said = told
     elif len(said) > 3 and not whole:
-        how = ": all=True shows them" if sheet.has_hints else ""
-        said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
+        said = [*said[:2], f"⋯ {len(said) - 2} more lines{sheet.all_shows('them')}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []
     titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
     texts = [

@@ -34,8 +34,8 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
     words = [counted(len(scans), "Scan")]
-    if sheet.has_hints:
-        words.append(hint)
+    if said := sheet.hint(hint, "a click opens another", ""):
+        words.append(said)
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"

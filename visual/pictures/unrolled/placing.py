@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
 from visual.layout.canvas import touched_columns
-from visual.layout.columns import timeline
+from visual.layout.columns import Unfold, timeline
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
@@ -104,7 +104,7 @@ class Placing:
 
 
 def place(
-    trace: Trace, chosen: Sequence[int], graph: Unrolling, unfold: int | None, plan: Plan = ALL
+    trace: Trace, chosen: Sequence[int], graph: Unrolling, unfold: Unfold, plan: Plan = ALL
 ) -> Placing:
     """Where the nodes of `graph` stand; long loops are folded, with the step `unfold` shown."""
     placer = _Placer(trace, chosen, graph, unfold, plan)
@@ -129,7 +129,7 @@ class _Placer:
         trace: Trace,
         chosen: Sequence[int],
         graph: Unrolling,
-        unfold: int | None,
+        unfold: Unfold,
         plan: Plan,
     ) -> None:
         self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1

@@ -18,11 +18,11 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
-from visual.layout.columns import Gap, with_gaps
+from visual.layout.columns import Gap, Unfold, one_or_more, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, scan_indices, switch, whole_or_none
+from visual.options import of_trace, opened, scan_indices, switch
 from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
@@ -124,7 +124,7 @@ def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
 def unrolled(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     scan: int | None = None,
@@ -146,7 +146,7 @@ def unrolled(
     """
     of_trace(trace)
     check_sheet(sheet)
-    unfold, all_direct = whole_or_none("unfold", unfold), switch("all_direct", all_direct)
+    unfold, all_direct = one_or_more("unfold", unfold), switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
         raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
     if switch("all", all) or scans is not None:
@@ -179,7 +179,7 @@ def fitting(
     chosen: Sequence[int],
     top: Piece,
     theme: str,
-    unfold: int | None = None,
+    unfold: Unfold = None,
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
@@ -194,7 +194,8 @@ def fitting(
     only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
     plans = list(PLANS[:1] if all else PLANS)
     if sheet.is_narrow and only is None:
-        step = range(unfold or 0, (unfold or 0) + 1)
+        first = (*one_or_more("unfold", unfold), 0)[0]
+        step = range(first, first + 1)
         plans += [Plan(None, lanes, True, step) for lanes in (None, 6, 3, 1)]
     for plan in plans:
         if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
@@ -294,12 +295,12 @@ class _Picture:
         """What is folded, and the formulas of the factors, as far as there is room."""
         told = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            hint = ": unfold=STEP opens them" if self.room.sheet.has_hints else ""
+            how = "unfold=STEP opens them", "“unfold at step”, in the options"
+            hint = self.room.sheet.hint(*how)
             told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
         if self.placing.hidden:
             rows = counted(self.placing.hidden, "more row")
-            hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
-            told.append(f"⋯ {rows}{hint}")
+            told.append(f"⋯ {rows}{self.room.sheet.all_shows()}")
         if self.placing.far:
             far = f"{self.placing.far} grey arrows, from values to gradients in other columns"
             told.append(f"not drawn: {far}; the formulas of the factors name these values")

@@ -11,7 +11,6 @@ from visual.scene.fonts import text_width
 
 ROOM, SMALL = 46.0, 11.0  # for a label
 MOST_TICKS = 4
-FLAT = 0.08  # what takes up less of a scale than this is flat
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -103,16 +102,3 @@ def scale_of(series: Sequence[np.ndarray], log: bool = False) -> Scale:
 
 def _ends(values: np.ndarray, otherwise: float) -> np.ndarray:
     return np.array([values.min(), values.max()] if len(values) else [otherwise] * 2)
-
-
-def common_scale(series: Sequence[np.ndarray], log: bool = False) -> tuple[Scale | None, str]:
-    """A scale for all `series`, and how it is told; None if one of them would be flat on it."""
-    if len(series) < 2:
-        return None, ""
-    common = scale_of(series, log)
-    for one in series:
-        shares = common.at(one)
-        shares = shares[np.isfinite(shares)]
-        if not log and 0 < np.ptp(shares if len(shares) else np.zeros(1)) < FLAT:
-            return None, ", each on a scale of its own"
-    return common, ", on one scale"

@@ -3,13 +3,13 @@
     >>> visual.values(gallery.loops["rnn"].trace(order=2), theme="dark").save("values.pdf")
 
 A panel shows one quantity, numbers as a line and arrays in colours.  All panels have the same steps
-from left to right, and those of one order the same scale, as long as nothing becomes flat by it.
+from left to right.  A quantity has one scale, with all parts of a gradient, as strips of tapes do.
 What has no room is named in a line.  A loop of ten thousand steps gives a picture no larger than
 one of a few hundred.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,11 @@ import numpy as np
 from lab.equations.quantities import cost_name
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
+from visual.layout.cells import quantity
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, scan_index
-from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
+from visual.pictures.values.scale import Scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,
     Series,
@@ -52,11 +53,10 @@ LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and
 SMALL, NAME = 11.0, 12.0
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
-PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
 HEAD, SECTION = 132.0, 60.0
 COLOURS = (
     "colours: olive is positive, magenta, in the lower half, negative; beside the name of an array "
-    "stand its shape, and after ± what the full colour is"
+    "stand its shape, and after ± what the full colour is, as on tapes"
 )
 
 
@@ -67,6 +67,11 @@ class Panel:
     series: Series
     scan: int
     is_held: bool = True
+
+    @property
+    def quantity(self) -> str:
+        """What it shows, as a strip of a tape tells it: ``dC/dx`` of ``∂₁C/∂x``."""
+        return quantity(f"{self.series.name} = ")
 
     @property
     def title(self) -> str:
@@ -104,6 +109,9 @@ class Section:
     log: bool = False
 
 
+Scales = Mapping[str, Scale | float]
+
+
 @of_run
 def values(
     trace: Trace, theme: str = "light", scan: int | None = None, sheet: Sheet = SCREEN
@@ -127,6 +135,7 @@ def values(
     number = None if scan is None else scan_index(trace, scan)
     only = sheet.steps and sheet.steps_of(trace.scans[0])
     sections = tuple(s for s in _sections(trace, number, only) if s.panels)
+    scales = _scales(sections)
     order = max((found.order for found in trace.scans), default=0)
     names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
     first = trace.scans[0].name if trace.scans else "a graph without loops"
@@ -138,7 +147,7 @@ def values(
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
     plan = Plan(across, (sheet.line + APART) / across - APART, *ends)
     rooms = _rooms(sections, across, sheet.height)
-    drawn = [*_packed(sections, rooms, plan)]
+    drawn = [*_packed(sections, rooms, plan, scales)]
     heads = [
         _line(title, sheet.line, 16, bold=True),
         *(
@@ -148,7 +157,7 @@ def values(
         ),
     ]
     picture = scene(
-        above(gap(sheet.line), *headed(sheet, heads, drawn), apart=14),
+        over(gap(sheet.line), above(*headed(sheet, heads, drawn), apart=14)),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
         theme,
@@ -216,7 +225,9 @@ def _tables(trace: Trace, sections: Sequence[Section]) -> Iterator[tuple[str, Se
 def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
     shown = [panel.series for section in sections for panel in section.panels]
     if shown:
-        yield "a panel is one quantity; beside the name of a number, its first and its last value"
+        yield "a panel is one quantity, on its own scale; beside its name, its first and last value"
+    if any(series.name.startswith("∂") for series in shown):
+        yield "∂: parts of a gradient, on the scale of the whole"
     if any(series.across == SUMS for series in shown):
         yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
     if any(not series.is_scalar for series in shown):
@@ -242,11 +253,29 @@ def _rooms(sections: Sequence[Section], across: int, height: float) -> list[int]
     return given
 
 
-def _packed(sections: Sequence[Section], rooms: Sequence[int], plan: Plan) -> Iterator[Piece]:
+def _scales(sections: Sequence[Section]) -> Scales:
+    """The scale of every quantity, with all its parts; sizes by powers of ten are on one."""
+    held: dict[str, list[Series]] = {}
+    for section in sections:
+        for panel in section.panels:
+            held.setdefault("" if section.log else panel.quantity, []).append(panel.series)
+    return {
+        name: (
+            scale_of([one.values for one in found], not name)
+            if found[0].is_scalar
+            else max(_largest(one.table) for one in found)
+        )
+        for name, found in held.items()
+    }
+
+
+def _packed(
+    sections: Sequence[Section], rooms: Sequence[int], plan: Plan, scales: Scales
+) -> Iterator[Piece]:
     """The sections, those side by side that have room on one line."""
     row, left = list[Piece](), 0
     for section, lines in zip(sections, rooms, strict=True):
-        part = _section(section, lines, plan)
+        part = _section(section, lines, plan, scales)
         wide = math.ceil((part.envelope.width + APART) / (plan.wide + APART) - 1e-9)
         if row and wide > left:
             yield beside(*row, apart=APART)
@@ -257,25 +286,19 @@ def _packed(sections: Sequence[Section], rooms: Sequence[int], plan: Plan) -> It
     yield beside(*row, apart=APART)
 
 
-def _section(section: Section, lines: int, plan: Plan) -> Piece:
+def _section(section: Section, lines: int, plan: Plan, scales: Scales) -> Piece:
     """A heading, panels in `lines`, and a line about those that have no room."""
     shown, hidden = section.panels[: lines * plan.across], section.panels[lines * plan.across :]
-    scale, told = common_scale([p.series.values for p in shown if p.series.is_scalar], section.log)
-    sizes = [_largest(p.series.table) for p in shown if not p.series.is_scalar]
-    common = (
-        max(sizes, default=0.0)
-        if min(sizes, default=0.0) > PALE * max(sizes, default=0.0)
-        else None
-    )
-    drawn = [
-        panel_of(p, plan, curve(p.series, scale or scale_of([p.series.values], section.log), plan))
-        if p.series.is_scalar
-        else panel_of(p, plan, *_patches(p.series, common or _largest(p.series.table), plan))
-        for p in shown
-    ]
+    drawn = []
+    for panel in shown:
+        scale = scales["" if section.log else panel.quantity]
+        if isinstance(scale, Scale):
+            drawn.append(panel_of(panel, plan, curve(panel.series, scale, plan)))
+        else:
+            drawn.append(panel_of(panel, plan, _patches(panel.series, scale, plan), scale))
     starts = range(0, len(drawn), plan.across)
     rows = [beside(*drawn[n : n + plan.across], apart=APART) for n in starts]
-    words = f"{section.title}{told}"
+    words = f"{section.title}{', on one scale' * (section.log and len(section.panels) > 1)}"
     parts = [_line(words, plan.line, 13, bold=True), *rows]
     if hidden:
         names = ", ".join(p.title for p in hidden)
@@ -354,8 +377,8 @@ def curve(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
     return shapes
 
 
-def _patches(series: Series, largest: float, plan: Plan) -> tuple[list[Shape], float]:
-    """An array over the index in colours, entry 0 on top, and what the full colour stands for."""
+def _patches(series: Series, largest: float, plan: Plan) -> list[Shape]:
+    """An array over the index in colours, entry 0 on top; the full colour stands for `largest`."""
     length, entries = series.table.shape
     table = pooled(series.table, MOST_COLUMNS, MOST_ROWS)
     columns, rows = table.shape
@@ -371,4 +394,4 @@ def _patches(series: Series, largest: float, plan: Plan) -> tuple[list[Shape], f
             place = left[x], TITLE + y * high, left[x + 1] - left[x], high - 1
             shapes.append(Box(*place, Role.PANEL, heat=share))
     edge = replace(outline(left[0], TITLE - 1, left[-1] - left[0], HIGH + 1), faded=True)
-    return [edge, *shapes], largest
+    return [edge, *shapes]

@@ -259,6 +259,11 @@ def test_around_a_step_the_fold_opens():
     trace = LOOPS["a thousand steps"].with_steps(100).trace(order=1)
     assert "step 50" not in visual.tapes(trace).text()
     assert "step 50" in visual.tapes(trace, unfold=50).text()
+    several = visual.tapes(trace, unfold=(50, 70)).text()
+    assert re.findall(r"^ *step (\d+)", several, re.M) == ["0", "50", "70", "99"]
+    most = visual.tapes(trace, unfold=range(0, 100, 9))
+    assert most.width == 840
+    assert "step 99" in most.text()  # the last find room
 
 
 def test_what_folding_hides_is_not_lost():
