@@ -11,7 +11,7 @@ from visual.cli.shared import Commands, show
 from visual.exercises.progress import table
 from visual.lessons.copies import copied
 from visual.lessons.slides import found, slides
-from visual.scene.formats import check_path, write_whole
+from visual.widgets.widget import save_page
 
 
 def add_command(commands: Commands) -> None:
@@ -43,9 +43,7 @@ def _lessons(options: argparse.Namespace) -> None:
 
 
 def _slides(options: argparse.Namespace) -> None:
-    path = Path(options.out)
-    check_path(path.with_suffix(".svg") if path.suffix.lower() == ".html" else path)
-    write_whole(path, slides(found(options.lesson)))
+    save_page(options.out, lambda: slides(found(options.lesson)))
 
 
 def _score(options: argparse.Namespace) -> None:

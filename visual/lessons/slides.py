@@ -17,7 +17,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab.errors import ArgumentError, LabError, first_line, quoted
+from lab.errors import ArgumentError, LabError, first_line, one_of, quoted
 from visual.exercises.sheet import Asked
 from visual.exercises.work import Checked
 from visual.lessons.copies import lessons
@@ -30,6 +30,7 @@ CELL = re.compile(
     r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
 )
 HIDDEN, MOST = "source_hidden", 12
+LINES = 5  # of code and of what was printed, above a picture
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
 STYLE = """\
 .reveal{font:26px/1.4 sans-serif;color:#1b1b1b;background:#fff}
@@ -85,7 +86,8 @@ def slides(lesson: Path) -> str:
 
 def found(name: str) -> Path:
     """A lesson by its path, or one that came with the package by its name."""
-    return next((path for path in lessons() if path.stem == name), Path(name))
+    known = {path.stem: path for path in lessons() if path.suffix == ".md"}
+    return Path(name) if Path(name).suffix else known[one_of("lesson", name, known)]
 
 
 def _text(lesson: Path) -> str:
@@ -97,7 +99,8 @@ def _text(lesson: Path) -> str:
             return str(jupytext.writes(jupytext.read(lesson), "md:myst"))
         return lesson.read_text(encoding="utf-8")
     except (OSError, ValueError, ImportError) as error:
-        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
+        why = getattr(error, "strerror", None) or first_line(error)
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {why}.") from error
 
 
 def _part(name: str) -> str:
@@ -127,6 +130,10 @@ def _slides(text: str) -> Iterator[Slide]:
             shown, slide.said = [_paragraphs(slide.said)], []
         if HIDDEN not in metadata and not re.fullmatch(r"((import|from) .*\n|\n)*", code):
             shown.insert(0, f"<pre>{escape(code.rstrip())}</pre>")
+        texts = [one for one in shown if one.startswith("<pre")]
+        if len(texts) < len(shown) and sum(one.count("\n") + 1 for one in texts) > LINES:
+            yield Slide(slide.heading, texts, slide.said)  # there is no room for the picture
+            shown, slide.said = [one for one in shown if one not in texts], []
         slide.shown += shown
         if shown:
             yield slide
@@ -177,7 +184,7 @@ def _paragraphs(said: list[str]) -> str:
 def _shown(value: object, printed: str) -> Iterator[str]:
     """What a cell shows, as HTML."""
     if printed:
-        yield f"<pre class='output'>{escape(printed.rstrip())}</pre>"
+        yield _written(printed.rstrip())
     if isinstance(value, Scene):
         yield value.svg()
     elif isinstance(value, Stepper):
@@ -189,9 +196,17 @@ def _shown(value: object, printed: str) -> Iterator[str]:
     elif isinstance(value, Checked):
         return
     elif hasattr(value, "_repr_mimebundle_"):
-        yield f"<pre class='output'>{escape(str(value))}</pre>"
+        yield _written(str(value))
     elif value is not None:
-        yield f"<pre class='output'>{escape(repr(value))}</pre>"
+        yield _written(repr(value))
+
+
+def _written(words: str) -> str:
+    """What was printed, in letters that are small enough for all of it."""
+    lines = words.splitlines() or [""]
+    size = min(0.7, 14 / len(lines), 58 / max(1, *map(len, lines)))
+    small = f" style='font-size:{size:.3f}em'" if size < 0.7 else ""
+    return f"<pre class='output'{small}>{escape(words)}</pre>"
 
 
 def _walked(stepper: Stepper) -> Iterator[str]:

@@ -45,12 +45,9 @@ from visual.scene.theme import Role
 
 TITLE, LINE, SPACE = 13, 11, 16
 NARROWEST, MOST_LINES, VALUE = 180, 2, 210  # of a row; of one matter in it; a value at its right
+MOST_NUMBERS = 4  # of an output
 TRACK, FIRST = 14.0, 13.0  # pixels between two tracks, and from a row to the first one
 FEW = 12  # Scans that are all shown; of more, those of the first orders and the last one of each
-ARROWS = (
-    "arrows at the left: is differentiated; those at the right: computes external gradients for, "
-    "or values"
-)
 WORDS = {
     Role.INPUT: "the loop itself",
     Role.INTERMEDIATE: "a gradient, by a Scan that a derivative added",
@@ -97,7 +94,7 @@ def genealogy(
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=[*([ARROWS] if descents or flows else ()), *result_words(trace)],
+        said=[*_arrows(descents, flows), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),
     )
@@ -247,7 +244,7 @@ def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
     totals = [tape for tape in scan.tapes if tape.is_total]
     for word, names in (
         ("sums up", [t.name for t in totals if t.used]),
-        ("puts out", [t.name for t in scan.outputs if t.used]),
+        ("puts out", [_put_out(t) for t in scan.outputs if t.used]),
         ("unused", [t.name for t in (*totals, *scan.outputs) if not t.used]),
         ("untraced", list(scan.untraced)),
     ):
@@ -298,6 +295,23 @@ def _flows(trace: Trace) -> Iterator[tuple[int, int, str]]:
         what = "values" if scan.parent is None else "external gradients"
         for source, listed in names.items():
             yield source, number, f"{what}: {listing(dict.fromkeys(listed))}"
+
+
+def _arrows(*drawn: Sequence[tuple[int, int, str]]) -> Iterator[str]:
+    """What the arrows mean that are drawn, at the left and at the right."""
+    descents, flows = drawn
+    if descents:
+        yield "an arrow at the left leads to the Scan that differentiates this one"
+    if flows:
+        what = dict.fromkeys(label.partition(":")[0] for *_, label in flows)
+        yield f"an arrow at the right leads to a Scan that gets {listing(what)} from it"
+
+
+def _put_out(tape: TapeTrace) -> str:
+    """An output, with its values in the order of time if they are few numbers: ``du = [1, 2]``."""
+    if tape.axis is None or tape.final.ndim > 1 or len(tape.final) > MOST_NUMBERS:
+        return tape.name
+    return f"{tape.name} = {values_text(tape.final[np.argsort(tape.axis.index)])}"
 
 
 def through(scan: ScanTrace) -> tuple[str, ...]:

@@ -121,11 +121,47 @@ def test_what_is_no_lesson_is_refused(tmp_path, text, words):
 def test_a_lesson_is_found_by_its_name(tmp_path, capsys, monkeypatch):
     assert slides_of.found("01_loop") == ROOT / "notebooks" / "01_loop.md"
     assert main(["slides", "no_such", "-o", str(tmp_path / "x.html")]) == 2
-    assert "lesson = 'no_such'" in capsys.readouterr().err
-    assert main(["slides", "01_loop", "-o", str(tmp_path / "x.doc")]) == 2
+    assert re.search(r"lesson = 'no_such': .*11_your_own", capsys.readouterr().err)
+    assert main(["slides", str(tmp_path / "no.md"), "-o", str(tmp_path / "x.html")]) == 2
+    assert capsys.readouterr().err.endswith("no.md': No such file or directory.\n")
+    for name in ("x.doc", "x.pdf", "x.svg"):
+        assert main(["slides", "01_loop", "-o", str(tmp_path / name)]) == 2
+        assert f"{name}': a page ends in .html." in capsys.readouterr().err
+    assert main(["slides", "01_loop", "-o", str(tmp_path / "none" / "x.html")]) == 2
+    assert "x.html': there is no folder" in capsys.readouterr().err
     monkeypatch.setattr(slides_of, "find_spec", lambda name: None)
     with pytest.raises(LabError, match=r"reveal\.js is not installed"):
         slides(tmp_path / "x.md")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no slides are shown")
+def test_all_that_was_printed_is_seen(tmp_path, browser):
+    text = tmp_path / "x.md"
+    cell = "```{code-cell} ipython3\nprint('\\n'.join(['word ' * 18] * 38))\n```\n"
+    text.write_text(f"# T\n\nOne.\n\n## A\n\n{cell}")
+    page = tmp_path / "x.html"
+    page.write_text(slides(text), encoding="utf-8")
+    shown = browser.new_page(viewport={"width": 1280, "height": 720})
+    shown.goto(f"{page.as_uri()}#/1")
+    shown.wait_for_function("window.Reveal && Reveal.isReady()")
+    box = shown.locator("section.present .output").bounding_box()
+    shown.close()
+    assert box["y"] > 0
+    assert box["y"] + box["height"] < 720
+    assert box["height"] > 300  # large enough to be read
+
+
+def test_a_picture_below_many_lines_has_a_slide_of_its_own(tmp_path):
+    lesson = tmp_path / "x.md"
+    for lines, slides_of_it in ((3, 1), (6, 2)):
+        code = "import visual\n" + "print(1)\n" * (lines // 2) + "visual.figure(2)"
+        lesson.write_text(
+            f"# T\n\nHello.\n\n## A\n\nSaid.\n\n```{{code-cell}} ipython3\n{code}\n```\n"
+        )
+        _, *made = re.findall(r"<section>(.*?)</section>", slides(lesson), re.DOTALL)
+        assert len(made) == slides_of_it
+        assert "<p>Said.</p>" in made[0]
+        assert ["<svg" in one for one in made] == [False, True][-slides_of_it:]
 
 
 def test_markdown_is_spoken():
