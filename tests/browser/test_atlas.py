@@ -98,6 +98,26 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
         assert {url.split(":")[0] for url in opened.asked} <= {"file", "about"}
 
 
+def test_another_scan_is_opened_by_a_click_and_found_again(browser, path):
+    with Opened(browser, path) as opened:
+        page = opened.page
+        radio(page, "order", "2").check()
+        radio(page, "view", "tapes").check()
+        key = "square", "x:-1", "2", "last", "tapes"
+        assert shown(page, *key) == words("square", "tapes", order=2)
+        for scan in (3, 1):
+            page.locator(f"svg [data-cell='scan:{scan}']").click(position={"x": 40, "y": 12})
+            page.wait_for_function("n => location.hash.endsWith(`scan=${n}`)", arg=scan)
+            page.get_by_text(f"{scan} · ", exact=False).first.wait_for()
+            assert shown(page, *key) == words("square", "tapes", order=2, scan=scan)
+        address = page.url
+        radio(page, "view", "taps").check()  # which shows no Scans
+        assert shown(page, *key[:-1], "taps") == words("square", "taps", order=2)
+    with Opened(browser, path) as again:
+        again.page.goto(address)
+        assert shown(again.page, *key) == words("square", "tapes", order=2, scan=1)
+
+
 def test_a_number_tells_where_it_comes_from(browser, path):
     with Opened(browser, path) as opened:
         page = opened.page

@@ -47,6 +47,7 @@ class State {
     this.now = {};
     this.values = {}; // what those of the loop are changed to, by name
     this.step = null;
+    this.scan = null; // the number of the Scan that is open, where it is another than usual
     this.coloured = false; // else the colours are the reader's, and no matter of the address
     this.choose("loop", data.loops[0].value);
     for (const field of ["order", "cost", "view", "theme"]) this.now[field] = this.options(field)[0].value;
@@ -77,7 +78,17 @@ class State {
 
   // The number of the picture, or why there is none.
   get found() {
-    return FIELDS.reduce((tree, field) => own(tree, this.now[field]), this.data.tree);
+    const views = FIELDS.slice(0, -1).reduce((tree, field) => own(tree, this.now[field]), this.data.tree);
+    return own(views, `${this.now.view} ${this.scan}`) ?? own(views, this.now.view);
+  }
+
+  // Whether a picture with this Scan open is here; then it is chosen.
+  open(scan) {
+    const before = [this.scan, this.found];
+    this.scan = scan;
+    if (this.found !== before[1]) return true;
+    this.scan = before[0];
+    return false;
   }
 }
 
@@ -103,7 +114,7 @@ class Address {
 
   with(state) {
     const all = location.hash.includes("=") ? Address.all : new URLSearchParams();
-    const told = { ...state.now, theme: state.coloured ? state.now.theme : null, step: state.step };
+    const told = { ...state.now, theme: state.coloured ? state.now.theme : null, step: state.step, scan: state.scan };
     for (const key of [...all.keys()]) if (key.startsWith(`${this.before}at:`)) all.delete(key);
     for (const [name, entries] of Object.entries(state.values)) told[`at:${name}`] = entries.join();
     for (const [field, value] of Object.entries(told)) {
@@ -115,7 +126,9 @@ class Address {
 
   write(state) {
     clearTimeout(this.timer);
+    const before = JSON.stringify(this.read());
     this.timer = setTimeout(() => {
+      if (JSON.stringify(this.read()) !== before) return; // somebody asks for something else
       try {
         history.replaceState(history.state, "", this.with(state));
       } catch {
@@ -345,6 +358,8 @@ class Atlas {
       whole: true,
       changed: (step) => this.moved(step),
       field: (given) => this.numbers.field(given),
+      open: (what, scan) => what === "scan" && this.open(Number(scan)),
+      hint: ", drag one that is given to change it, click a Scan to open it",
     });
     this.numbers = new Numbers(this.frame, (values) => this.change(values));
     this.shown = 0;
@@ -382,6 +397,14 @@ class Atlas {
     this.address.write(this.state);
   }
 
+  // The picture with another Scan open, if it is here.
+  open(scan) {
+    if (!this.state.open(scan)) return false;
+    this.show();
+    this.address.write(this.state);
+    return true;
+  }
+
   // Other values of the loop: the numbers of the picture are computed here.
   change(values) {
     this.state.values = values;
@@ -402,6 +425,7 @@ class Atlas {
     const unknown = [...FIELDS, "theme"].filter((field) => field in asked && !state.choose(field, asked[field]));
     if ("theme" in asked) state.coloured = true;
     if (/^(\d+|-1)$/.test(asked.step || "")) state.step = asked.step === "-1" ? null : Number(asked.step);
+    state.scan = /^\d+$/.test(asked.scan || "") ? Number(asked.scan) : null;
     state.values = {};
     for (const [key, value] of Object.entries(asked)) {
       const entries = value.split(",").map(Number);

@@ -11,7 +11,7 @@ once for every atlas, `script` and `style` once for all of them.
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -47,7 +47,15 @@ def _compact(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
+def _packed(at: Combination, view: str, pictures: Sequence[Scene], scan: int | None = None) -> str:
+    """A picture in all themes, as text, its stories, and what computes it anew."""
+    first = pictures[0]
+    more = map(_compact, (of_all(first), live(at, view, first, scan)))
+    return pages.pack([*(picture.svg() for picture in pictures), first.text(), *more])
+
+
 # What is chosen, in the order in which a page's data branch; and the colours.
+CARD = "scan:"  # what the cell of a Scan that can be opened begins with
 FIELDS = ("loop", "taps", "order", "cost", "view", "theme")
 
 
@@ -196,19 +204,31 @@ class Atlas(Walked):
         with warnings.catch_warnings():
             # Progress shows that it takes a while.
             warnings.simplefilter("ignore", ManyScansWarning)
-            entries = tuple(self._entry(one, view) for one in progress for view in self.grid.views)
+            entries = tuple(
+                entry
+                for one in progress
+                for view in self.grid.views
+                for entry in self._of(one, view)
+            )
         self._check(entries)
         return entries
 
-    def _entry(self, at: Combination, view: str) -> Entry:
+    def _of(self, at: Combination, view: str) -> Iterator[Entry]:
+        """A view, and what it shows when another of its Scans is opened."""
         try:
-            pictures = [at.picture(view, theme) for theme in self.grid.themes]
-            first = pictures[0]
-            more = map(_compact, (of_all(first), live(at, view, first)))
-            forms = [*(picture.svg() for picture in pictures), first.text(), *more]
-            return Entry(at, view, pages.pack(forms))
+            usual = self._pictures(at, view, None)
+            yield Entry(at, view, _packed(at, view, usual))
         except LabError as error:
-            return Entry(at, view, error)
+            yield Entry(at, view, error)
+            return
+        cards = [group.cell for group in usual[0].groups() if group.cell.startswith(CARD)]
+        for scan in (int(card.removeprefix(CARD)) for card in cards):
+            opened = self._pictures(at, view, scan)
+            if opened[0].shapes != usual[0].shapes:
+                yield Entry(at, view, _packed(at, view, opened, scan), scan)
+
+    def _pictures(self, at: Combination, view: str, scan: int | None) -> list[Scene]:
+        return [at.picture(view, theme, scan=scan) for theme in self.grid.themes]
 
     def _check(self, entries: tuple[Entry, ...]) -> None:
         """Raise LabError for what was named and has no picture at all, or if there is none."""

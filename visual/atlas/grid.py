@@ -282,26 +282,35 @@ class Combination:
     order: int
     cost: Cost
 
-    def picture(self, view: str, theme: str, values: Mapping[str, Value] | None = None) -> Scene:
-        """A picture of it, or of other values; LabError if there is none."""
+    def picture(
+        self,
+        view: str,
+        theme: str,
+        values: Mapping[str, Value] | None = None,
+        scan: int | None = None,
+    ) -> Scene:
+        """A picture of it, or of other values, with a Scan opened; LabError if there is none."""
         taps, at = self.taps.chosen, {} if values is None else values
-        order, cost = self.order, self.cost
-        return drawn(OFFLINE, self.loop, view, theme, taps=taps, order=order, cost=cost, at=at)
+        about = {"taps": taps, "order": self.order, "cost": self.cost, "at": at}
+        about |= {} if scan is None else {"scan": scan}
+        return drawn(OFFLINE, self.loop, view, theme, None, **about)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A view of a combination: its packed picture, or why there is none."""
+    """A view of a combination, maybe of another Scan: its packed picture, or why there is none."""
 
     at: Combination
     view: str
     found: str | LabError
+    scan: int | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Where it is found in the page's data."""
         at = self.at
-        return (at.loop.name, at.taps.key, str(at.order), self.cost, self.view)
+        view = self.view if self.scan is None else f"{self.view} {self.scan}"
+        return (at.loop.name, at.taps.key, str(at.order), self.cost, view)
 
     @property
     def cost(self) -> str:

@@ -41,7 +41,7 @@ def near(
         yield found
 
 
-def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
+def live(at: Combination, view: str, picture: Scene, scan: int | None = None) -> dict[str, object]:
     """What a page needs for a picture of a loop, as JSON; or ``{"why": …}`` it cannot be computed.
 
     `values` are the sliders with which the numbers are changed, `base` those of the picture.
@@ -49,7 +49,7 @@ def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
     why = "This view shows no numbers of a run."
     for factors in NEAR if picture.trace is not None else ():
         try:
-            found = _followed(at, view, picture, factors)
+            found = _followed(at, view, picture, factors, scan)
         except LabError as error:
             why = str(error)
         else:
@@ -61,14 +61,19 @@ def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
 
 
 def _followed(
-    at: Combination, view: str, picture: Scene, factors: tuple[float, ...]
+    at: Combination,
+    view: str,
+    picture: Scene,
+    factors: tuple[float, ...],
+    scan: int | None,
 ) -> dict[str, object]:
     if any(isinstance(shape, Polyline) and shape.dots for shape in picture.walk()):
         raise GraphError("This view draws its numbers, and does not only write them.")
     known = _known(at, picture.trace is _study(at).trace, factors)
     for value in values_of(picture):
         known.contributions(value)
-    others = [at.picture(view, picture.theme.name, one) for one in near(_values(at), factors)]
+    colours = picture.theme.name
+    others = [at.picture(view, colours, one, scan) for one in near(_values(at), factors)]
     strips = coloured([picture, *others], known)
     texts = followed([texts_of(one.svg()) for one in (picture, *others)], known)
     return data(known, texts, followed([_told(one) for one in (picture, *others)], known), strips)

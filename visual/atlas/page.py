@@ -153,9 +153,10 @@ def lacking(grid: Grid, entries: Sequence[Entry]) -> str:
     count = sum(isinstance(entry.found, LabError) for entry in entries)
     if not count:
         return ""
+    total = sum(entry.scan is None for entry in entries)
     rows = "".join(f"<li>{text(row)}</li>" for row in _rows(grid, entries))
     return (
-        f"<details><summary>{count} of {len(entries)} pictures are not there</summary>"
+        f"<details><summary>{count} of {total} pictures are not there</summary>"
         f"<ul>{rows}</ul></details>\n"
     )
 

@@ -30,6 +30,7 @@ CELL = re.compile(
     r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
 )
 HIDDEN, MOST = "source_hidden", 12
+LINES = 5  # of code and of what was printed, above a picture
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
 STYLE = """\
 .reveal{font:26px/1.4 sans-serif;color:#1b1b1b;background:#fff}
@@ -129,6 +130,10 @@ def _slides(text: str) -> Iterator[Slide]:
             shown, slide.said = [_paragraphs(slide.said)], []
         if HIDDEN not in metadata and not re.fullmatch(r"((import|from) .*\n|\n)*", code):
             shown.insert(0, f"<pre>{escape(code.rstrip())}</pre>")
+        texts = [one for one in shown if one.startswith("<pre")]
+        if len(texts) < len(shown) and sum(one.count("\n") + 1 for one in texts) > LINES:
+            yield Slide(slide.heading, texts, slide.said)  # there is no room for the picture
+            shown, slide.said = [one for one in shown if one not in texts], []
         slide.shown += shown
         if shown:
             yield slide

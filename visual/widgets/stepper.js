@@ -69,9 +69,9 @@ function allOf(names) {
 /**
  * @param {Element} root
  * @param {{step?: number|null, whole?: boolean, changed?: (step: number) => void, story?: Function,
- *   open?: Function|null, field?: (given: any) => Element|null, all?: object}} options
+ *   open?: Function|null, hint?: string, field?: (given: any) => Element|null, all?: object}} options
  */
-export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, field = () => null, all = {} } = {}) {
+export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, hint = "", field = () => null, all = {} } = {}) {
   const ending = new AbortController();
   let bound = new AbortController(); // to the pictures that are there now
   const on = (target, type, listener) =>
@@ -80,7 +80,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let place = -1; // of the moment that is shown, or all of them
   let timer = null;
   let pinned = null; // a cell
-  const HINT = `click a number to see where it comes from${open ? " or, if it is given, to change it; a Scan or a fold to open it" : ""}; by keyboard: Shift and arrows, then Enter`;
+  const HINT = `click a number to see where it comes from${hint}; by keyboard: Shift and arrows, then Enter`;
 
   // Takes up the pictures that are inside `root` now.
   function adopt(more) {
@@ -306,7 +306,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const stepOf = (part) => part.closest("[data-step]")?.dataset.step;
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
-    told.textContent = titleOf(cell);
+    const [title] = titleOf(cell).split(": ");
+    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : titleOf(cell);
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
 
@@ -321,7 +322,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   function pin(cell) {
     if (cell) hinted = false;
     const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:']");
-    if (card) return open(...card.dataset.cell.split(":"));
+    if (card && open(...card.dataset.cell.split(":")) !== false) return;
     pinned = pinned === cell ? null : cell;
     light(pinned);
     tell(pinned);
@@ -350,7 +351,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const changes = field(found.given);
     if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
     lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
-    if (found.place) lines.append(element("details", {}, element("summary", {}, "in PyTensor"), found.place));
+    if (found.place) {
+      const fold = element("details", {}, element("summary", {}, "in PyTensor"), found.place);
+      fold.addEventListener("toggle", () => placeBeside(cell, svg));
+      lines.append(fold);
+    }
     placeBeside(cell, svg);
   }
 

@@ -220,7 +220,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["fold", int(step)]:
-            return {"options": {"unfold": (*_unfolded(bench), step)}}
+            return {"options": {"unfold": _unfolded(bench, step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
@@ -238,12 +238,13 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
     raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
 
 
-def _unfolded(bench: Bench) -> Iterable[int]:
-    """The steps of the open Scan that can be seen, first those that were chosen."""
+def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
+    """A step with all of the open Scan that can be seen; those near to it are kept longest."""
     chosen, trace = bench.state.options.get("unfold", ()), bench.shown.trace
     found = [] if trace is None else [at_moment(trace, one) for one in bench.shown.moments]
     last = max((scan for scan, _ in found), default=0)
-    return dict.fromkeys((*chosen, *(step for scan, step in found if scan == last)))
+    seen = {*chosen, *(one for scan, one in found if scan == last), step}
+    return tuple(sorted(seen, key=lambda one: -abs(one - step)))
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

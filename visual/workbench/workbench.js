@@ -270,6 +270,7 @@ function renderWorkbench({ model, el }) {
       model.save_changes();
     },
     story: storyFrom(model),
+    hint: " or, if it is given, to change it; a Scan or a fold to open it",
     open: (option, value) => ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value),
     field: (given) => form.field(["at", ...(given || [])]),
   });

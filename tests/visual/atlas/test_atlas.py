@@ -79,9 +79,12 @@ def drawn(loop, taps, order, cost, view, form):
     weights = cost if cost in ("last", "sum") else list(map(float, cost.split(",")))
     try:
         theme = "light" if form in ("text", "stories") else form
+        view, *scan = view.split()
+        opened = {"scan": int(scan[0])} if scan else {}
         picture = draw.drawn(
-            OFFLINE, gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
-        )
+            OFFLINE, gallery.loops[loop], view, theme,
+            taps=chosen, order=order, cost=weights, **opened,
+        )  # fmt: skip
         if form == "stories":
             return json.dumps(of_all(picture), ensure_ascii=False, separators=(",", ":"))
         return picture.text() if form == "text" else picture.svg()
@@ -110,9 +113,13 @@ def test_every_picture_is_that_of_draw(data):
     choices = [choice for choice, _ in pictures(data)]
     tapped = [("square", "x:-1"), ("square", "x:-2,-1"), ("coupled", "prey:-1;hunters:-2")]
     costs, forms = ("last", "0,0.5,1,0"), ("light", "dark", "text", "stories", "live")
+    refused = tapped[2], costs[1]
     grid = product(tapped, (1, 2), costs, GRID["views"], forms)
     expected = {(*loop, order, cost, view, form) for loop, order, cost, view, form in grid}
-    assert len(choices) == len(expected) == 180
+    can_be = [(loop, cost) for loop, cost in product(tapped, costs) if (loop, cost) != refused]
+    opened = product(can_be, ("unrolled", "tapes"), (1, 2, 3), forms)  # and 4, which is open
+    expected |= {(*at[0], 2, at[1], f"{view} {scan}", form) for at, view, scan, form in opened}
+    assert len(choices) == len(expected) == 180 + 150
     assert set(choices) == expected
     assert wrong(data) == []
 
@@ -125,7 +132,7 @@ def test_the_comparison_sees_another_picture(data):
     forms = ("light", "dark", "text", "stories")
     assert found == [("square", "x:-1", 1, "last", "tapes", form) for form in forms]
     other = {**data, "tree": tree, "themes": data["themes"][::-1]}
-    assert sum(form in ("light", "dark") for *_, form in wrong(other)) == 24
+    assert sum(form in ("light", "dark") for *_, form in wrong(other)) == 24 + 24
 
 
 def test_what_a_loop_does_not_have_is_told_where_it_would_be(page, data):

@@ -151,6 +151,19 @@ def test_all_that_was_printed_is_seen(tmp_path, browser):
     assert box["height"] > 300  # large enough to be read
 
 
+def test_a_picture_below_many_lines_has_a_slide_of_its_own(tmp_path):
+    lesson = tmp_path / "x.md"
+    for lines, slides_of_it in ((3, 1), (6, 2)):
+        code = "import visual\n" + "print(1)\n" * (lines // 2) + "visual.figure(2)"
+        lesson.write_text(
+            f"# T\n\nHello.\n\n## A\n\nSaid.\n\n```{{code-cell}} ipython3\n{code}\n```\n"
+        )
+        _, *made = re.findall(r"<section>(.*?)</section>", slides(lesson), re.DOTALL)
+        assert len(made) == slides_of_it
+        assert "<p>Said.</p>" in made[0]
+        assert ["<svg" in one for one in made] == [False, True][-slides_of_it:]
+
+
 def test_markdown_is_spoken():
     assert plain("A **tape**, a *slot* and `buf[1]`:\n[here](x.md), 2*3*4") == (
         "A tape, a slot and buf[1]: here, 2*3*4"

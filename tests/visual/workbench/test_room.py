@@ -1,11 +1,16 @@
 """The picture of a workbench fits the window it is in, with letters that can be read."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from lab.loops import gallery
+from visual.drawing.catalogue import PICTURES
+from visual.drawing.draw import drawn
+from visual.layout.sheet import OFFLINE, PAGE, SCREEN
 from visual.scene.shapes import Scene, Text
+from visual.workbench.controls import changed
 from visual.workbench.state import BELOW, opened
 
 pytestmark = pytest.mark.sizes
@@ -63,9 +68,36 @@ def test_where_there_is_no_room_beside_it_the_legend_stands_below():
     assert seen("square", 2, "tapes", (0, 0)).shown == seen("square", 2, "tapes", (0, 0)).picture
 
 
+CODE = re.compile(r"\b(?:unfold|scan|all|phase|step|tape)=\w+|step shows")
+
+
+def in_code(sheet, view):
+    """What a picture says of options as they are written in Python."""
+    long, wide = gallery.loops["square"].with_steps(40), gallery.loops["coupled"]
+    return {told for one in (long, wide) for told in CODE.findall(drawn(sheet, one, view).text())}
+
+
+@pytest.mark.parametrize("view", PICTURES)
+def test_what_is_folded_is_opened_by_what_there_is(view):
+    assert in_code(PAGE, view) == in_code(OFFLINE, view) == set()
+
+
+def test_what_is_written_in_code_is_found():
+    assert {"unfold=2", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "connections")
+
+
 def test_what_is_too_large_is_found():
     fits = Scene(WIDE, HIGH, (Text(0, 20, "text", SMALLEST),), "title", "description")
     assert too_much(fits, WIDE, HIGH) == []
     small = replace(fits, shapes=(Text(0, 20, "text", 10.5),))
     for wrong in (replace(fits, width=WIDE + 1), replace(fits, height=HIGH + 1), small):
         assert len(too_much(wrong, WIDE, HIGH)) == 1
+
+
+def test_a_fold_that_is_opened_closes_none_before_it():
+    bench = replace(opened(gallery.loops["square"]).changed(steps=20), room=(WIDE, HIGH))
+    clicked = {f"step {step}" for step in (1, 2, 3)}
+    for step in (1, 2, 3):
+        bench = changed(bench, ["fold", step], str(step))
+    assert clicked <= rows(bench.shown)
+    assert not clicked <= rows(bench.changed(options={"unfold": (3,)}).shown)

@@ -249,10 +249,11 @@ class _Drawn:
         aside = beside(*lines, apart=36, align=1)
         fits = len(lines) == 2 and aside.envelope.width <= self.width
         told = [aside if fits else above(*lines, apart=3)]
-        where = f"the picture equations, scan={self.named.number + 1}, has all"
+        code = f"the picture equations, scan={self.named.number + 1}, has all"
+        where = self.sheet.hint(code, "“equations”, above, has all")
         for number, sentence in enumerate(self.sentences):
             left = len(self.sentences) - number
-            more = f"⋯ {counted(left, 'more slot')} written: {where}"
+            more = f"⋯ {counted(left, 'more slot')} written{where}"
             rest = words(more, SMALL, muted=True)
             part = above(
                 *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2

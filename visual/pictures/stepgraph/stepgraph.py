@@ -272,8 +272,10 @@ class _StepGraph:
             ]
         if any(SLOT in card.label for card in self.cards.values()):
             lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
-        if self.folds and self.sheet.has_hints:
-            lines[0] += f" · all=True draws {_operations(model.operations)}"
+        if self.folds:
+            draws = f"draws {_operations(model.operations)}"
+            hint = f"all=True {draws}", f"“all of it”, in the options, {draws}"
+            lines[0] += self.sheet.hint(*hint, " · ")
         for saving in model.savings:
             lines.append(
                 f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
