@@ -395,8 +395,8 @@ def tapped(name: str, tap: int, style: Style = PLAIN) -> str:
     return f"{symbol(name, style)}[t{distance}]"
 
 
-def positioned(name: str, position: int, style: Style = PLAIN) -> str:
-    """``buf[2]``: a place in a buffer."""
+def positioned(name: str, position: int | str, style: Style = PLAIN) -> str:
+    """``buf[2]``, or ``buf[k+1]``: a place in a buffer, by its number or by what follows from k."""
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 

@@ -4,7 +4,7 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 from the cost, or through one reader, directly; several parts of one gradient are numbered.
 """
 
-from lab.notation import PLAIN, Style, below, indexed, positioned, prime
+from lab.notation import PLAIN, Style, below, following, indexed, positioned, prime
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -55,8 +55,16 @@ class Quantities(ScanOf):
 
     def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
         """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
+        return positioned(self._buffer(tape), tape.position(row), style)
+
+    def place_at_k(self, tape: TapeTrace, tap: int, style: Style = PLAIN) -> str:
+        """``buf[k+1]``: where step k has its hands at a tap."""
+        first = tape.position(tape.tape.row(0, tap))
+        return positioned(self._buffer(tape), following(first, style=style), style)
+
+    def _buffer(self, tape: TapeTrace) -> str:
         several = sum(not other.is_total for other in self.scan.tapes) > 1
-        return positioned(f"buf_{tape.name}" if several else "buf", tape.position(row), style)
+        return f"buf_{tape.name}" if several else "buf"
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
         """What a slot is: a value, or of a derivative's tape the place, and what it is for."""

@@ -20,7 +20,7 @@ from lab.errors import listing
 from lab.notation import Leaf, prime
 from lab.records import reached
 from lab.tape import Kind
-from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
+from lab.traces.trace import Feed, ScanTrace, Source, TapeTrace, Trace
 from visual.layout.canvas import finished, heading, kind_text
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Node, dot_source
@@ -80,7 +80,7 @@ def genealogy(
             _key(n),
             200,
             60,
-            "\n".join((_title(trace, n), *_lines(scan, trace.scans))),
+            "\n".join((_title(trace, n), *_lines(NamedScan(trace, n)))),
             f"{scan.order}",
         )
         for n, scan in enumerate(trace.scans)
@@ -191,7 +191,7 @@ def _row(trace: Trace, number: int, wide: float) -> Piece:
         Text(10, 19 + SPACE * n, line, TITLE, bold=True, role=role) for n, line in enumerate(title)
     ]
     y = 19.0 + SPACE * (len(title) - 1)
-    for matter in filter(None, _lines(scan, trace.scans)):
+    for matter in filter(None, _lines(NamedScan(trace, number))):
         lines = folded(matter, room, LINE)
         cut = len(lines) > MOST_LINES
         for n, line in enumerate(lines[:MOST_LINES], start=1):
@@ -233,38 +233,45 @@ def _title(trace: Trace, number: int) -> str:
     return f"{number + 1} · {trace.scans[number].name}"
 
 
-def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
-    """What stands in the row of a Scan: a line for each matter."""
+def _lines(named: NamedScan) -> Iterator[str]:
+    """What stands in the row of a Scan: a line for each matter.
+
+    Tapes of several Scans may have one name, as a part of a gradient has that of the whole: all
+    are called by what they hold.
+    """
+    scan = named.scan
     steps = counted(scan.steps, "step")
     if scan.parent is not None:
         steps = f"order {scan.order} · {steps} · differentiates {scan.parent + 1}, "
-        steps += f"goes on through {listing(deduplicated(through(scan)))}"
+        steps += f"goes on through {listing(deduplicated(_through(named)))}"
     yield steps
-    told = [f"{tape.name}: {kind_text(tape)}" for tape in scan.tapes if not tape.is_total]
+    told = [
+        f"{named.row_name(tape)}: {kind_text(tape)}" for tape in scan.tapes if not tape.is_total
+    ]
     totals = [tape for tape in scan.tapes if tape.is_total]
     for word, names in (
-        ("sums up", [t.name for t in totals if t.used]),
-        ("puts out", [_put_out(t) for t in scan.outputs if t.used]),
-        ("unused", [t.name for t in (*totals, *scan.outputs) if not t.used]),
+        ("sums up", [named.row_name(t) for t in totals if t.used]),
+        ("puts out", [_put_out(named, t) for t in scan.outputs if t.used]),
+        ("unused", [named.row_name(t) for t in (*totals, *scan.outputs) if not t.used]),
         ("untraced", list(scan.untraced)),
     ):
         if names:
             told.append(f"{word} {listing(deduplicated(names))}")
     yield "; ".join(told)
-    read = _fed(scan, scans, gradients=False)
+    read = _fed(named, gradients=False)
     told = [f"reads {'; '.join(read)}"] if read else []
     if scan.parent is not None:
-        given = _fed(scan, scans, gradients=True)
+        given = _fed(named, gradients=True)
         told.append(f"external gradients: {'; '.join(given) or 'from the cost alone'}")
     yield " · ".join(told)
 
 
-def _fed(scan: ScanTrace, scans: Sequence[ScanTrace], gradients: bool) -> list[str]:
+def _fed(named: NamedScan, gradients: bool) -> list[str]:
     """What comes from other Scans, external gradients or other values: ``x of 1``."""
     sources: dict[str, dict[int, None]] = {}
-    for feed in scan.feeds:
-        if _is_gradient(scan, feed) is gradients:
-            name = _variable_name(scans[feed.scan], feed.variable)
+    for feed in named.scan.feeds:
+        if _is_gradient(named.scan, feed) is gradients:
+            name = _variable_name(named.trace, feed)
             sources.setdefault(name, {})[feed.scan + 1] = None
     return [f"{name} of {listing(numbers)}" for name, numbers in sources.items()]
 
@@ -281,7 +288,11 @@ def _descents(trace: Trace) -> Iterator[tuple[int, int, str]]:
     """From every Scan to those that differentiate it."""
     for number, scan in enumerate(trace.scans):
         if scan.parent is not None:
-            yield scan.parent, number, f"through {listing(deduplicated(through(scan)))}"
+            yield (
+                scan.parent,
+                number,
+                f"through {listing(deduplicated(_through(NamedScan(trace, number))))}",
+            )
 
 
 def _flows(trace: Trace) -> Iterator[tuple[int, int, str]]:
@@ -290,7 +301,7 @@ def _flows(trace: Trace) -> Iterator[tuple[int, int, str]]:
         names: dict[int, list[str]] = {}
         for feed in scan.feeds:
             if scan.parent is None or _is_gradient(scan, feed):
-                name = _variable_name(trace.scans[feed.scan], feed.variable)
+                name = _variable_name(trace, feed)
                 names.setdefault(feed.scan, []).append(name)
         what = "values" if scan.parent is None else "external gradients"
         for source, listed in names.items():
@@ -307,11 +318,11 @@ def _arrows(*drawn: Sequence[tuple[int, int, str]]) -> Iterator[str]:
         yield f"an arrow at the right leads to a Scan that gets {listing(what)} from it"
 
 
-def _put_out(tape: TapeTrace) -> str:
-    """An output, with its values in the order of time if they are few numbers: ``du = [1, 2]``."""
+def _put_out(named: NamedScan, tape: TapeTrace) -> str:
+    """An output, with its values in the order of time if they are few: ``dC/du = [1, 2]``."""
     if tape.axis is None or tape.final.ndim > 1 or len(tape.final) > MOST_NUMBERS:
-        return tape.name
-    return f"{tape.name} = {values_text(tape.final[np.argsort(tape.axis.index)])}"
+        return named.row_name(tape)
+    return f"{named.row_name(tape)} = {values_text(tape.final[np.argsort(tape.axis.index)])}"
 
 
 def through(scan: ScanTrace) -> tuple[str, ...]:
@@ -320,9 +331,16 @@ def through(scan: ScanTrace) -> tuple[str, ...]:
     return tuple(t.gradient_of for t in tapes if t.used and t.gradient_of is not None)
 
 
-def _variable_name(scan: ScanTrace, argument: int) -> str:
-    variables: tuple[TapeTrace | SequenceTrace, ...] = scan.held
-    return next((v.name for v in variables if v.argument == argument), str(Kind.UNTRACED))
+def _through(named: NamedScan) -> list[str]:
+    """The same, by what they hold."""
+    above = named.parent
+    return [above.quantity_name(one, None) for one in through(named.scan)] if above else []
+
+
+def _variable_name(trace: Trace, feed: Feed) -> str:
+    maker = NamedScan(trace, feed.scan)
+    made = (v for v in maker.scan.held if v.argument == feed.variable)
+    return next(map(maker.row_name, made), str(Kind.UNTRACED))
 
 
 def _key(number: int) -> str:

@@ -225,13 +225,13 @@ def is_cut(shape: Shape) -> bool:
 
 def _every_step(block: Block, most: int) -> Piece:
     """Up to `most` formulas of all steps at once, where there is no room for those of each."""
-    shapes, y = [Text(block.labels - 12, 12, "each step", 12, "end", bold=True)], 0
+    shapes, y = [Text(block.labels - 12, 12, "step k", 12, "end", bold=True)], 0
     if block.view.sheet.is_narrow:
         shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
     known = block.formulas
     most += len(known) == most + 1  # it takes no more room than to say that there is one
     for formula in known[:most]:
-        for line in _lines(block.spell.equation(formula), block.room - block.labels, 2):
+        for line in _lines(block.spell.at_k(formula), block.room - block.labels, 2):
             x = block.labels + MONO_WIDTH * SMALL * _indent(line)
             shapes.append(Text(x, y + 12, line.lstrip(), SMALL, mono=True))
             y += LINE

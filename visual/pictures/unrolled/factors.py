@@ -21,7 +21,19 @@ from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and how near other things may come
 STEPS = 12  # of a curve
-SHARES = (0.5, 0.25, 0.75, 0.4, 0.6, 0.3, 0.7, 0.15, 0.85)  # of the way, where a label may stand
+SHARES = (
+    0.5,
+    0.35,
+    0.65,
+    0.25,
+    0.75,
+    0.43,
+    0.57,
+    0.3,
+    0.7,
+    0.2,
+    0.8,
+)  # of the way: where labels may be
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ block.  Arrows reach from one block to the next; what is read from farther above
 more on top of its reader's block.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,8 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
 PARAMETERS, TOTALS = Place(0, "each step reads", 0), Place(0, "sum over steps", 1)
-MOST_FAR = 6  # readings of values in other columns, before they are a thicket
+Order = tuple[int, bool, bool, int, int, int, bool]
+MOST_FAR = 1  # readings that go round boxes to one column, before they are a thicket
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Row:
     place: Place
 
     @property
-    def order(self) -> tuple[int, bool, bool, int, int, int, bool]:
+    def order(self) -> Order:
         """Where the lane stands: what is read on top, what lasts at the bottom."""
         scan = self.place.scan if self.repeated else 0
         order = (self.place.argument, self.place.again, self.place.direct)
@@ -78,15 +80,24 @@ class Placing:
     far: int = 0
 
     def thinned(self, nodes: Sequence[Node]) -> "Placing":
-        """Without what steps read of other Scans in other columns, where that is a thicket."""
+        """Without what steps read of other Scans, and not right above, where that is a thicket."""
+        columns: dict[int, list[Order]] = {}
+        for item in self.items:
+            columns.setdefault(item.column, []).append(item.row.order)
 
         def is_far(first: Item, last: Item) -> bool:
-            scans = {nodes[item.node].place.scan for item in (first, last)}
-            return len(scans) > 1 and first.column != last.column
+            if nodes[first.node].place.scan == nodes[last.node].place.scan:
+                return False
+            low, high = sorted((first.row.order, last.row.order))
+            between = any(low < order < high for order in columns[last.column])
+            return first.column != last.column or between
 
-        near = tuple(pair for pair in self.arrows if not is_far(*pair))
-        far = len(self.arrows) - len(near)
-        return self if far <= MOST_FAR else replace(self, arrows=near, far=far)
+        far = [pair for pair in self.arrows if is_far(*pair)]
+        most = max(Counter(last.column for _, last in far).values(), default=0)
+        if most <= MOST_FAR:
+            return self
+        near = tuple(pair for pair in self.arrows if pair not in far)
+        return replace(self, arrows=near, far=len(far))
 
     def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
         """Only so many lanes of every block, at first those of what its Scan makes."""

@@ -302,7 +302,7 @@ class _Picture:
             rows = counted(self.placing.hidden, "more row")
             told.append(f"⋯ {rows}{self.room.sheet.all_shows()}")
         if self.placing.far:
-            far = f"{self.placing.far} grey arrows, from values to gradients in other columns"
+            far = f"{self.placing.far} grey arrows, from values to gradients not right below them"
             told.append(f"not drawn: {far}; the formulas of the factors name these values")
         formulas: dict[object, str] = {}
         alike = self._alike()

@@ -255,6 +255,9 @@ def test_readings_of_other_columns_are_no_thicket():
     assert (grey, far) == (5, 0)
     assert told in visual.draw(gallery.loops["gap"], "unrolled").text()
     assert readings(visual.draw(gallery.loops["gap"], "unrolled", all=True)) == (15, 10)
+    # Of coupled, dprey reads hunters and dhunters reads prey; only hunters₁ and hunters₂ stand
+    # right above it: birth is below hunters₀, and hunters and dprey are between prey and dhunters.
+    assert readings(visual.draw(gallery.loops["coupled"], "unrolled", order=2)) == (2, 0)
     _, few = readings(visual.draw(gallery.loops["rnn"], "unrolled"))
     assert few == 4
     assert "grey arrows" not in visual.draw(gallery.loops["rnn"], "unrolled").text()
