@@ -30,7 +30,7 @@ by_x = recording(grad(affine), 1.0, 0.999, 0.1)
 assert len(by_x.nodes) - 1 == 2000
 sides = visual.two_tapes(gallery.loops["square"]).text()
 assert "no bookkeeping that grows with the steps" in sides
-assert sides.count("40 bytes of numbers") == 2
+assert sides.count("40 bytes of numbers") == sides.count("40 bytes of gradients") == 2
 
 values = [0.5]
 for _ in range(3):
