@@ -211,7 +211,8 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     yield f"kept until the way back: {_spelled(states)}"
     yield f"for the way back: {_spelled(gradients)}"
     yield f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
-    given = dict.fromkeys(read.name for read in (*forward.sequences, *forward.parameters))
+    names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
+    given = dict.fromkeys(names)
     if given:
         yield f"only read, not counted: {listing(given)}"
     yield "no bookkeeping that grows with the steps"
