@@ -11,6 +11,11 @@ def backward(values):
 for place, found in enumerate(by_x):  # every x of the backward loop, moved a little
     moved = [[x[i] + (i == place) * by for i in range(4)] for by in (1e-6, -1e-6)]
     assert isclose(found, (backward(moved[0]) - backward(moved[1])) / 2e-6, rel_tol=1e-8)
+assert len(by_g) == 5
+for place, found in enumerate(by_g):  # each g is multiplied by the factors of all steps after it
+    assert isclose(found, backward(x[:place]), rel_tol=1e-12)
+third_scan = square.trace(order=2).scans[2]
+assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in by_g]
 assert isclose(second[0], 240 * 0.95**14, rel_tol=1e-12)
 assert [len(square.trace(order=n).scans) for n in (0, 1, 2, 3)] == [1, 2, 4, 8]
 assert len(gallery.loops["fibonacci"].trace(order=2).scans) == 2

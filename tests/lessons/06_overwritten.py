@@ -48,6 +48,45 @@ for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
     assert isclose(float(found), value, rel_tol=1e-5)
 assert isclose(12 * x0**2 + 56 * x0**6, 51.995, rel_tol=1e-5)
 
+# Its third derivative in two parts, without a tape: x_t is x₀**m, and C′ = N·x₀**(N - 1).
+
+
+def parts(n):
+    """Through the x that Scan 4 reads, and through by_x; what two doublings make of the latter.
+
+    C″ is the sum of by_x[t] times the rate of x_t, m·x₀**(m - 1), which Scan 4 makes of x.
+    """
+    powers, of_all = [2**t for t in range(n)], 2**n
+    read = sum(of_all * (m - 1) * m * x0 ** (of_all - 3) for m in powers)
+    put_out = sum(of_all * (of_all - 1 - m) * m * x0 ** (of_all - 3) for m in powers)
+    return read, put_out
+
+
+def by_hand(given, kept):
+    """C‴ of two steps: `given` is what Scan 4's gradient says about by_x, `kept` stands for by_g.
+
+    by_x = [2·g₁·by_g₀, 2·g₂·by_g₁] with g₂ = 1, g₁ = 2·x₁·g₂ and by_g₁ = 2·x₀·by_g₀.
+    """
+    of_x1 = 2 * given[0] * kept[0] * 2  # by_x₀ reads g₁, and g₁ reads x₁
+    of_x0 = 2 * given[1] * 2 * kept[0]  # by_x₁ reads by_g₁, and by_g₁ reads x₀
+    second_x1 = 2 * 1 * 2 * x0  # by_x₁: Scan 4 makes 2·x₀ of it, and that reads x₀
+    return 2 * second_x1 + of_x0 + of_x1 * 2 * x0
+
+
+for n, row in ((2, breakage.rows[2]), (5, old_five.rows[2])):
+    read, put_out = parts(n)
+    assert isclose(read + put_out, float(row.true), rel_tol=1e-12)
+    assert isclose(3 * read, float(row.true), rel_tol=1e-12)
+    assert isclose(read + 4 * put_out, float(row.broken), rel_tol=1e-12)
+assert np.allclose(parts(2), (7.6, 15.2))
+assert isclose(by_hand((1, 1.9), (1, 1.9)), 22.8)
+assert isclose(by_hand((2, 3.8), (1, 1.9)), 38.0)  # one doubling is not enough
+assert isclose(by_hand((2, 3.8), (2, 3.8)), 68.4)
+for side, numbers in ((breakage.true, (1, 1.9)), (breakage.broken, (2, 3.8))):
+    named = {tape.name: tape for scan in side.scans for tape in scan.tapes}
+    for name in ("d3d2x", "d2dx"):  # of Scan 4's gradient; of Scan 3, which its gradient reads
+        assert np.allclose(named[name].final[:2], numbers)
+
 # What the text says of the tapes of two steps.
 _, _, third_scan, fourth_scan = square.with_steps(2).trace(order=2).scans
 assert np.allclose(third_scan.tapes[0].final, [1, 2 * x0, 4 * x0 * x1])

@@ -207,13 +207,10 @@ def _place(breakage: Breakage, parting: Parting) -> str:
 
 def _story(breakage: Breakage, parting: Parting) -> list[str]:
     """Where the numbers part, in sentences."""
-    contrast, order = breakage.contrast, breakage.true.scans[parting.scan].order
-    counted = (
-        f"Up to there both rules write the same; of all {contrast.written} values written, "
-        f"{contrast.differing} differ."
-    )
+    order = breakage.true.scans[parting.scan].order
     why = cause(*sides(breakage.true, breakage.broken, parting), parting.step)
     shown = _outcome(breakage)
     if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"
-    return [f"{counted} {why}".strip(), shown, *contrast.unlike]
+    told = f"Up to there both rules write the same. {why}".strip()
+    return [told, shown, *breakage.contrast.unlike]
