@@ -78,9 +78,27 @@ class Stories:
         found = reached(self._sources(value), lambda s: () if s in among else self._sources(s))
         return [source for source in found if source in among]
 
-    def _sources(self, value: Value) -> tuple[Value, ...]:
+    def _sources(self, value: Value) -> Sequence[Value]:
         write = self.flow.writes.get(value)
-        return write.sources if write is not None else ()
+        return write.sources if write is not None else self._parts(value)
+
+    def _parts(self, value: Value) -> Sequence[Value]:
+        """The results of earlier Scans that a seed is the sum of: parts of the same gradient."""
+        place = value.scan, value.argument, self._whole(value)
+        return () if value.version else self._fed.get(place, ())
+
+    @cached_property
+    def _fed(self) -> Mapping[tuple[int, int, str], list[Value]]:
+        """The results that go into an argument of a Scan, by the gradient they are a part of."""
+        found: dict[tuple[int, int, str], list[Value]] = {}
+        for named in Quantities.each(self.trace):
+            for feed in named.scan.feeds:
+                giver = Quantities(self.trace, feed.scan)
+                for tape in (t for t in giver.scan.held if t.argument == feed.variable):
+                    for row in range(len(tape.final) if tape.gradient_of else 0):
+                        place = named.number, feed.into, giver.whole_label(tape, row)
+                        found.setdefault(place, []).append(self.flow.latest(feed.scan, tape, row))
+        return found
 
     def number(self, value: Value) -> np.ndarray | None:
         """The number, or array, that it is; None for memory that nobody has written."""
@@ -161,8 +179,27 @@ class Stories:
         if not np.any(number):
             return "It is 0 from the start: nothing has arrived yet."
         direct = named.direct_label(tape, value.row) if tape.gradient_of is not None else ""
-        what = direct and f", as {direct}: what the cost adds directly"
-        return f"It was there from the start{what}."
+        return f"It was there from the start{direct and f', as {direct}: {self._seed(value)}'}."
+
+    def _seed(self, value: Value) -> str:
+        """What brings the part of a gradient that is there before its Scan begins."""
+        scans = {f.scan for f in self._named(value).scan.feeds if f.into == value.argument}
+        others = [n for n in sorted(scans) if self.trace.scans[n].parent is not None]
+        numbers = {part: self.number(part) for part in self._parts(value)}
+        known = {
+            part: number for part, number in numbers.items() if number is not None and number.any()
+        }
+        if not known:
+            all_ = joined(["the cost", *(f"Scan {n + 1}" for n in others)])
+            return f"what {all_} {'add' if others else 'adds'} directly"
+        terms = []
+        for part, number in known.items():
+            write, figure = self.flow.writes.get(part), "" if number.ndim else number_text(number)
+            step = f", step {write.step}" if write else ""
+            terms.append(f"{figure} from Scan {part.scan + 1}{step}".strip())
+        near = 1e-5 * max(np.max(np.abs(number)) for number in known.values())
+        is_all = np.allclose(sum(known.values()), self.number(value), atol=near, equal_nan=True)
+        return f"{', plus '.join(terms)}{'' if is_all else ', and the rest directly'}"
 
     def _slot(self, value: Value) -> str:
         """What else stood in its slot."""

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import lab
 from lab.equations.story import Stories
 from lab.loops import gallery
 
@@ -92,6 +93,40 @@ def test_what_was_replaced_has_a_story_of_its_own():
     assert "buf[4] = 117.0" in stories.of(second).origin[0]
     assert "Step 3 of Scan 4" in stories.of(second).origin[1]
     assert "7.803 (at first), 117.0 (after step 3)" in stories.of(first).fate[0]
+
+
+def test_a_seed_of_a_later_scan_is_what_an_earlier_one_made_of_it():
+    trace = gallery.loops["square"].with_taps({"x": (-2, -1)}).trace(order=2)
+    stories, x = Stories(trace), [0.95, 0.95]
+    for t in range(2, 6):
+        x.append(x[t - 2] * x[t - 1])
+    gradient, change = [0.0] * 5 + [1.0], [1.0, 1.0] + [0.0] * 4  # of x₅; and by dC/dx₀ + dC/dx₁
+    for t in reversed(range(4)):
+        gradient[t] += gradient[t + 2] * x[t + 1]
+        gradient[t + 1] += gradient[t + 2] * x[t]
+    for t in range(4):
+        change[t + 2] = change[t] * x[t + 1] + change[t + 1] * x[t]
+    first, second = change[1] * gradient[3], change[3] * gradient[4]  # x₂ is read by steps 1 and 2
+    (seed, *_) = stories.held(3, trace.scans[3].tapes[0].argument, row=3, after=0)
+    assert stories.number(seed) == pytest.approx(first + second)
+    (told,) = re.findall(r"start, as ∂C′/∂x₂: (.*)\.$", stories.of(seed).origin[1])
+    parts = {f"{n:.4g} from Scan 3, step {k}" for n, k in ((first, 1), (second, 2))}
+    assert {*told.split(", plus ")} == parts
+    made = {
+        (v.scan, stories.flow.writes[v].step) for v in stories.nearest(seed, stories.flow.writes)
+    }
+    assert made == {(2, 1), (2, 2)}
+
+
+def test_the_cost_may_have_a_part_in_a_seed():
+    graph = gallery.loops["square"].build()
+    (x,) = graph.inputs.values()
+    cost = (graph.node.outputs[0] ** 2).sum()  # what Scan 4 begins with is not all from Scan 3
+    trace = lab.trace(lab.derivative(cost, x, 2), graph.given, also=graph.node.outputs[:1])
+    stories, tape = Stories(trace), trace.scans[3].tapes[0]
+    told = [stories.of(stories.held(3, tape.argument, row, 0)[0]).origin[1] for row in range(1, 5)]
+    assert all("from Scan 3, step" in line for line in told)
+    assert all(line.endswith(", and the rest directly.") for line in told[:3])
 
 
 def test_why_nothing_is_added():

@@ -45,7 +45,8 @@ class ScanTapes:
             for tape in forward.held
             for row in np.setdiff1d(np.arange(len(tape.final)), tape.writes[0].rows).tolist()
         ]
-        kept, more = (sum(t.final[0].nbytes for t in scan.held) for scan in (forward, backward))
+        kept, more = (_bytes(scan.held, forward.steps) for scan in (forward, backward))
+        side.costs[START], side.turns[START] = f"{kept[0]:,} bytes", f"{more[0]:,} bytes"
         for step in shown:
             made = [
                 self._slot_line(tape, written_row(tape, step), Role.INTERMEDIATE)
@@ -53,8 +54,8 @@ class ScanTapes:
             ]
             reads = [self._reading_line(s, step) for s in forward.sequences]
             side.rows[step] = [*made, *filter(None, reads)]
-            side.costs[step] = f"{kept:,} bytes, {more:,} more for the way back"
-            side.turns[step] = f"backward step {forward.steps - 1 - step}"
+            side.costs[step] = f"{kept[1]:,} bytes"
+            side.turns[step] = f"backward step {forward.steps - 1 - step}: {more[1]:,} bytes"
         for parameter in forward.parameters:
             side.rows[START].extend(self._parameter_lines(parameter))
         side.ways.extend(_ways(forward, shown))
@@ -197,13 +198,23 @@ def _index(tape: TapeTrace, row: int) -> int:
     return row if tape.axis is None else int(tape.axis.index[row])
 
 
+def _bytes(tapes: Sequence[TapeTrace], steps: int) -> tuple[int, int]:
+    """How many bytes of the slots are there before the first step, and how many are a step's."""
+    rows = [(len(tape.final), tape.final.nbytes // max(len(tape.final), 1)) for tape in tapes]
+    return sum((n - steps) * size for n, size in rows), sum(size for _, size in rows)
+
+
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     states = [*forward.tapes, *forward.outputs]
     gradients = [*backward.tapes, *backward.outputs]
     kept, more = (sum(_laid_out(tape).nbytes for tape in group) for group in (states, gradients))
     yield f"kept until the way back: {_spelled(states)}"
     yield f"for the way back: {_spelled(gradients)}"
-    yield f"{kept:,} bytes of numbers, and {more:,} more for the way back"
+    yield f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
+    names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
+    given = dict.fromkeys(names)
+    if given:
+        yield f"only read, not counted: {listing(given)}"
     yield "no bookkeeping that grows with the steps"
 
 

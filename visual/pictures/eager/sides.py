@@ -6,7 +6,7 @@ Both are brought into one form, a `Side`; rows are the steps of the loop, halves
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lab.eager.records import Held, Memory, NodeRecord, Recording
+from lab.eager.records import Held, Memory, NodeRecord, Recording, SparseValue
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.grid import shown
 from visual.layout.gutters import FIRST, TRACK, Way, along
@@ -67,12 +67,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Side:
-    """What one kind of tape keeps: lines for every row, and in which order it goes back.
+    """What one kind of tape keeps: lines for every row, and what comes back to each.
 
     The rows are START, the steps, and one more for what is made after the last step.  `ways`
     lead from the names of lines to those of what was made of them, `returns` are the ways of
-    gradients.  `costs` are for rows, `turns` when these are gone back through, `sums` for the
-    whole.
+    gradients.  `costs` are for rows, `turns` for what comes back to them, `sums` for the whole.
     """
 
     title: str
@@ -116,7 +115,9 @@ def table(left: Side, right: Side, steps: int, unfold: int | None, most: int = 9
     known = {*left.rows, *right.rows}
     rows: list[int | Gap] = [START] if START in known else []
     rows += [*shown_steps(steps, unfold), *([steps] if steps in known else [])]
-    entries = [[_row(side, row, side is left, most) for row in rows] for side in (left, right)]
+    entries = [
+        [_row(side, row, steps, side is left, most) for row in rows] for side in (left, right)
+    ]
     notes, sums = (max(map(len, told)) for told in zip(_told(left), _told(right), strict=True))
     high = [over(*pair) for pair in zip(*entries, strict=True)]
     parts = (gap(0, HEAD + NOTE * notes), *high, gap(0, SUM * sums + 10))
@@ -124,17 +125,20 @@ def table(left: Side, right: Side, steps: int, unfold: int | None, most: int = 9
     tops = [ruler.anchors[str(n)].top for n in range(1, len(parts))]
     names = {START: "start", steps: "after"}
     words = [
-        _at_row(row, Text(0, y + 16, names.get(row, f"step {row:,}"), 12, bold=True))
+        _made(row, steps, Text(0, y + 16, names.get(row, f"step {row:,}"), 12, bold=True))
         for row, y in zip(rows, tops, strict=False)
         if not isinstance(row, Gap)
     ]
     labels = sized(LABELS, 0, *words, Text(0, tops[-1] + 12, "in all", 12, bold=True))
     bottom = ruler.envelope.bottom
-    halves = (_half(s, e, tops, bottom) for s, e in zip((left, right), entries, strict=True))
+    both = zip((left, right), entries, strict=True)
+    halves = (_half(side, steps, entry, tops, bottom) for side, entry in both)
     return beside(labels, *halves, apart=BETWEEN)
 
 
-def _half(side: Side, entries: Iterable[Piece], tops: Sequence[float], bottom: float) -> Piece:
+def _half(
+    side: Side, steps: int, entries: Iterable[Piece], tops: Sequence[float], bottom: float
+) -> Piece:
     """A panel with values, the ways to them on their left, gradients, theirs on their right."""
     column = over(*(shifted(entry, 0, y) for entry, y in zip(entries, tops, strict=False)))
     row_of = {line.name: row for row, lines in side.rows.items() for line in lines}
@@ -142,9 +146,10 @@ def _half(side: Side, entries: Iterable[Piece], tops: Sequence[float], bottom: f
         [way for way in dict.fromkeys(pairs) if {f"value {n}" for n in way} <= {*column.anchors}]
         for pairs in (side.ways, side.returns)
     )
-    values = (Way(f"value {a}", f"value {b}", _at_row(row_of[b]), LOW, HIGH) for a, b in ways)
+    values = (Way(f"value {a}", f"value {b}", _made(row_of[b], steps), LOW, HIGH) for a, b in ways)
     back = (
-        Way(f"gradient {a}", f"gradient {b}", _at_row(row_of[a]), HIGH, LOW) for a, b in returns
+        Way(f"gradient {a}", f"gradient {b}", _back(row_of[b], steps), HIGH, LOW)
+        for a, b in returns
     )
     column = along(column, values, track=side.track)
     column = along(column, back, is_right=True, track=side.track)
@@ -164,7 +169,7 @@ def _told(side: Side) -> tuple[list[str], list[str]]:
     return notes, [line for told in side.sums for line in folded(told, room, 12)]
 
 
-def _row(side: Side, row: int | Gap, tells_folds: bool, most: int) -> Piece:
+def _row(side: Side, row: int | Gap, steps: int, tells_folds: bool, most: int) -> Piece:
     """The lines of a row, or the first and the last of many, and what they cost."""
     if isinstance(row, Gap):
         fold = f"⋯ {counted(row.hidden, 'step')} not shown" if tells_folds else ""
@@ -174,28 +179,31 @@ def _row(side: Side, row: int | Gap, tells_folds: bool, most: int) -> Piece:
     parts = [
         sized(0, SLIP, Text(6, 16, f"⋯ {counted(item.hidden, 'more node')}", 11, muted=True))
         if isinstance(item, Gap)
-        else _line(lines[item], *side.widths)
+        else _line(lines[item], _made(row, steps), _back(row, steps), *side.widths)
         for item in shown(len(lines), most, ends)
     ]
     x = sum(side.widths)
     costs = Text(0, 9, side.costs.get(row, ""), 11, muted=True)
     turn = Text(x, 9, side.turns.get(row, ""), 11, "end", muted=True)
-    told = [sized(x, COST, *(t for t in (costs, turn) if t.content))]
-    if costs.width + turn.width + 8 > x:
-        told = [sized(x, COST, costs), sized(x, COST, turn)]
-    return grouped(
-        above(*parts, *told, apart=LINE - SLIP),
-        _at_row(row),
-    )
+    pairs = (costs, _made(row, steps, costs)), (turn, _back(row, steps, turn))
+    told = [group for words, group in pairs if words.content]
+    is_long = costs.width + turn.width + 8 > x
+    parts += [sized(x, COST, group) for group in told] if is_long else [sized(x, COST, *told)]
+    return above(*parts, apart=LINE - SLIP)
 
 
-def _line(line: Line, value: float, mark: float, gradient: float) -> Piece:
+def _line(
+    line: Line, made: Group, back: Group, value: float, mark: float, gradient: float
+) -> Piece:
     """The value and the gradient of a quantity in boxes so wide, and a mark between them."""
     words = Text(mark - 6, 16, line.mark, 11, "end", muted=True)
+    marked = sized(mark, SLIP, *([words] if line.mark else []))
+    kept = sized(value, SLIP, *_slip(line.value, value))
+    came = sized(gradient, SLIP, *_slip(line.gradient, gradient))
     return beside(
-        named(sized(value, SLIP, *_slip(line.value, value)), f"value {line.name}"),
-        sized(mark, SLIP, *([words] if line.mark else [])),
-        named(sized(gradient, SLIP, *_slip(line.gradient, gradient)), f"gradient {line.name}"),
+        named(grouped(kept, made) if line.value else kept, f"value {line.name}"),
+        grouped(marked, back) if line.mark else marked,
+        named(grouped(came, back) if line.gradient else came, f"gradient {line.name}"),
     )
 
 
@@ -205,9 +213,18 @@ def _slip(entry: Entry | None, wide: float) -> Iterator[Group]:
         yield slip(box, entry.held, entry.label, entry.meaning, entry.key)
 
 
-def _at_row(row: int, *shapes: Shape) -> Group:
-    """What belongs to a step of the loop; what is there before the first one to no moment."""
-    return Group(shapes) if row == START else Group(shapes, row, moment=f"step {row} of the loop")
+def _made(row: int, steps: int, *shapes: Shape) -> Group:
+    """What is made on the way down, row after row; the start is there before the first moment."""
+    if row == START:
+        return Group(shapes)
+    name = "after the loop" if row == steps else f"step {row:,} of the loop"
+    return Group(shapes, row, moment=name)
+
+
+def _back(row: int, steps: int, *shapes: Shape) -> Group:
+    """What comes back to a row, after all that is made, from the last row up to the start."""
+    name = {START: "the start", steps: "what follows the loop"}.get(row, f"step {row:,}")
+    return Group(shapes, 2 * steps + 1 - row, moment=f"gradients back at {name}")
 
 
 def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> Side:
@@ -219,7 +236,9 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
     last = max(steps, default=-1)
     first = next((n.number for n in recording.on(0) if n.step is not None), 0)
     rows: dict[int, list[NodeRecord]] = {}
-    for told in story(recording).nodes:
+    stories = story(recording).nodes
+    came = {told.number: _size(told.total.total) if told.total else 0 for told in stories}
+    for told in stories:
         node = told.record
         outside = START if node.number <= first else last + 1
         row = outside if node.step is None else node.step
@@ -233,14 +252,22 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
             side.returns.extend((source, name) for source in sent)
     for row, nodes in rows.items():
         side.costs[row] = memory_words(_memory(nodes))
+        side.turns[row] = f"{sum(came[node.number] for node in nodes):,} bytes"
     side.sums.append(f"{counted(len(recording.nodes), 'node')}, kept until the way back:")
     side.sums.append(memory_words(recording.memory(0)))
-    side.sums.append("nodes are freed as they are taken off")
+    size = f"{sum(came[node.number] for node in recording.on(0)):,} bytes of gradients"
+    side.sums.append(f"{size}; nodes taken off are freed")
     return side
 
 
 def _memory(nodes: Sequence[NodeRecord]) -> Memory:
     return Memory(sum(n.numbers for n in nodes), sum(n.bookkeeping for n in nodes))
+
+
+def _size(held: Held) -> int:
+    """The bytes of a gradient; of one that is zero elsewhere, those of its entries."""
+    value = held.value.value if isinstance(held.value, SparseValue) else held.value
+    return 0 if isinstance(value, str) else value.nbytes
 
 
 def _node_line(told: NodeStory, known: Mapping[int, Keys]) -> Line:

@@ -1,8 +1,8 @@
 """The same loop on the eager tape and on the tapes of its Scan, step beside step.
 
 Both are run: what each keeps for a step, in which order it goes back, and how much memory that
-takes, are those of the two runs.  What belongs to a step of the loop is in groups of that step,
-on both sides, and a quantity has the same key on both.
+takes, are those of the two runs.  A moment is what a step makes, from top to bottom, and then
+what comes back to it, from bottom to top, on both sides; a quantity has the same key on both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

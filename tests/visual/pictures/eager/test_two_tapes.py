@@ -20,9 +20,9 @@ from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording, unrolled
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.scene.shapes import Arrow, Box, Text
+from visual.scene.shapes import Arrow, Box, Group, Text
 
 drawn = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, all=True))
 
@@ -75,32 +75,56 @@ def test_a_quantity_has_one_key_and_one_value_on_both_sides(name, wrt):
 
 
 @pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
-def test_every_step_of_the_loop_is_a_moment_on_both_sides(name, wrt):
+def test_it_is_walked_down_to_the_cost_and_back_up_to_the_start(name, wrt):
     scene = drawn(name, wrt)
     steps = loops[name].trace(wrt=wrt).scans[0].steps
-    assert set(range(steps)) <= set(scene.moments) <= set(range(steps + 1))
-    assert scene.moments[0] == "step 0 of the loop"
-    for step in range(steps):
-        words = texts(at_step(scene, step))
-        assert f"step {step}" in words
-        assert f"backward step {steps - 1 - step}" in words
-        assert any(word.startswith("off ") for word in words)
+    assert wrong_way(scene, steps) == []
+    words = [texts(at_step(scene, moment)) for moment in scene.moments]
+    assert [words.index(w) for w in words if "step 0" in w] == [0]
+    back = [w for told in words for w in told if w.startswith("backward step")]
+    assert [word.split(":")[0] for word in back] == [f"backward step {n}" for n in range(steps)]
+    off = [w for told in words for w in told if w.startswith("off ")]
+    assert off
+    assert all(not w.startswith("off ") for told in words[:steps] for w in told)
+
+
+def wrong_way(scene, steps):
+    """Moments that are not in the order of the run, and gradients that come in too early."""
+    names = list(scene.moments.values())
+    down = [f"step {n} of the loop" for n in range(steps)]
+    back = [f"gradients back at step {n}" for n in reversed(range(steps))]
+    outside = ("after the loop", "gradients back at what follows the loop")
+    run = [*down, *back, "gradients back at the start"]
+    found = [] if [name for name in names if name not in outside] == run else names
+    early = [m for m, name in scene.moments.items() if not name.startswith("gradients back")]
+    shown = [w for m in early for w in texts(at_step(scene, m)) if re.match("[d∂]", w)]
+    return [*found, *shown]
+
+
+def test_a_picture_that_goes_the_wrong_way_is_found():
+    scene = drawn("square", "x")
+    gradient = Group((Text(0, 0, "dC/dn₁"),), 0, moment="step 0 of the loop")
+    assert wrong_way(replace(scene, shapes=(*scene.shapes, gradient)), 4) == ["dC/dn₁"]
+    last = Group((), 11, moment="step 3 of the loop")
+    assert wrong_way(replace(scene, shapes=(*scene.shapes, last)), 4) != []
 
 
 def test_numbers_and_order_of_the_square_loop():
+    """x² four times from 0.95: each gradient is 2x times the next."""
     scene = drawn("square", "x")
     eager, scan = halves(scene)
     assert eager.keys() == scan.keys()
-    for step in range(4):
-        shapes = at_step(scene, step)
-        found = [title for _, title, box in keyed_boxes(scene) if box in shapes]
-        x = 0.95 ** (2 ** (step + 1))
-        gradient = math.prod(2 * 0.95 ** (2**later) for later in range(step + 1, 4))
-        numbers = [number for title in found for number in value_of(title)]
-        assert numbers == pytest.approx([x, gradient, x, gradient], rel=1e-14)
-        assert {f"off {['4th', '3rd', '2nd', '1st'][step]}", f"x{'₁₂₃₄'[step]}"} <= set(
-            texts(shapes)
-        )
+    values = [0.95 ** (2**n) for n in range(5)]
+    gradients = [math.prod(2 * value for value in values[n:4]) for n in range(5)]
+    found, words = [], []
+    for moment in scene.moments:
+        shapes = at_step(scene, moment)
+        titles = [title for _, title, box in keyed_boxes(scene) if box in shapes]
+        found.append([number for title in titles for number in value_of(title)])
+        words.append({word for word in texts(shapes) if word.startswith("off ")})
+    both = [[number] * 2 for number in (*values[1:], *reversed(gradients))]
+    assert found == [pytest.approx(pair, rel=1e-14) for pair in both]
+    assert words == [*[set()] * 4, {"off 1st"}, {"off 2nd"}, {"off 3rd"}, {"off 4th"}, {"off 5th"}]
 
 
 def arrows_of(scene, right):
@@ -144,8 +168,53 @@ def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
     memory = recording(grad(unrolled(loop), wrt), *(value[()] for value in values)).memory(0)
     assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of bookkeeping" in words
     slots = {"square": (5, 5), "logistic": (7, 14), "newton": (21, 14)}[name]
-    assert f"{8 * slots[0]} bytes of numbers, and {8 * slots[1]} more for the way back" in words
+    told = "{:,} bytes of numbers, {:,} bytes of gradients"
+    assert told.format(*(8 * count for count in slots)) in words
     assert ("21 slots of x (7 used)" in words) == (name == "newton")
+
+
+def bytes_told(scene, right):
+    """Of one half: bytes of numbers and of gradients, row by row, and both in all."""
+    found = [
+        (shape.content.replace(",", ""), shape.anchor == "end")
+        for shape in scene.walk()
+        if isinstance(shape, Text) and (shape.x > middle(scene)) == right
+    ]
+    kept = [re.match(r"(\d+) bytes( of numbers.*)?$", w) for w, is_end in found if not is_end]
+    came = [re.search(r"(\d+) bytes$", w) for w, is_end in found if is_end]
+    *rows, last = (int(match[1]) for match in kept if match)
+    back = [int(match[1]) for match in came if match]
+    (whole,) = (int(m[1]) for w, _ in found if (m := re.search(r"(\d+) bytes of gradients", w)))
+    return rows, last, back, whole
+
+
+def apart(told):
+    """How much the rows differ from what is told in all."""
+    rows, last, back, whole = told
+    return last - sum(rows), whole - sum(back)
+
+
+@pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
+def test_the_bytes_of_the_rows_add_up_to_those_in_all(name, wrt):
+    scene, loop = drawn(name, wrt), loops[name]
+    assert apart(bytes_told(scene, False)) == (0, 0)
+    given = dict.fromkeys(v.name for v in (*loop.sequences, *loop.parameters))
+    told = [w for w in texts(scene.walk()) if w.startswith("only read, not counted: ")]
+    assert [w.split(": ")[1] for w in told] == ([listing(given)] if given else [])
+    unused = {"newton": 14 * 8}.get(name, 0)  # of 21 slots laid out, 7 are used
+    assert apart(bytes_told(scene, True)) == (unused, 0)
+    steps = loop.trace().scans[0].steps
+    slots = [s.initial.size // s.reach * (s.reach + steps) for s in loop.states]
+    if not loop.outputs and name != "newton":
+        assert bytes_told(scene, True)[1] == 8 * sum(slots)
+
+
+def test_the_bytes_of_the_square_loop_are_those_of_five_numbers_and_five_gradients():
+    for right in (False, True):
+        told = bytes_told(drawn("square", "x"), right)
+        assert told == ([8] * 5, 40, [8] * 5, 40)
+    wrong = [8] * 4, 40, [8] * 4, 40  # without the row of x₀
+    assert apart(wrong) == (8, 8)
 
 
 def test_the_eager_tape_frees_its_nodes_and_a_scan_keeps_its_slots():
@@ -188,7 +257,8 @@ def test_long_loops_fold_and_say_so():
     shown = {int(w.split()[1].replace(",", "")) for w in words if w.startswith("step ")}
     assert shown == {0, 1, 2, 499, 500, 501, 997, 998, 999}
     assert sum(hidden) + len(shown) == 1000
-    assert set(scene.moments) == shown
+    steps = [name for name in scene.moments.values() if name.endswith("of the loop")]
+    assert steps == [f"step {step} of the loop" for step in sorted(shown)]
     assert crossed_texts(scene) == []
     assert len(scene.svg()) < 60_000
 
