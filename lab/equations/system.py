@@ -30,6 +30,7 @@ from lab.notation import (
     indexed,
     leaves_of,
     offsets,
+    positioned,
     tapped,
     text,
 )
@@ -157,11 +158,14 @@ class Writer:
     style: Style = PLAIN
 
     def term(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``."""
+        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient's tape the place: ``dx[k+1]``."""
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
             return indexed(name, None, self.style)
+        if quantity.kind is Kind.MIT_MOT:
+            place = following(leaf.tap or 0, style=self.style)
+            return positioned(quantity.symbol, place, self.style)
         if quantity.role is not Role.INPUT:
             return tapped(quantity.symbol, leaf.tap or 0, self.style)
         first, way, length = quantity.first, quantity.way, quantity.length

@@ -45,14 +45,14 @@ class PartNames:
     def of(cls, d: Decisions) -> "PartNames":
         """The names of all that occurs in a derivation; the variables of equal steps are shared."""
         parts = {**_forward(d), **_backward(d)}
-        signals = d.step.signals.items()
-        arguments: dict[Variable, str]
-        arguments = {v: tapped(f"d{part.name}", tap) for (part, tap), v in signals}
+        arguments: dict[Variable, str] = {}
         totals = {total.variable for total in d.totals}
         for part in parts:
             in_time = part.kind is not Kind.PARAMETER and part not in totals
             for tap, argument in part.reads if part.inner_inputs else ():
                 arguments.setdefault(argument, tapped(part.name, tap) if in_time else part.name)
+        for (part, tap), signal in d.step.signals.items():  # of what no tape is read for
+            arguments.setdefault(signal, tapped(f"d{part.name}", tap))
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
         for part, name in renamed:

@@ -174,14 +174,14 @@ def steps_of(told, n=None):
 def run_printed(printed, quantities, n=None):
     """Run the equations of `printed` over `quantities`, which are changed; and the steps made.
 
-    Where a line tells what t stands for, as that x[t] is xₖ₊₁, it is that; else x[t] is the
-    position k of a tape.
+    A line tells what t stands for, as that x[t] is xₖ₊₁; dx[k+1] is a position of a tape.
     """
     pairs, told, starts = equations_of(printed)
     condition = re.search(", until (.*)", told)
 
     def timed(written):
-        return re.sub(r"(\w+)\[t(?=[\]+−])", lambda m: f"{m[1]}[{starts.get(m[1], '_k')}", written)
+        placed = re.sub(r"\[k(?=[\]+−])", "[_k", written)
+        return re.sub(r"(\w+)\[t(?=[\]+−])", lambda m: f"{m[1]}[{starts.get(m[1], '_k')}", placed)
 
     names = {"n": n, **quantities}
     for k in steps_of(told, n):

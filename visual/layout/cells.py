@@ -21,11 +21,11 @@ HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
-def value_text(value: np.ndarray) -> str:
+def value_text(value: np.ndarray, digits: int = 4) -> str:
     """A number, or of an array its norm."""
     if value.ndim == 0:
-        return number_text(value)
-    return f"‖{number_text(norm(value))}‖"
+        return number_text(value, digits)
+    return f"‖{number_text(norm(value), digits)}‖"
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
@@ -156,9 +156,11 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
-def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
+def thin_cell(
+    box: Box, value: np.ndarray, name: str, step: int | None, key: str, digits: int = 4
+) -> Group:
     """A low box with a name and a value side by side."""
-    written = value_text(value)
+    written = value_text(value, digits)
     room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
     label = shortened(name, room, 11, mono=True)
     if label.startswith("…"):  # whose value it is counts more than its last digits

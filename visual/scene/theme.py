@@ -111,7 +111,7 @@ TABLE = """
 input        plain  rising #dbeafe #2563eb #1e3a8a #1e3a8a #60a5fa #dbeafe #ffffff #000000 #000000
 seed         plain  none #fee2e2 #dc2626 #7f1d1d #7f1d1d #f87171 #fee2e2 #a8a8a8 #000000 #000000
 intermediate plain  none #ffffff #6b7280 #1f2937 #111827 #9ca3af #f3f4f6 #ffffff #000000 #000000
-unneeded     dotted none #ffffff #a7afbb #6b7280 #151d2c #4b5563 #9ca3af #ffffff #aaaaaa #666666
+unneeded     dotted none #ffffff #a7afbb #6b7280 #111827 #4b5563 #9ca3af #ffffff #aaaaaa #666666
 waiting      dashed none #ffffff #6b7280 #6b7280 #111827 #9ca3af #9ca3af #ffffff #555555 #555555
 preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff #000000 #000000
 overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000

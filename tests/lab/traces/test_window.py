@@ -174,7 +174,7 @@ def test_what_cannot_be_held_is_refused_before_it_is_run(monkeypatch):
     monkeypatch.setattr(window, "run", _only_counts(window.run))
     with pytest.raises(ArgumentError, match=r"40,000 steps would take 5\.\d+ GB") as caught:
         network(40_000).trace(wrt="w")
-    start = int(str(caught.value).split("slice(")[1].split(",")[0])
+    start = int(str(caught.value).split('keep = "')[2].split(":")[0])
     held = (40_000 - start) / 40_000 * 40_000 * 64 * 64 * 8 * 4  # buffer, read, written, replaced
     assert 0.9 * window.MOST_BYTES < held < window.MOST_BYTES
 

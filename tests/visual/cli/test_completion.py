@@ -41,9 +41,9 @@ def test_names_are_completed_where_one_is_asked_for(completed):
 
 
 def test_a_name_that_is_completed_is_not_the_only_one_allowed(tmp_path, monkeypatch):
-    (tmp_path / "of_mine.py").write_text("import lab\nloop = lab.gallery.loops['square']\n")
+    (tmp_path / "completed_by_name.py").write_text("import lab\nloop = lab.gallery.loops['square']\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert main(["draw", "tapes", "--loop", "of_mine:loop", "-o", str(tmp_path / "x.txt")]) == 0
+    assert main(["draw", "tapes", "--loop", "completed_by_name:loop", "-o", str(tmp_path / "x.txt")]) == 0
 
 
 def test_a_shell_that_is_not_known_is_refused(capsys):

@@ -52,7 +52,10 @@ def test_no_two_variables_have_one_name(name, order):
 
 
 def test_what_is_read_at_two_taps_is_told_apart():
-    """Of x[t−2]·x[t−1], in which dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2], by hand."""
+    """Of x[t−2]·x[t−1], in which dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2], by hand.
+
+    What was written at +2 has its gradient where the next tape is read at −2.
+    """
     found = gallery.loops["square"].with_taps({"x": (-2, -1)}).derivative(2)
     derivation = next(
         d
@@ -62,11 +65,11 @@ def test_what_is_read_at_two_taps_is_told_apart():
     (phase,) = (p for p in derivation.record.phases if p.number == 5)
     told = {item.subject: item.expression for item in phase.items if item.expression}
     assert told == {
-        "x[t−2]": "ddx[t+1]·dx[t]",
-        "x[t−1]": "ddx[t+2]·dx[t]",
-        "dx[t]": "ddx[t+2]·x[t−1] + ddx[t+1]·x[t−2]",
-        "dx[t+2]": "ddx[t+2]",
-        "dx[t+1]": "ddx[t+1]",
+        "x[t−2]": "d2dx[t−1]·dx[t]",
+        "x[t−1]": "d2dx[t−2]·dx[t]",
+        "dx[t]": "d2dx[t−2]·x[t−1] + d2dx[t−1]·x[t−2]",
+        "dx[t+2]": "d2dx[t−2]",
+        "dx[t+1]": "d2dx[t−1]",
     }
     assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[t−2][::-1]", "d2x[t−1][::-1]"]
 

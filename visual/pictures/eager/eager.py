@@ -371,10 +371,11 @@ class _Tapes:
             label = f"from {node_name(arrival.source)}{same_as(arrival.gradient)}"
             meaning = f"gradient {number + 1} of {node_name(node.number)}, {label}"
             factor = factor_words(self.told.nodes[arrival.source].total, arrival.gradient)
-            room = LIST - 16 - text_width(held_text(arrival.gradient), 11, mono=True)
+            written = held_text(arrival.gradient, node.digits)
+            room = LIST - 16 - text_width(written, 11, mono=True)
             label += factor if text_width(label + factor, 11, mono=True) <= room else ""
         key = self._arrival_key(node, number, arrival)
-        return self._at(arrival.step, slip(box, arrival.gradient, label, meaning, key))
+        return self._at(arrival.step, slip(box, arrival.gradient, label, meaning, key, node.digits))
 
     def _arrival_key(self, node: NodeStory, number: int, arrival: Arrival) -> str:
         """That of the total, if it is the total as it is."""
@@ -393,7 +394,9 @@ class _Tapes:
         key = held_key(self.recording, held, f"gradient of node {node.number}")
         words = f"gradient of the result by {name}, {label}"
         box = Box(0, 0, LIST, SLIP, role)
-        return self._at(node.total.step, slip(box, held, label + same_as(held), words, key))
+        return self._at(
+            node.total.step, slip(box, held, label + same_as(held), words, key, node.digits)
+        )
 
 
 def _line(mark: Sequence[Shape], shape: Shape, name: str = "") -> Piece:

@@ -26,7 +26,8 @@ from lab.eager.records import (
     TapeRecord,
 )
 from lab.notation import number_text
-from visual.pictures.eager.words import node_name
+from lab.records import cached_property
+from visual.pictures.eager.words import digits_of_sum, node_name
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,13 @@ class NodeStory:
     def number(self) -> int:
         """The number of the node."""
         return self.record.number
+
+    @cached_property
+    def digits(self) -> int:
+        """With how many digits its gradients and their sum are shown."""
+        if self.total is None or not self.total.formed:
+            return 4
+        return digits_of_sum((arrival.gradient for arrival in self.arrivals), self.total.total)
 
 
 @dataclass

@@ -1,11 +1,13 @@
 """What nodes, gradients and memory of an eager tape are called in a picture, and their keys."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.notation import indexed
+from lab.notation import indexed, number_text
 from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cell, value_text
 from visual.scene.shapes import Box, Group, Shape, shortened, text_width
 
@@ -75,13 +77,26 @@ def value_key(number: int) -> str:
     return f"value of node {number}"
 
 
-def held_text(held: "Held") -> str:
+def held_text(held: "Held", digits: int = 4) -> str:
     """A value in few letters."""
     if isinstance(held.value, np.ndarray):
-        return value_text(held.value)
+        return value_text(held.value, digits)
     if isinstance(held.value, str):
         return held.value
     return f"{value_text(held.value.value)} at [{held.value.index}]"
+
+
+def digits_of_sum(parts: Iterable["Held"], total: "Held") -> int:
+    """Four digits, or five if only these add up as they are shown."""
+    values = [held.value for held in (*parts, total)]
+    arrays = [value for value in values if isinstance(value, np.ndarray)]
+    numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]
+    if len(numbers) == len(values) and np.isfinite(numbers).all():
+        for digits in (4, 5):
+            *shown, whole = (Decimal(number_text(value, digits)) for value in numbers)
+            if sum(shown) == whole:
+                return digits
+    return 4
 
 
 def held_in_full(held: "Held") -> str:
@@ -115,11 +130,11 @@ def value_cell(box: Box, held: "Held", label: str, key: str, short: str = "") ->
     return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
 
 
-def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
+def slip(box: Box, held: "Held", label: str, meaning: str, key: str, digits: int = 4) -> Group:
     """A low box with a label and a value beside it; `meaning` is what the tooltip calls it."""
     title = f"{meaning} = {held_in_full(held)}"
     if isinstance(held.value, np.ndarray):
-        return replace(thin_cell(box, held.value, label, None, key), title=title)
+        return replace(thin_cell(box, held.value, label, None, key, digits), title=title)
     name = shortened(label, 100, 11, bold=True)
     room = box.width - 18 - text_width(name, 11, bold=True)
     words = shortened(held_text(held), room, 11, mono=True)

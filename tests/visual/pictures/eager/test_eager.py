@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy
@@ -28,6 +30,7 @@ from lab.eager.records import (
     Added,
     Appended,
     Closed,
+    Held,
     Opened,
     PassedOn,
     Popped,
@@ -38,7 +41,7 @@ from lab.eager.records import (
 )
 from lab.errors import ArgumentError
 from lab.notation import number_text
-from visual.pictures.eager.words import node_name
+from visual.pictures.eager.words import digits_of_sum, node_name
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
@@ -445,3 +448,36 @@ def test_nothing_is_told_of_a_factor_of_one_or_of_arrays():
     for f, x in ((lambda x: x + 1.0, 2.0), (lambda x: np.sum(x * A), A)):
         scene = visual.eager(recording(grad(f), x))
         assert not [t for t in texts(scene.walk()) if "from" in t and " · " in t]
+
+
+def sums_shown(scene):
+    """What is shown of every node's list, from top to bottom: its gradients, and their sum."""
+    parts = []
+    for group in scene.groups():
+        words = texts(group.shapes)
+        if re.match("gradient [0-9]+ of n", group.title):
+            parts.append(Decimal(words[-1]))
+        elif ", sum of " in group.title:
+            yield parts, Decimal(words[-1])
+        if group.title.startswith("gradient of the result by"):
+            parts = []
+
+
+def test_the_digits_shown_add_up():
+    """x² · x² at 4.5: four shares of x³, 91.125, are 364.5."""
+    four = visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 4.5))
+    sums = [*sums_shown(four), *sums_shown(drawn("closure"))]
+    assert len(sums) == 2
+    assert sums[0] == ([Decimal("91.125")] * 4, Decimal("364.5"))
+    assert [(parts, total) for parts, total in sums if sum(parts) != total] == []
+    cut = Group((Text(0, 0, "182.2"),), title="gradient 3 of n₀, from n₁")
+    wrong = replace(four, shapes=(cut, *four.shapes))
+    assert any(sum(parts) != total for parts, total in sums_shown(wrong))
+
+
+def test_four_digits_where_no_more_would_help():
+    third = [Held(numpy.array(1 / 3))] * 2
+    assert digits_of_sum(third, Held(numpy.array(2 / 3))) == 4  # 0.3333… twice is never 0.6667
+    assert digits_of_sum([Held(numpy.array(182.25))] * 2, Held(numpy.array(364.5))) == 5
+    for other in (numpy.array(math.nan), numpy.ones(2), "text", numpy.array(1j), numpy.array(True)):
+        assert digits_of_sum([Held(other)], Held(other)) == 4
