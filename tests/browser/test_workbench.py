@@ -216,6 +216,29 @@ def test_a_number_tells_where_it_comes_from(opened):
     assert teller.is_hidden()
 
 
+@pytest.mark.parametrize("depth", [0.5, 0.9])
+def test_a_story_is_seen_at_once_where_the_output_is_clipped(opened, depth):
+    opened.begin("gap")
+    opened.shows(drawn(PAGE, gallery.loops["gap"], "tapes"))
+    clip = opened.bench.evaluate("""e => {
+        Object.assign(e.style, { overflow: "clip", height: "700px" });
+        return e.getBoundingClientRect().bottom;
+    }""")
+    teller = opened.bench.locator(".scantape-story")
+    cells = opened.bench.locator("[data-step] [data-cell]").all()
+    top = clip - 700 + depth * 700
+    cell = min(cells, key=lambda one: abs(one.bounding_box()["y"] - top))
+    cell.click()
+    teller.locator("p").first.wait_for()
+    told, box = teller.bounding_box(), cell.bounding_box()
+    assert told["y"] >= clip - 700
+    assert told["y"] + told["height"] <= clip
+    assert told["y"] + told["height"] <= box["y"] or told["y"] >= box["y"] + box["height"]
+    cell.press("Escape")
+    assert teller.is_hidden()
+    opened.bench.evaluate("e => Object.assign(e.style, { overflow: '', height: '' })")
+
+
 def test_a_fold_is_opened_by_a_click(opened):
     opened.begin("square")
     opened.choose("steps", "20")
@@ -363,6 +386,8 @@ def test_a_picture_is_saved(opened, tmp_path):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         with opened.page.expect_download() as waiting:
             opened.bench.get_by_role("button", name=name).click()
+        told = opened.bench.locator(".scantape-saving [role=status]").inner_text()
+        assert told.startswith(f"saved {waiting.value.suggested_filename} ")
         waiting.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
     opened.page.keyboard.press("Escape")

@@ -377,13 +377,27 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const beside = frame.width - left > 220;
     teller.toggleAttribute("data-beside", beside);
     teller.style.left = beside ? `${left}px` : "";
-    if (!beside) return;
+    teller.style.position = teller.style.top = "";
+    if (!beside) return over(box, frame);
     if (free < 1) {
       teller.style.top = `${picture.top - frame.top}px`;
       return;
     }
     const lowest = Math.min(frame.bottom, innerHeight - 40) - teller.offsetHeight - frame.top;
     teller.style.top = `${Math.max(0, Math.min(box.top - frame.top, lowest))}px`;
+  }
+
+  // Below the picture it may be off the screen, for an output of a notebook clips what sticks, or
+  // on the number itself: then it lies over the picture, under the number or, where that has no room, above it.
+  function over(box, frame) {
+    let lowest = innerHeight;
+    for (let part = root.parentElement; part && part !== document.body; part = part.parentElement) {
+      if (getComputedStyle(part).overflowY !== "visible") lowest = Math.min(lowest, part.getBoundingClientRect().bottom);
+    }
+    const { top: highest, bottom, height } = teller.getBoundingClientRect();
+    if (bottom <= lowest + 1 && highest >= box.bottom) return;
+    const top = box.bottom + 8 + height <= lowest ? box.bottom + 8 : box.top - height - 8;
+    Object.assign(teller.style, { position: "absolute", top: `${top - frame.top}px` });
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");

@@ -303,7 +303,11 @@ function renderWorkbench({ model, el }) {
 
   const write = () => (source.textContent = model.get("python"));
   const move = () => walking.set(model.get("step"));
-  const receive = (message, buffers) => message.file && download(message.file, buffers[0]);
+  const receive = (message, buffers) => {
+    if (!message.file) return;
+    download(message.file, buffers[0]);
+    copied.textContent = `saved ${message.file} where the browser keeps downloads`;
+  };
   const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
   draw();
