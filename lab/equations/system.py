@@ -158,7 +158,7 @@ class Writer:
     style: Style = PLAIN
 
     def term(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient's tape the place: ``dx[k+1]``."""
+        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient, ``dx[k+1]``."""
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
