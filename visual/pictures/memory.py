@@ -51,8 +51,8 @@ def memory(
 ) -> Scene:
     """What `lab.memory` tells of a trace, or has told: its buffers; or the `plans` for a Scan.
 
-    A `limit` asks for plans, too.  Of more than 14 buffers the largest are shown.  Raises what
-    `lab.memory` raises.
+    A `limit` asks for plans, too.  Of more than 14 buffers, those that later Scans read are shown
+    first, and the largest.  Raises what `lab.memory` raises.
     """
     expect("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
     check_sheet(sheet)
@@ -106,7 +106,8 @@ def _edges(found: Memory, left: float, room: float) -> list[float]:
 
 def _over_time(found: Memory, sheet: Sheet) -> Piece:
     """Live bytes over the steps of all Scans, and below them the buffers."""
-    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
+    ranks = [(b.last == b.first, -b.bytes) for b in found.buffers]
+    largest = sorted(range(len(ranks)), key=ranks.__getitem__)
     most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
     shown = {n: _name(found.buffers[n]) for n in sorted(largest[:most])}
     wide = max((text_width(name, SMALL, bold=True) + 12 for name in shown.values()), default=0.0)

@@ -90,8 +90,8 @@ kill, run = threading.Event(), stretches.InStretches._run
 def interrupt():
     kill.wait()
     time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGINT)
     at.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
 at = []
 def begun(*arguments):
     kill.set()
@@ -114,4 +114,4 @@ thread.join()
 def test_ctrl_c_ends_a_compiled_run_at_once():
     code = INTERRUPTED.format(steps=1_000_000, backend="FAST_COMPILE", warm=False)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert float(done.stdout) < 2, done.stderr  # on a busy machine
+    assert float(done.stdout or "inf") < 2, done.stderr  # on a busy machine

@@ -362,7 +362,7 @@ class _Picture:
         if scan.parent is not None and (self.room.open or number != self.chosen[0]):
             lines = [f"backward through {scan.parent + 1}, {steps}"]
             if shortened(lines[0], room, small) != lines[0]:
-                lines = [f"backward through {scan.parent + 1}", steps]
+                lines = [f"backward through {scan.parent + 1}", f"in {steps}"]
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
             if scan.steps < parent.steps:
