@@ -96,6 +96,7 @@ at = []
 def begun(*arguments):
     kill.set()
     return run(*arguments)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background leaves out
 derivative = gallery.loops["logistic"].with_steps({steps}).derivative(1)
 lab.trace(derivative, keep="last", backend={backend!r}) if {warm} else None
 stretches.InStretches._run = begun
