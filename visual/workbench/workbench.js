@@ -327,7 +327,7 @@ function renderWorkbench({ model, el }) {
     if (!message.file) return;
     download(message.file, buffers[0]);
     save.open = phone.matches;
-    working.textContent = `saved as ${message.file}, where the browser keeps downloads`;
+    told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
   };
   const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
