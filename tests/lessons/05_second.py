@@ -31,9 +31,10 @@ for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
 assert isclose(tape[0], 27 * 26 * 0.9**25, rel_tol=1e-12)
 assert "after all steps" in turn.check(lambda _: tape).reason
 assert "first tape" in turn.check(lambda _: [27 * 0.9**26, *slopes]).reason
-assert "by_g is missing" in turn.check(
-    lambda _: [*(6 * x * g for x, g in zip(states, slopes, strict=True)), 0]
-).reason
+assert (
+    "by_g is missing"
+    in turn.check(lambda _: [*(6 * x * g for x, g in zip(states, slopes, strict=True)), 0]).reason
+)
 
 solve(last, 0, 1)
 solve(summed, 2, 4, 3, 8)
