@@ -76,9 +76,10 @@ def eager(
 
     Every event is drawn in a group whose `step` is the number, in ``recording.events``, of the one
     that begins its moment.  Tapes that have no room beside one another are small, without
-    gradients, but for the one with the number `tape`, or else the first, which holds the result.  Of many rows the ends are shown, and those
-    next to the node number `unfold`; a line says how many nodes are hidden.  With `all` every tape
-    is open, in a picture of any width.  Raises ArgumentError for a node or a tape there is not.
+    gradients, but for the one with the number `tape`, or else the first, which holds the result.
+    Of many rows the ends are shown, and those next to the node number `unfold`; a line says how
+    many nodes are hidden.  With `all` every tape is open, in a picture of any width.  Raises
+    ArgumentError for a node or a tape there is not.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1

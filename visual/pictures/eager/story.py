@@ -131,7 +131,7 @@ def _take_off(found: Story, node: NodeStory, step: int) -> None:
 def moments(recording: Recording) -> list[tuple[int, str]]:
     """For every event the moment to which it belongs: the event that begins it, and its words.
 
-    A tape is opened with its first node; a node is taken off with its sum, and sends all its shares.
+    A tape is opened with its first node; a node is taken off with its sum, and sends all shares.
     """
     runs: list[list[int]] = []
     for number, event in enumerate(recording.events):
