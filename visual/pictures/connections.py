@@ -54,8 +54,8 @@ WORDS: Mapping[Verdict, str] = MappingProxyType(
     {
         Verdict.READ: "a forward value",
         Verdict.REUSED: "a forward result",
-        Verdict.ACCUMULATED: "by what is differentiated, so gradients add up",
-        Verdict.OVERWRITTEN: "by what is differentiated, so nothing is added",
+        Verdict.ACCUMULATED: "read, and left as it is",
+        Verdict.OVERWRITTEN: "read, then replaced",
         Verdict.ABSENT: "not there",
         Verdict.CLEARED: "cleared",
         Verdict.SUMMED: "summed over the steps",

@@ -110,7 +110,7 @@ def phases(
             rows.append(grouped(framed(row, Role.PANEL, apart), moment))
         return finished(
             above(head, above(*rows, apart=apart - 2)),
-            legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
+            legend_of(_verdicts(shown)),
             sheet=sheet,
             title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
             description=f"What every phase adds, and what is built so far; order {record.order}.",
@@ -122,6 +122,12 @@ def phases(
     roomy = drawn(CLOSE if sheet.on_paper else 8)
     fits = roomy.height <= sheet.height or sheet.on_paper or all
     return roomy if fits else drawn(CLOSE)
+
+
+def _verdicts(shown: Sequence[Phase]) -> set[Verdict]:
+    """Those that are drawn; slots of a gradient, in sketches, are read and then replaced."""
+    found = {item.verdict for phase in shown for item in phase.items} - {ABSENT}
+    return found | ({Verdict.OVERWRITTEN} if Verdict.ACCUMULATED in found else set())
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
