@@ -25,7 +25,7 @@ from lab.notation import (
 DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
 MENTION = 8  # letters that a name costs: ``; a := `` and itself
 INDEX = 3  # letters of a usual index
-LETTERS = "abcdfghjkmpqrsuvwxyz"  # without what counts steps, and what would be misread
+LETTERS = "abcdfghjmpqrsuvwxyz"  # without what counts steps, and what would be misread
 
 
 def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
