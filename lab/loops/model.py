@@ -31,7 +31,7 @@ class LogDensity:
     free: Mapping[str, TensorVariable]
     given: Mapping[Variable, object]
 
-    def at(self, point: Mapping[str, object] | Mapping[Variable, object]) -> Mapping[Variable, object]:
+    def at(self, point: Mapping[Any, object]) -> Mapping[Variable, object]:
         """Values of the inputs, by their names or by themselves; others are PyMC's."""
         named = {str(v.name): v for v in self.given}
         found = {**self.given}

@@ -23,13 +23,11 @@ from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
-from lab.traces import loop_run
 from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
-    Access,
     Axis,
     Feed,
     Generator,
@@ -321,17 +319,6 @@ def _tape_trace(
         initial = np.zeros_like(final)
         unwritten = np.ones(len(final), dtype=bool)
 
-    def accesses(found: Iterable[loop_run.Access]) -> tuple[Access, ...]:
-        return tuple(
-            Access(
-                a.tap,
-                freeze(a.rows),
-                freeze(a.values),
-                None if a.before is None else freeze(a.before),
-            )
-            for a in found
-        )
-
     return TapeTrace(
         name=part.name,
         argument=position,
@@ -339,8 +326,8 @@ def _tape_trace(
         tape=part.tape,
         initial=freeze(initial),
         unwritten=freeze(unwritten),
-        reads=accesses(recording.reads.get(part, ())),
-        writes=accesses(recording.writes.get(part, ())),
+        reads=tuple(recording.reads.get(part, ())),
+        writes=tuple(recording.writes.get(part, ())),
         final=freeze(final),
         gradient_of=source.name if source is not None else None,
         used=part.outer_output in used,

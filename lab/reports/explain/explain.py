@@ -6,7 +6,6 @@ The report is frozen data; nothing is run, and the graph is not altered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
@@ -87,11 +86,11 @@ def explain(
         return Explanation(*names, *told, (), ())
     root, targets, gradients, problem = _gradients(cost, by)
     derivations, within = _derivations(root, gradients)
+    stands = _stands(asked, root, derivations, gradients)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets)
+        _report(number, node, inside, derivations, within, targets, stands.get(node, ()))
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
-    reports = _with_stands(reports, asked, root, derivations, gradients)
     reached, all_scans = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _told(by, gradients, problem)
     is_made = isinstance(status, Connected)
@@ -100,34 +99,29 @@ def explain(
     return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
 
 
-def _with_stands(
-    reports: tuple[ScanReport, ...],
+def _stands(
     asked: Variable,
     root: Variable,
     derivations: Mapping[Apply, Derivation],
     gradients: Sequence[Variable],
-) -> tuple[ScanReport, ...]:
-    """The reports, with the places of the Scans in PyTensor's print of what was asked for.
+) -> dict[Apply, tuple[Stand, ...]]:
+    """The places of the Scans of `root` in PyTensor's print of what was asked for.
 
     Those of gradients are told where there is one gradient, which a person can print as well.
     """
     nodes, copies = scan_nodes([asked]), scan_nodes([root])
     if len(nodes) != len(copies):  # some were opened, and are not in the print
-        return reports
+        return {}
     ids = printed_ids([asked])
     back = printed_ids(gradients) if len(gradients) == 1 else {}
-    found: dict[int, tuple[Stand, ...]] = {}
-    for place, (node, copy) in enumerate(zip(nodes, copies, strict=True)):
+    found: dict[Apply, tuple[Stand, ...]] = {}
+    for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
         stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
         if derivation is not None and derivation.node is not None and derivation.node in back:
             stands.append(stand_of(derivation.node, back, PRINTED))
-        found[place] = tuple(stand for stand in stands if stand.id)
-    outer = iter(range(len(nodes)))
-    return tuple(
-        report if report.inside else replace(report, stands=found[next(outer)])
-        for report in reports
-    )
+        found[copy] = tuple(stand for stand in stands if stand.id)
+    return found
 
 
 def _posed(
@@ -214,6 +208,7 @@ def _report(
     derivations: Mapping[Apply, Derivation],
     within: Mapping[Op, Derivation],
     by: Sequence[Variable],
+    stands: tuple[Stand, ...],
 ) -> ScanReport:
     found = system(node)
     derivation = within.get(node.op) if inside else derivations.get(node)
@@ -228,6 +223,7 @@ def _report(
         outcomes=derivation.outcomes if derivation is not None else (),
         stored=stored(derivation, symbols) if derivation is not None else (),
         traps=traps(node, *by),
+        stands=stands,
     )
 
 
