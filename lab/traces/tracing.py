@@ -178,7 +178,8 @@ def traced(
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
         if steps:
             formulas = step_equations(recording.node, recording.parts)
-            scan = replace(scan, **inside.of(recording, above), formulas=formulas)
+            computed, writes = inside.of(recording, above)
+            scan = replace(scan, inside=computed, results=writes, formulas=formulas)
         scans.append(replace(scan, feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)

@@ -69,7 +69,7 @@ def _told(node: Apply, scan: ScanTrace) -> Told:
     """The variables of a Scan by what they hold the gradient of, bring or are."""
     parts, keys = outer_inputs(read_scan(node.op, node.inputs, node.outputs)), _keys(node)
     found: Told = {aspect: {} for aspect in Aspect}
-    for run in (*scan.held, *scan.sequences, *scan.parameters):
+    for run in sorted(scan.variables, key=lambda variable: variable.argument):
         part, aspect, told = parts[run.argument], Aspect.TAKES, run.name
         if isinstance(run, TapeTrace):
             aspect, told = Aspect.TAPE, taps_text(run.kind, run.tape)
@@ -143,8 +143,8 @@ def _is_same(one: _Held, twin: _Held) -> bool:
         reads, writes = {*mine.reads} == {*its.reads}, {*mine.writes} == {*its.writes}
         return one.run.kind is twin.run.kind and reads and writes
     if isinstance(one.run, SequenceTrace) and isinstance(twin.run, SequenceTrace):
-        mine, its = one.run.values, twin.run.values
-        return mine.shape == its.shape and np.array_equal(mine, its, mine.dtype.kind in "fc")
+        values, others = one.run.values, twin.run.values
+        return np.array_equal(values, others, equal_nan=values.dtype.kind in "fc")
     return True
 
 

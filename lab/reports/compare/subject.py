@@ -13,7 +13,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, one_of, quoted, refused
-from lab.loops.cost import a_step_each
+from lab.loops.build import a_step_each
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call

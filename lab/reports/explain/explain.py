@@ -28,8 +28,9 @@ from lab.errors import (
     quoted,
     several,
 )
-from lab.gradients.derivation import Derivation, derivation_of
+from lab.gradients.decisions import decisions_of
 from lab.gradients.derivative import check_differentiable
+from lab.gradients.phases import Derivation, deciding, derivation_of
 from lab.gradients.pullback import derive, shared
 from lab.gradients.status import (
     Connected,
@@ -40,15 +41,13 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
+from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, Stand
 from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
-from lab.reports.explain.places import Stand
-from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_scan
-from lab.scans.printed import printed_ids
+from lab.scans.printed import Ids, line_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 from lab.traces.run import Values
 
@@ -117,11 +116,19 @@ def _stands(
     found: dict[Apply, tuple[Stand, ...]] = {}
     for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
-        stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
+        stands = [_stand(node, ids, "pytensor.dprint(cost)")]
         if derivation is not None and derivation.node is not None and derivation.node in back:
-            stands.append(stand_of(derivation.node, back, PRINTED))
+            stands.append(_stand(derivation.node, back, PRINTED))
         found[copy] = tuple(stand for stand in stands if stand.id)
     return found
+
+
+def _stand(node: Apply, ids: Ids, printed: str) -> Stand:
+    """Where a Scan stands in what is printed."""
+    parts, decisions = read_scan(node.op, node.inputs, node.outputs), decisions_of(node.op)
+    places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
+    line = line_of(node.outputs[0])
+    return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
 
 
 def _posed(
