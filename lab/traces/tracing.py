@@ -9,7 +9,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, expect, printable, quoted, several
+from lab.errors import ArgumentError, expect, printable, quoted, refused, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.phases import deciding
@@ -90,8 +90,7 @@ def trace(
     expect("rewritten", rewritten, bool, "True or False")
     keep = check_keep(keep)
     if keep != "all" and rewritten:
-        told = 'a graph that is rewritten is traced whole, by keep = "all"'
-        raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
+        raise refused("keep", keep, 'a graph that is rewritten is traced whole, by keep = "all".')
     if backend is not None:
         expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":

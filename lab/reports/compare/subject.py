@@ -198,10 +198,10 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        told = "expected one input at least"
-        if wrt is None:
-            told = "none of the graph's inputs is real"
-        raise refused("wrt", wrt, f"{told}.")
+        told = (
+            "none of the graph's inputs is real." if wrt is None else "expected one input at least."
+        )
+        raise refused("wrt", wrt, told)
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
