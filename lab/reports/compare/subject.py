@@ -198,10 +198,8 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        told = (
-            "none of the graph's inputs is real." if wrt is None else "expected one input at least."
-        )
-        raise refused("wrt", wrt, told)
+        none = "none of the graph's inputs is real."
+        raise refused("wrt", wrt, none if wrt is None else "expected one input at least.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
