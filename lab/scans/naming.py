@@ -136,11 +136,8 @@ def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
     if isinstance(term, Call):
         return replace(term, arguments=inside)
     assert isinstance(term, Slice)
-    ends = iter(inside)
-    start, stop, step = (
-        None if end is None else next(ends) for end in (term.start, term.stop, term.step)
-    )
-    return Slice(start, stop, step)
+    ends = term.start, term.stop, term.step
+    return Slice(*(None if end is None else written[id(end)] for end in ends))
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:
