@@ -15,7 +15,7 @@ from lab.gradients.derivative import Derivative
 from lab.gradients.phases import deciding
 from lab.notation import Leaf, tapped
 from lab.progress import pause
-from lab.records import freeze
+from lab.records import freeze, reached
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
@@ -434,16 +434,11 @@ def added_to(variable: Variable, filled: Container[Variable], values: Values) ->
     return terms if others else set()
 
 
-def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:
+def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
     """Those of `filled` that `variable` is computed from, the nearest on every way."""
-    seen, waiting = {variable}, [variable]
-    while waiting:
-        found = waiting.pop()
-        if found in filled:
-            yield found
-            continue
-        node = found.owner
-        used = slice(0) if node is None else NUMBERS.get(plain_name(node), slice(None))
-        more = [v for v in (node.inputs[used] if node is not None else ()) if v not in seen]
-        seen.update(more)
-        waiting += more
+
+    def made_of(found: Variable) -> Sequence[Variable]:
+        node = None if found in filled else found.owner
+        return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
+
+    return [found for found in reached([variable], made_of) if found in filled]
