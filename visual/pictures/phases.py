@@ -11,7 +11,7 @@ from re import findall
 from textwrap import wrap
 
 from lab.errors import ArgumentError, expect, quoted, whole
-from lab.gradients.derivation import Derivation
+from lab.gradients.phases import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import finished, heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
