@@ -318,7 +318,7 @@ class _Picture:
         of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
-        if scan.parent is not None and (self.room.open or number != self.chosen[0]):
+        if scan.parent is not None:
             lines = [f"backward through Scan {scan.parent + 1} in {steps}"]
             if not in_line and shortened(lines[0], room, small) != lines[0]:
                 lines = [f"backward through {scan.parent + 1}", f"in {steps}"]
@@ -446,6 +446,8 @@ class _Picture:
         if moment is None:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
         (number, told), first = moment, shapes[0]
+        if node.place.scan not in self.chosen:
+            told = f"given by {told}"
         if len(shapes) == 1 and isinstance(first, Group):
             return replace(first, step=number, moment=told)
         return Group(shapes, number, moment=told)
