@@ -99,7 +99,7 @@ def stepgraph(
     of_trace(trace)
     check_sheet(sheet)
     number = opened(trace, scan)
-    named, first = NamedScan(trace, number), first_sum(trace.scans[number])
+    named, first = NamedScan(trace, number), first_sum(trace.scans[number]) or 0
     why = FIRST_SUM if step is None and first else ""
     step = step_of(named.scan, first if step is None else step)
     if switch("all", all):
