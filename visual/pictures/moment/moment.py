@@ -63,7 +63,7 @@ def moment(
     check_sheet(sheet)
     number = opened(trace, scan)
     made = trace.scans[number]
-    chosen = step_of(made, first_sum(made) if step is None else step)
+    chosen = step_of(made, (first_sum(made) or 0) if step is None else step)
     return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
 
 
@@ -84,8 +84,8 @@ def asked(named: NamedScan, step: int, tape: TapeTrace, theme: str, formula: str
     return scene(whole, f"{tape.name}, step {step}", told, theme, MARGIN)
 
 
-def first_sum(scan: ScanTrace) -> int:
-    """The first step in which a slot of a tape gets several values that are not 0, or step 0."""
+def first_sum(scan: ScanTrace) -> int | None:
+    """The first step in which a slot of a tape gets several values that are not 0, if one does."""
     several = np.zeros(scan.steps, dtype=bool)
     for formula in scan.formulas:
         target = scan.variable(formula.target)
@@ -98,7 +98,7 @@ def first_sum(scan: ScanTrace) -> int:
                 if scan.steps and (tape.argument, access.tap) in leaves
             ]
             several |= np.sum(full, axis=0) > 1
-    return int(np.argmax(several)) if several.any() else 0
+    return int(np.argmax(several)) if several.any() else None
 
 
 @dataclass(frozen=True, eq=False)

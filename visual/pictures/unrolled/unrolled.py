@@ -269,7 +269,8 @@ class _Picture:
                 told.append(
                     "the forward values that are read stand in these formulas, not as arrows"
                 )
-        return [*told, *result_words(self.trace)]
+        derived = any(self.trace.scans[number].order for number in self.chosen)
+        return [*told, *(result_words(self.trace) if derived else ())]
 
     def _alike(self) -> list[tuple[Row, Row, int]]:
         """For every arrow what it has in common with those of other steps."""
