@@ -238,8 +238,8 @@ class _Tapes:
         groups = [self._at(told.opened, *shapes)]
         if told.closed is not None and not told.off:
             idle = "the result does not depend on the argument"
-            words = fitted(left + PAD, y + 67, idle, room, 11, role=Role.PANEL)
-            groups.append(self._at(told.closed, words))
+            closed = fitted(left + PAD, y + 67, idle, room, 11, role=Role.PANEL)
+            groups.append(self._at(told.closed, closed))
         return piece(*groups)
 
     def _folds(self) -> Iterator[Piece]:
