@@ -242,8 +242,8 @@ def _lines(named: NamedScan) -> Iterator[str]:
     scan = named.scan
     steps = counted(scan.steps, "step")
     if scan.parent is not None:
-        steps = f"order {scan.order} · {steps} · differentiates {scan.parent + 1}, "
-        steps += f"goes on through {listing(deduplicated(_through(named)))}"
+        steps = f"order {scan.order} · {steps} · differentiates {scan.parent + 1} "
+        steps += f"by {listing(deduplicated(_through(named)))}"
     yield steps
     told = [
         f"{named.row_name(tape)}: {kind_text(tape)}" for tape in scan.tapes if not tape.is_total
