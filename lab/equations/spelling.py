@@ -8,10 +8,11 @@ everything else is a value, and has its name.
 """
 
 from dataclasses import dataclass
+from math import log10
 
 import numpy as np
 
-from lab.equations.numbers import equation
+from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
 from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
@@ -152,7 +153,7 @@ def loop_offsets(named: Quantities) -> str:
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:
-    """What a reader of the results must know: of what they are gradients, and what is added."""
+    """What a reader of the results must know: gradients of what, what is added, what cancels."""
     called = [name.partition(" = ")[0] for name in trace.names]
     told = [
         f"{name} has {value.size} entries: {following} is the gradient of their sum"
@@ -167,7 +168,32 @@ def result_words(trace: Trace) -> tuple[str, ...]:
                 f"{called[feed.into] or 'the result'} is more than what {feed.scan + 1} gives: "
                 "something is added that no Scan computes"
             )
-    return tuple(told)
+    return tuple(filter(None, (*told, _rounded(trace))))
+
+
+def _rounded(trace: Trace) -> str:
+    """Where numbers that a step adds up cancel so far that not all that is told of them is right.
+
+    The worst place, or nothing.
+    """
+    worst, told = HALF, ""
+    for number, scan in enumerate(trace.scans):
+        speller = Speller(Quantities(trace, number))
+        for formula in scan.formulas:
+            used = {leaf: values_of(scan, leaf) for leaf in leaves_of(formula.expression)}
+            if any(value is None or value.ndim != 1 for value in used.values()):
+                continue
+            lost = rounding(formula.expression, used.__getitem__)
+            if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:
+                step, worst = int(np.argmax(lost)), float(np.max(lost))
+                digits = ("no digit", "the first digit", "two digits", "three digits")
+                told = (
+                    f"cancellation: of what step {step} of Scan {number + 1} leaves in "
+                    f"{speller.position(formula.target, step)}, a difference of nearly equal terms,"
+                    f" {digits[max(0, int(-log10(worst)))]} can be trusted, and no more of what is "
+                    "made of it"
+                )
+    return told
 
 
 def untaken_words(trace: Trace) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class View:
     Of long loops the steps next to `unfold` as well; of all loops only the step `step`, if it
     is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
     `contributions` tells in every cell what came directly and what through later steps.
-    All that has to find room on `sheet`.
+    All that has to find room on `sheet`; what is `said` of it stands below.
     """
 
     unfold: tuple[int, ...] = ()
@@ -49,6 +49,7 @@ class View:
     buffer: bool = False
     contributions: bool = False
     sheet: Sheet = SCREEN
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,8 @@ def tapes(
     elif step is not None:
         step_of(trace.scans[number], step)
     unfolded = unfolded or (() if step is None else (step,))
-    view = View(unfolded, step, buffer, contributions, sheet)
+    said = (*result_words(trace), *untaken_words(trace))
+    view = View(unfolded, step, buffer, contributions, sheet, said)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if switch("all", all):
         part, width = _everything(trace, view)
@@ -203,8 +204,7 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         theme=theme,
         said=[
             *([parts] if view.contributions else ()),
-            *result_words(trace),
-            *untaken_words(trace),
+            *view.said,
         ],
         close=True,
     )
