@@ -161,12 +161,11 @@ def thin_cell(
 ) -> Group:
     """A low box with a name and a value side by side."""
     written = value_text(value, digits)
-    room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
-    label = shortened(name, room, 11, mono=True)
-    if label.startswith("…"):  # whose value it is counts more than its last digits
-        written = value_within(value, box.width - 34, 11)
-        label = shortened(name, box.width - 12 - text_width(written, 11, mono=True), 11, mono=True)
-    if label != name and box.width < NARROW:
+    free = box.width - 12 - text_width(name, 11, mono=True)
+    if text_width(written, 11, mono=True) > free:  # whose value it is counts more than its digits
+        written = value_within(value, free, 11)
+    label = shortened(name, box.width - 12 - text_width(written, 11, mono=True), 11, mono=True)
+    if label != name:  # and more than all of it, which a tooltip tells
         written, label = "", shortened(name, box.width - 10, 11, mono=True)
     middle = box.y + box.height - 8
     left = inside(box, box.x + 5, middle, label, 11, "start", mono=True, bold=True)
