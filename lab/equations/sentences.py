@@ -257,7 +257,9 @@ def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:
     else:
         if np.any(tape.initial[row] != 0):
             direct = one.named.direct_label(tape, row) if tape.gradient_of is not None else ""
-            ways.append(f"was there from the start{direct and f' as {direct}'}")
+            scans = joined([f"Scan {n + 1}" for n in one.named.seeded_by(tape.argument)])
+            origin = f"came from {scans}" if scans else "was there from the start"
+            ways.append(f"{origin}{direct and f' as {direct}'}")
     if not ways:
         return " 0: nothing had arrived"
     number = _with(" ", one.touched(tape).before(row), digits)

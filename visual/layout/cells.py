@@ -18,6 +18,7 @@ VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
+LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -126,8 +127,9 @@ def _array_inside(
     """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
     room = 0.0
     if old is not None or label:
-        beside = _above(box, "start", box.width / 2 + 2, old, label)
-        room = (beside.width if old is None else box.width / 2) + 4  # numbers in line
+        beside = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
+        least = 0 if old is None else box.width / 2  # numbers in line
+        room = max(beside.width, least) + 4
         yield beside
     yield from strip(box, value, room)
     shape = "×".join(map(str, value.shape))
@@ -154,6 +156,11 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
     top = min(16, box.height - 21)  # of a low box as well, it stands above the value
     return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
+
+
+def thin_width(value: np.ndarray, name: str, least: float, most: float) -> float:
+    """How wide a thin cell has to be for its name and its value, as far as there is room."""
+    return min(max(least, 18 + text_width(f"{name}{value_text(value)}", 11, mono=True)), most)
 
 
 def thin_cell(

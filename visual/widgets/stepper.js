@@ -321,7 +321,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
   function pin(cell) {
     if (cell) hinted = false;
-    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:']");
+    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:'], [data-cell^='moment:']");
     if (card && open(...card.dataset.cell.split(":")) !== false) return;
     pinned = pinned === cell ? null : cell;
     light(pinned);

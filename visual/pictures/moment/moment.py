@@ -42,7 +42,7 @@ from visual.scene.theme import Role
 
 MARGIN, HEIGHT = 20.0, 548.0  # with the margin, 840 × 588
 HIGHER = 1.6  # in a column, where there is less room beside one another
-FORMULA, NUMBERS, READ = 16.0, 15.0, 230.0
+FORMULA, NUMBERS, READ = 16.0, 15.0, 262.0
 THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
 
 
@@ -253,7 +253,7 @@ class _Drawn:
         where = self.sheet.hint(code, "“equations”, above, has all")
         for number, sentence in enumerate(self.sentences):
             left = len(self.sentences) - number
-            more = f"⋯ {counted(left, 'more slot')} written{where}"
+            more = f"{counted(left, 'more slot')} written{where}"
             rest = words(more, SMALL, muted=True)
             part = above(
                 *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2
