@@ -66,20 +66,18 @@ class Speller:
 
     def at_k(self, formula: Formula) -> str:
         """``buf[k+1] ← buf[k]·2·x₃₋ₖ + buf[k+1]``: that of step k of a derivative, in k alone."""
+        right = text(formula.expression, self.name_at_k, self.style)
+        return f"{self.name_at_k(formula.target)} {self.sign(formula)} {right}"
 
-        def name(leaf: Leaf) -> str:
-            tape = self.scan.variable(leaf)
-            if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
-                return self.general(leaf)
-            is_place = self.scan.parent is not None and tape.tape.reads
-            return (
-                self.named.place_at_k(tape, leaf.tap, self.style)
-                if is_place
-                else self.general(leaf)
-            )
-
-        right = text(formula.expression, name, self.style)
-        return f"{name(formula.target)} {self.sign(formula)} {right}"
+    def name_at_k(self, leaf: Leaf) -> str:
+        """What a leaf is at step k: of a derivative a place, ``buf[k+1]``, else as in `general`."""
+        tape = self.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
+            return self.general(leaf)
+        is_place = self.scan.parent is not None and tape.tape.reads
+        return (
+            self.named.place_at_k(tape, leaf.tap, self.style) if is_place else self.general(leaf)
+        )
 
     def numbers(self, formula: Formula, step: int) -> str:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
