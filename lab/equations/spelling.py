@@ -75,9 +75,7 @@ class Speller:
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
             return self.general(leaf)
         is_place = self.scan.parent is not None and tape.tape.reads
-        return (
-            self.named.place_at_k(tape, leaf.tap, self.style) if is_place else self.general(leaf)
-        )
+        return self.named.place_at_k(tape, leaf.tap, self.style) if is_place else self.general(leaf)
 
     def numbers(self, formula: Formula, step: int) -> str:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""

@@ -92,7 +92,7 @@ def equations(
     writer = Writer(system)
     title = f"{scan} · {loop.name}: a system of equations"
     places = _Places(NamedScan(trace, number), step)
-    terms = [_equation(formula, places, sheet.line) for formula in loop.formulas]
+    terms = [_equation(formula, places, sheet.line) for formula in system.equations]
     states = [(writer.system.quantity(Leaf(t.name, None, t.argument)), t) for t in loop.tapes]
     tapes = [
         _tape(quantity.symbol, tape, places, sheet)
@@ -111,7 +111,7 @@ def equations(
             WORDS,
             sheet=sheet,
             title=f"Equations of {loop.name}",
-            description=" ".join([*map(places.spell.at_k, loop.formulas), f"for {writer.range}."]),
+            description=f"{' '.join(map(places.spell.at_k, system.equations))} for {writer.range}.",
             theme=theme,
         )
 
@@ -138,12 +138,11 @@ def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -
 def _subtitles(writer: Writer, places: "_Places") -> list[str]:
     scan, step = places.scan, places.step
     early = f" at most (it made {scan.steps} of them)" if scan.stopped_early else ""
-    told = [
-        f"for {writer.range}{early}; the values are those of step {step}, the tapes those after it"
-    ]
+    steps = writer.range
     if places.named.parent is not None:
-        told[0] += "; k is the number of the step"
-    elif offsets := loop_offsets(places.named):
+        steps = steps.replace("steps 0", "steps k = 0")
+    told = [f"for {steps}{early}; the values are those of step {step}, the tapes those after it"]
+    if offsets := loop_offsets(places.named):
         told.append(offsets)
     if writer.system.until is not None:
         told.append(f"until {writer.right(writer.system.until)}")

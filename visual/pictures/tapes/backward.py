@@ -18,7 +18,7 @@ from lab.notation import signed
 from lab.records import cached_property
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 from visual.layout.canvas import Columns, column_header, gap_text
-from visual.layout.cells import PARTS, cell, thin_cell, thin_width
+from visual.layout.cells import NARROW, PARTS, cell, thin_cell, thin_width
 from visual.layout.columns import Gap, Timeline, column_of
 from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import CLICK, SCREEN, Sheet
@@ -394,8 +394,11 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     """Thin cells in as few lines as their columns allow, at most four; and where they end."""
     lines: list[set[float]] = []
     shapes: list[Shape] = []
-    hidden = 0
-    for x, name, value, role, key in cells:
+    hidden, cell = 0, block.columns.cell
+    needed = [thin_width(value, name) for _, name, value, *_ in cells]
+    most = cell + block.apart - 4
+    high = LOW + (13 if cell >= NARROW and max(needed, default=0) > most else 0)
+    for (x, name, value, role, key), asked in zip(cells, needed, strict=True):
         left = block.labels if x is None else x
         number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
         if number == 4:
@@ -404,11 +407,10 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
         if number == len(lines):
             lines.append(set())
         lines[number].add(left)
-        wide = thin_width(value, name, block.columns.cell, block.columns.cell + block.apart - 4)
-        left -= (wide - block.columns.cell) / 2
-        box = Box(left, y + number * (LOW + 3), wide, LOW, role)
+        wide = max(cell, min(asked, most))
+        box = Box(left - (wide - cell) / 2, y + number * (high + 3), wide, high, role)
         shapes.append(thin_cell(box, value, name, None, key))
-    bottom = y + len(lines) * (LOW + 3)
+    bottom = y + len(lines) * (high + 3)
     if hidden:
         more = f"⋯ {hidden} more"
         shapes.append(Text(block.labels - 12, bottom - 9, more, SMALL, "end", muted=True))

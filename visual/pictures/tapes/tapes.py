@@ -31,7 +31,7 @@ from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
 from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
-POSITIONS = "pos 0 → 1: a step reads slot 0, and writes slot 1"
+POSITIONS = "pos 0 → 1: a step reads slot 0, writes slot 1"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
@@ -160,9 +160,11 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     title, lines = block_heading(named, block.outputs, in_short=not whole)
     if named.parent is not None and not whole:
         title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
-        lines += [POSITIONS] if block.lanes and not sheet.is_low else []
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
+    if block.lanes and not whole:  # if it takes no line of its own
+        more = folded(f"{told[0]}; {POSITIONS}", sheet.line, 12)
+        said = more if len(more) == len(said) else said
     if sheet.is_low and not whole:
         said = told
     elif len(said) > 3 and not whole:
