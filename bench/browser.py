@@ -147,7 +147,7 @@ def changing(playwright, launch):
     with bench_in_jupyter_lab(playwright, launch) as page:
         for what, asked in CHANGES.items():
             times = page.evaluate(CHANGE, list(asked))
-            print(f"change of {what:16} in JupyterLab: {spread(times)}   ≤ 150 ms median")
+            print(f"change of {what:16} in JupyterLab: {spread(times)}   ≤ 100 ms median")
 
 
 def leaving(playwright, launch):

@@ -10,6 +10,7 @@ expression uses more than once has a name in it and is written behind it: ``a·c
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -437,23 +438,32 @@ NOISE = 1e-12  # of a number: what rounding errors may add, as in 0.1 + 0.2
 
 def number_text(value: object, digits: int = 4) -> str:
     """A number with so many significant digits; zeros at their end tell that there are more."""
-    array: Any = value if isinstance(value, float) else np.asarray(value)  # which takes its time
-    kind = "f" if isinstance(value, float) else array.dtype.kind
+    if isinstance(value, float):
+        return _known_text(value, digits)
+    array = np.asarray(value)
+    kind = array.dtype.kind
     if kind == "b":
         return str(bool(array))
     if kind in "iu" and abs(int(array)) < 1e7:
         return str(int(array))
     if kind == "c":
         return f"{array.item():.3g}"
-    if not isfinite(array):
-        return f"⚠ {float(array)}"
-    rounded = f"{float(array):.{digits}g}"
-    if abs(float(rounded) - array) > NOISE * abs(array):
-        rounded = f"{float(array):#.{digits}g}".removesuffix(".")
+    return _float_text(array, digits)
+
+
+def _float_text(value: Any, digits: int) -> str:  # an array of one number, or a float
+    if not isfinite(value):
+        return f"⚠ {float(value)}"
+    rounded = f"{float(value):.{digits}g}"
+    if abs(float(rounded) - value) > NOISE * abs(value):
+        rounded = f"{float(value):#.{digits}g}".removesuffix(".")
     mantissa, e, exponent = rounded.partition("e")
     if mantissa == "-0":
         return "0"
     return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+_known_text = lru_cache(maxsize=4096)(_float_text)
 
 
 def size_text(size: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from lab.notation import Leaf
+from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 
@@ -38,13 +39,13 @@ class ScanOf:
         """Its variables over all steps."""
         return self.trace.scans[self.number]
 
-    @property
+    @cached_property
     def parent(self) -> Self | None:
         """The Scan that it differentiates."""
         number = self.scan.parent
         return None if number is None else type(self)(self.trace, number)
 
-    @property
+    @cached_property
     def root(self) -> Self:
         """The loop that it is a derivative of, or itself."""
         parent = self.parent

@@ -261,7 +261,7 @@ _KINDS = (
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
-        (SCAN, INSIDE),
+        (SCAN, ALL, INSIDE),
         on_sheet=(SHOWN, BARE),
     ),
     Kind(

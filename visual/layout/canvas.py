@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
+from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import bared, on_one_scale, told_apart
@@ -215,6 +216,7 @@ def finished(
     further lines, `below` is the room beneath the last one.  The columns of a `close` legend are as
     wide as their words.
     """
+    pause()
     margin, bottom = sheet.margin, part.envelope.bottom
     if width is None:
         part = shifted(part, margin - part.envelope.left, MARGIN - part.envelope.top)

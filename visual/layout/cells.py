@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -337,6 +338,7 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
     return replace(shape, scale=scales[name])
 
 
+@lru_cache(maxsize=4096)
 def quantity(title: str) -> str:
     """What a cell shows at some time, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``; "" if no value.
 

@@ -205,21 +205,21 @@ def _curves(found: Influence, room: float) -> Iterator[Piece]:
         found.called(int(found.rows[-1]), "k"), found.index, np.abs(as_numbers(found.last))
     )
     named = last.name if last.name.startswith("‖") else f"|{last.name}|"
-    yield _curve(replace(last, name=named), room, found.scan)
+    yield _curve(replace(last, name=named), room)
     for cut in found.cuts[:MOST_CURVES]:
         kept = np.arange(1, len(cut.errors) + 1)
         name = f"lost by truncate_gradient: {cut.name}"
-        yield _curve(Series(name, kept, as_numbers(cut.errors), "steps"), room, found.scan)
+        yield _curve(Series(name, kept, as_numbers(cut.errors), "steps"), room)
     hidden = found.cuts[MOST_CURVES:]
     if hidden:
         told = f"⋯ {len(hidden):,} more: {', '.join(cut.name for cut in hidden)}"
         yield piece(fitted(0, 0, told, room, SMALL, muted=True))
 
 
-def _curve(series: Series, room: float, scan: int) -> Piece:
+def _curve(series: Series, room: float) -> Piece:
     plan = Plan(1, room, int(series.index[0]), int(series.index[-1]))
-    drawn = curve(series, scale_of([series.values], log=True), plan)
-    return panel_of(Panel(series, scan, is_held=False), plan, drawn)
+    drawn = curve([series], scale_of([series.values], log=True), plan)
+    return panel_of(Panel(" ".join(series.name.split()), (series,)), plan, drawn)
 
 
 def _text(title: str, found: Influence) -> str:

@@ -174,7 +174,7 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
     scale = scale_of([*every, np.zeros(1)])
     drawn = []
     for plan, held in zip(plans, every, strict=True):
-        shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
+        shapes = curve([Series(plan.name, np.arange(1, plan.work + 1), held, "work")], scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
     return above(*rows, apart=12)

@@ -98,17 +98,27 @@ class Outcome(Generic[T]):
         return self._result
 
 
-def begin(make: Callable[[], T], work: Work, done: Callable[[Outcome[T]], None]) -> None:
+def is_in_loop() -> bool:
+    """Whether an event loop runs, in which a thread can tell what it has done."""
+    with suppress(RuntimeError):
+        return bool(asyncio.get_running_loop())
+    return False
+
+
+def begin(
+    make: Callable[[], T], work: Work, done: Callable[[Outcome[T]], None], after: float = 0
+) -> None:
     """Have `make` worked on in a thread of its own, and `done` called in this one at the end.
+
+    It begins `after` so many seconds, unless it was given up before.
 
     `done` is called with the outcome, unless the work was given up before.  The thread has the
     context of the caller, so that what is printed and sent belongs to the same cell.
     """
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # there is none
+    if not is_in_loop():
         done(Outcome(lambda: work.do(make)))
         return
+    loop = asyncio.get_running_loop()
     context = copy_context()
 
     def tell(outcome: Outcome[T]) -> None:
@@ -116,6 +126,7 @@ def begin(make: Callable[[], T], work: Work, done: Callable[[Outcome[T]], None])
             done(outcome)
 
     def run() -> None:
+        time.sleep(after)
         outcome = Outcome(lambda: context.copy().run(work.do, make))
         if work.wanted:
             with suppress(RuntimeError):  # the loop has ended, and the page with it

@@ -30,15 +30,17 @@ from visual.widgets.mimebundle import in_notebook
 from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment, to_page
 from visual.widgets.stepper import Walked, shown_step
-from visual.widgets.working import Outcome, Work, begin
+from visual.widgets.working import Outcome, Work, begin, is_in_loop
+from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
 from visual.workbench.controls import Key, changed, controls, equation, view_shown, views
-from visual.workbench.state import Bench, BenchState, opened, with_loop
+from visual.workbench.state import NO_PAGE, Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
 
+CALM = 0.06  # seconds in which a page shows a picture
 CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
@@ -113,6 +115,7 @@ class Workbench(Walked):
     # For the picture in the page, its width and height in pixels; 0 before there is a page.
     room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
+    _ahead = Work()  # on what it may ask for next
     _number = -1  # of the last thing that the page asked for
 
     def __init__(
@@ -179,6 +182,7 @@ class Workbench(Walked):
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
             bench = bench.changed(**choices)
             self._show(Work().do(lambda: Drawn.of(bench)), step)
+            self._look_ahead()
         except BaseException:
             self._tell()  # the page waits no more
             raise
@@ -198,6 +202,13 @@ class Workbench(Walked):
                 self.step = step
                 self._tell()
                 self.python = cell(self._bench, step)
+
+    def _look_ahead(self) -> None:
+        """Once nobody has asked for anything else for a moment, draw what may come next."""
+        self._ahead.give_up()
+        self._ahead, bench = Work(), self._bench
+        if self.room != NO_PAGE and is_in_loop():
+            begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
 
     @traitlets.validate(*CHOSEN)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
@@ -220,6 +231,7 @@ class Workbench(Walked):
                 self._show(drawn)
             else:
                 self._bench = drawn.bench
+            self._look_ahead()
 
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:
@@ -283,6 +295,7 @@ class Workbench(Walked):
                 self._asked = None
                 try:
                     self._show(outcome.get())
+                    self._look_ahead()
                 except BaseException as error:
                     self._tell(key, words_of(error))
                     if not isinstance(error, LabError):
@@ -296,6 +309,7 @@ class Workbench(Walked):
 
         So of two changes in quick succession, none is lost.
         """
+        self._ahead.give_up()
         with self._lock:
             asked, self._asked = self._asked, None
             if asked is None:
@@ -305,6 +319,7 @@ class Workbench(Walked):
 
     def close(self) -> None:
         """Take it off the page, and let its work end."""
+        self._ahead.give_up()
         asked = self._asked  # another thread may change it
         if asked is not None:
             asked.work.give_up()

@@ -43,8 +43,6 @@ def read_off(shapes):
     )
     foot = [(t.x, int(t.content.replace("−", "-"))) for t in texts if t.anchor == "middle"]
     up = [(y, number_of(text.content)) for y, text in zip(grid, beside, strict=True)]
-    if any(text.content.startswith("10") for text in beside):  # powers of ten; zeros are below
-        up = [pair for pair, text in zip(up, beside, strict=True) if text.content != "0"]
     lines = [line for line in shapes if isinstance(line, Polyline) and not line.faded]
     return [(along(foot, x), along(up, y)) for line in lines for x, y in line.points]
 
@@ -89,7 +87,7 @@ def test_a_number_that_is_not_the_traces_would_be_noticed():
 
 def test_powers_of_ten_are_those_of_the_gradients():
     trace = gallery.loops["logistic"].with_steps(30).trace(order=2)
-    read = read_off(panels_of(values(trace))["|dC/dx|"])
+    read = read_off(panels_of(values(trace))["|dC/dx| and higher"])[:31]
     x = trace.scans[0].tapes[0].final
     slopes = np.log10(np.abs(3.7 * (1 - 2 * x[:-1])))
     assert np.allclose([y for _, y in read], [slopes[i:].sum() for i in range(31)], atol=0.1)
@@ -114,36 +112,58 @@ def test_norms_neither_vanish_nor_overflow(scale):
     assert np.allclose(_magnitude(large).values, wanted, rtol=1e-12, atol=0)
 
 
+def lines_of(shapes):
+    return [s for s in shapes if isinstance(s, Polyline) and not s.faded]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_at_most_six_panels_have_names_that_can_be_said(name, order):
+    """The states and what is differentiated by them; no gradient by a gradient, and no part."""
+    trace = gallery.loops[name].trace(order=order)
+    found = panels_of(values(trace))
+    assert 2 <= len(found) <= 6
+    assert all(title.count("/") <= 1 and "∂" not in title for title in found)
+    assert {f"1 · {state.name}" for state in gallery.loops[name].states} <= set(found)
+    assert any(title.startswith(f"{len(trace.scans)} · dC") for title in found)  # what was asked
+
+
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
-def test_what_has_no_room_is_counted_and_can_be_shown(name):
-    """Every quantity has a panel, is in a line below its section, or in the picture of its Scan."""
+def test_what_is_not_shown_is_counted_and_can_be(name):
+    """Every quantity has a panel, is counted in a line, or is in the picture of its Scan."""
     trace = gallery.loops[name].trace(order=3)
     whole = values(trace)
-    shown, said = panels_of(whole), [s.content for s in whole.walk() if isinstance(s, Text)]
-    hidden = sum(int(re.match(r"⋯ ([\d,]+) more", t)[1]) for t in said if t.startswith("⋯"))
-    held = sum(len(scan.held) for scan in trace.scans)
-    sizes = sum(len(growth_of(s)) for s in NamedScan.each(trace) if s.parent is None)
-    assert len(shown) + hidden == held + sizes
+    (said,) = [s.content for s in whole.walk() if isinstance(s, Text) and s.content[0] == "⋯"]
+    held = [one for named in NamedScan.each(trace) for one in series_of(named)]
+    states = len(gallery.loops[name].states)
+    assert len(panels_of(whole)) + int(re.match(r"⋯ (\d+) more", said)[1]) == len(held) + states
+    numbers = {re.sub("∂[₀-₉]*", "d", one.name) for one in held if one.is_scalar}
+    arrays = [one for one in held if not one.is_scalar]
+    assert len(panels_of(values(trace, all=True))) == len(numbers) + len(arrays) + states
     for number, scan in enumerate(trace.scans, start=1):
         alone = panels_of(values(trace, scan=number))
-        assert len([title for title in alone if "|" not in title and "‖" not in title]) == len(
-            scan.held
-        )
+        assert len([t for t in alone if "|" not in t and "‖" not in t]) == len(scan.held)
 
 
-def labels(found):
-    """What is written beside the scale of a panel."""
-    texts = [shape for shape in found if isinstance(shape, Text) and shape.anchor == "end"]
-    return [text.content for text in texts if text.y > found[0].y]
-
-
-def test_the_parts_of_a_gradient_have_one_scale_and_others_have_their_own():
+def test_parts_of_a_gradient_are_curves_in_its_panel():
     """By hand: of gap, ∂₁C′/∂x and ∂₂C′/∂x are what Scan 3 gives to dC′/dx of Scan 4."""
-    found = panels_of(values(gallery.loops["gap"].trace(order=2)))
-    parts = [labels(found[title]) for title in found if "∂" in title]
-    assert parts == [labels(found["4 · dC′/dx"])] * 2
-    assert labels(found["3 · dC′/d(dC/dx)"]) != parts[0]
-    assert labels(found["2 · dC/dx"]) != labels(found["1 · x"])
+    trace = gallery.loops["gap"].trace(order=2)
+    whole, *parts = read_lines(panels_of(values(trace, all=True))["4 · dC′/dx"])
+    assert len(parts) == 2
+    for read, argument in (
+        (whole, trace.scans[3].tapes[0]),
+        *zip(parts, trace.scans[2].outputs, strict=True),
+    ):
+        held = dict(zip(argument.axis.index.tolist(), argument.final.tolist(), strict=False))
+        assert np.allclose([y for _, y in read], [held[round(x)] for x, _ in read], atol=0.4)
+    marks = [s.content for s in values(trace, all=True).walk() if isinstance(s, Text)]
+    assert {"d", "∂₁", "∂₂"} <= set(marks)
+
+
+def read_lines(shapes):
+    """The points of each line of a panel."""
+    points = iter(read_off(shapes))
+    return [[next(points) for _ in line.points] for line in lines_of(shapes)]
 
 
 def full_colours(scene):
@@ -151,8 +171,8 @@ def full_colours(scene):
     told = [s.content for s in scene.walk() if isinstance(s, Text)]
     (line,) = [t for t in told if t.startswith("full colour: ")] or [""]
     found = {name: number for number, name in re.findall(r"±(\S+) of ([^,]+)", line)}
-    for title in (g.title for g in scene.groups() if ", ±" in g.title):
-        name, number = re.fullmatch(r"\d+ · (.*): [\d×]+, ±(\S+)", title).groups()
+    for title in (g.title for g in scene.groups() if " · full colour ±" in g.title):
+        name, number = re.fullmatch(r"\d+ · (.*): [\d×]+ · full colour ±(\S+)", title).groups()
         found.setdefault(re.sub("∂[₀-₉]*", "d", name), number)
         assert found[re.sub("∂[₀-₉]*", "d", name)] == number, name
     return found
@@ -231,11 +251,11 @@ def test_heat_maps_show_of_every_block_the_largest_in_size():
 
 @pytest.mark.parametrize(
     ("name", "mark"),
-    [("nan", "×"), ("inf", "×"), ("tiny", None), ("huge", None), ("five states", "0")],
+    [("nan", "×"), ("inf", "×"), ("tiny", None), ("huge", None), ("five states", "↓0")],
 )
 def test_what_a_line_cannot_show_is_marked(name, mark):
-    bold = {s.content for s in values(strange_trace(name, 1)).walk() if getattr(s, "bold", False)}
-    assert bold & {"×", "0"} == ({mark} if mark else set())
+    said = {s.content for s in values(strange_trace(name, 1)).walk() if isinstance(s, Text)}
+    assert said & {"×", "↓0"} == ({mark} if mark else set())
 
 
 def test_one_value_among_many_that_are_not_finite_is_drawn():

@@ -10,8 +10,9 @@ import visual
 from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 from lab.progress import is_watched, pause
+from visual.drawing import draw, study
 from visual.widgets.working import TURNS, Work, begin
-from visual.workbench import state
+from visual.workbench import state, workbench
 from visual.workbench.workbench import Workbench
 
 PATIENCE = 60
@@ -279,3 +280,54 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
         assert "ZeroDivisionError" in bench.form["problem"]["text"]
 
     in_a_loop(play)
+
+
+# what may come next
+
+ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
+
+
+def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
+    bench = Workbench(gallery.loops["square"])
+
+    async def look():
+        bench.room = (1300, 700)  # a page has shown it
+        await until(lambda: bench._ahead.wanted and not at_work())
+
+    def shown():
+        return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]
+
+    forget()
+    in_a_loop(look)
+    drawn = draw._drawn.cache_info().misses
+    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than there were
+    assert draw._drawn.cache_info().misses == drawn
+    ahead = shown()
+    forget()
+    assert shown() == ahead
+    assert len({*ahead}) == len(ASKED) - 1  # another order and back is the same
+
+
+def test_who_asks_meanwhile_does_not_wait_for_what_may_come_next(monkeypatch):
+    bench = Workbench(gallery.loops["square"])
+    started = threading.Event()
+    monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
+
+    async def play():
+        bench.room = (1300, 700)
+        await until(started.is_set)
+        bench.receive({"number": 1, "key": ["order"], "value": 2})
+        await until(lambda: bench.state.order == 2)
+        bench.close()
+        await until(lambda: not at_work())
+
+    in_a_loop(play)
+
+
+def at_work():
+    return [one for one in threading.enumerate() if one.name == "workbench"]
+
+
+def forget():
+    for remembered in (draw._drawn, draw.studied, study._built):
+        remembered.cache_clear()

@@ -196,8 +196,9 @@ def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
     both = [part for part in (factor.name, number) if part]
     whole, short = [" = ".join(both)], [number or factor.name]
     (x, y), (across, down) = way.at(0.5)
-    if len(both) == 2 and not down:  # around the arrow
-        yield _label(both, x, y, factor, apart=5)
+    if not down:  # around the arrow
+        middle = y if len(both) == 2 else y - LINE / 2 - 3
+        yield _label(both, x, middle, factor, apart=5)
     if len(way.pieces) == 1 and not down:  # below the two boxes that it joins
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
     for lines in (whole, short):

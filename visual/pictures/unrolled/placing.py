@@ -6,8 +6,7 @@ block.  Arrows reach from one block to the next; what is read from farther above
 more on top of its reader's block.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.scan_of import ScanOf
@@ -18,8 +17,7 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
 PARAMETERS, TOTALS = Place(0, "each step reads", 0), Place(0, "sum over steps", 1)
-Order = tuple[int, bool, bool, int, int, int, bool]
-MOST_FAR = 1  # readings that go round boxes to one column, before they are a thicket
+Order = tuple[int, bool, bool, int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -27,19 +25,21 @@ class Row:
     """A lane: in the block of a Scan, what of a variable stands there.
 
     A `repeated` one shows once more what a Scan farther above has made; a `lasting` one what
-    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.
+    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.  What acts directly on a gradient
+    stands below it, or `on_top`.
     """
 
     block: int
     repeated: bool
     lasting: bool
     place: Place
+    on_top: bool = False
 
     @property
     def order(self) -> Order:
         """Where the lane stands: what is read on top, what lasts at the bottom."""
         scan = self.place.scan if self.repeated else 0
-        order = (self.place.argument, self.place.again, self.place.direct)
+        order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
         return (self.block, not self.repeated, self.lasting, scan, *order)
 
 
@@ -71,33 +71,47 @@ ALL = Plan()
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, and the places, lanes and arrows left out."""
+    """All items and the arrows between them, and the places and lanes left out.
+
+    It has `readings` if arrows lead from values to gradients.
+    """
 
     items: tuple[Item, ...]
     arrows: tuple[tuple[Item, Item], ...]
     left_out: frozenset[Place]
     hidden: int = 0
-    far: int = 0
+    readings: bool = True
 
-    def thinned(self, nodes: Sequence[Node]) -> "Placing":
-        """Without what steps read of other Scans, and not right above, where that is a thicket."""
+    def thinned(self, nodes: Sequence[Node], gradients: Container[int]) -> "Placing":
+        """Without what the `gradients`, by their numbers, read of other Scans.
+
+        That is kept if all of it stands right above its reader.  Else the room there is for what
+        acts directly on the first gradient, so that gradients which feed each other are neighbours.
+        """
         columns: dict[int, list[Order]] = {}
         for item in self.items:
             columns.setdefault(item.column, []).append(item.row.order)
 
+        def is_reading(first: Item, last: Item) -> bool:
+            scan = nodes[last.node].place.scan
+            return scan in gradients and nodes[first.node].place.scan != scan
+
         def is_far(first: Item, last: Item) -> bool:
-            if nodes[first.node].place.scan == nodes[last.node].place.scan:
-                return False
             low, high = sorted((first.row.order, last.row.order))
             between = any(low < order < high for order in columns[last.column])
             return first.column != last.column or between
 
-        far = [pair for pair in self.arrows if is_far(*pair)]
-        most = max(Counter(last.column for _, last in far).values(), default=0)
-        if most <= MOST_FAR:
+        if not any(is_far(*pair) for pair in self.arrows if is_reading(*pair)):
             return self
-        near = tuple(pair for pair in self.arrows if pair not in far)
-        return replace(self, arrows=near, far=len(far))
+        direct = {item.row for item in self.items if item.row.place.direct}
+        first = min(direct, key=lambda row: row.order, default=None)
+        risen = {
+            item: replace(item, row=replace(item.row, on_top=item.row == first))
+            for item in self.items
+        }
+        kept = (pair for pair in self.arrows if not is_reading(*pair))
+        arrows = tuple((risen[a], risen[b]) for a, b in kept)
+        return replace(self, items=tuple(risen.values()), arrows=arrows, readings=False)
 
     def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
         """Only so many lanes of every block, at first those of what its Scan makes."""

@@ -7,7 +7,7 @@ wherever later steps add to it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import starmap
 from math import inf
 
@@ -19,15 +19,16 @@ from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, Unfold, one_or_more, with_gaps
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan, counted, listed
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, scan_indices, switch
-from visual.pictures.unrolled.factors import factor_along, labels
+from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
 from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
 from visual.pictures.unrolled.quantities import Node, Place
+from visual.pictures.unrolled.room import BARE, FOLD, Room, opened_on
 from visual.scene.combinators import (
     Envelope,
     Piece,
@@ -55,7 +56,7 @@ from visual.scene.shapes import (
 )
 from visual.scene.theme import Role
 
-FOLD, MOST_FACTORS, LONGEST = 40, 3, 420.0
+MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
 PLANS = (
     ALL,
@@ -65,59 +66,6 @@ PLANS = (
     *(Plan(ends, 4) for ends in (3, 2)),
     *(Plan(ends, lanes, True) for lanes in (6, 3, 1) for ends in (2, 1)),
 )
-
-
-@dataclass(frozen=True)
-class Room:
-    """Where the boxes stand, how wide they may be, how small letters are, and what is told.
-
-    Without `right` the picture becomes as wide as it needs.  What is `open` has the factors on its
-    arrows, and of the loop on top nothing is washed out.
-    """
-
-    top: float = 40.0
-    left: float = 216.0
-    right: float = inf
-    narrowest: float = 96.0
-    widest: float = 150.0
-    small: float = 10.5
-    open: bool = False
-    sheet: Sheet = SCREEN
-
-    @property
-    def margin(self) -> float:
-        """On the left of all."""
-        return self.sheet.margin
-
-    @property
-    def headings(self) -> float:
-        """How wide what tells about a block is: in a column it stands above the boxes."""
-        return self.sheet.line if self.sheet.is_narrow else self.left - 12 - self.margin
-
-    def sizes(self, columns: Sequence[int | Gap], wanted: float, count: int) -> tuple[float, float]:
-        """How wide boxes are, and how far apart they stand, with so many tracks between."""
-        width = min(max(self.narrowest, wanted), self.widest)
-        between = 26.0 + TRACK * count
-        gaps = sum(isinstance(column, Gap) for column in columns)
-        boxes, ways = len(columns) - gaps, max(1, len(columns) - 1)
-        room = self.right - self.left - FOLD * gaps
-        if self.right == inf or not boxes:
-            return width, between
-        between += max(0.0, min(60.0, (room - boxes * width) / ways - between))
-        if boxes * width + ways * between > room:
-            between -= 8.0
-            width = (room - ways * between) / boxes
-        return width, between
-
-
-BARE = Room()
-
-
-def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
-    """The room on a sheet; in a column boxes and what stands beside them are narrower."""
-    left = sheet.labels if sheet.is_narrow or sheet.bare else 148.0
-    sizes = (56.0, 80.0) if sheet.is_narrow else (72.0, 110.0)
-    return Room(16.0, left, sheet.width - sheet.margin, *sizes, 11.0, is_open, sheet)
 
 
 @of_run
@@ -254,23 +202,28 @@ class _Picture:
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
-        self.placing = placing.thinned(graph.nodes) if room.open else placing
+        gradients = [n for n in chosen if trace.scans[n].parent is not None]
+        if room.open:
+            placing = placing.thinned(graph.nodes, gradients)
+        self.placing = placing
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
         numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
-        self.ways = [(self.spots[a], self.spots[b]) for a, b in self.placing.arrows]
+        self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
         is_told = room.open and not room.sheet.bare
-        edges = [(a.node, b.node) for a, b in self.placing.arrows] if is_told else []
+        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
         found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
         told = [self.ways[number] for number in self.factors]
         low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
         self.tracks = tracks(self.ways, self.taken, low)
         wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
-        width, self.between = room.sizes(self.columns, wanted, self.tracks.count)
+        names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
+        words = max(names, default=0.0)
+        width, self.between = room.sizes(self.columns, wanted, self.tracks.count, words)
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
 
@@ -301,9 +254,8 @@ class _Picture:
         if self.placing.hidden:
             rows = counted(self.placing.hidden, "more row")
             told.append(f"⋯ {rows}{self.room.sheet.all_shows()}")
-        if self.placing.far:
-            far = f"{self.placing.far} grey arrows, from values to gradients not right below them"
-            told.append(f"not drawn: {far}; the formulas of the factors name these values")
+        if any(self._is_faint(*pair) for pair in self.placing.arrows):
+            told.append("grey arrow: what a step reads of another Scan")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():
@@ -313,6 +265,10 @@ class _Picture:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
             told.append(f"on arrows of gradients: what multiplies them, as {', '.join(shown)}")
+            if not self.placing.readings:
+                told.append(
+                    "the forward values that are read stand in these formulas, not as arrows"
+                )
         return [*told, *result_words(self.trace)]
 
     def _alike(self) -> list[tuple[Row, Row, int]]:
@@ -351,17 +307,19 @@ class _Picture:
             x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
     def _heading(self, number: int) -> Piece:
-        """What a block is, to the left of all boxes and arrows."""
+        """What a block is: in a line above it, or to the left of arrows from the block before."""
         if self.room.sheet.bare:
             return gap()
         scan, small, room = self.trace.scans[number], self.room.small, self.room.headings
+        in_line = self.room.open and not self.room.sheet.is_narrow
+        in_line = in_line and (number == self.chosen[0] or not self.placing.readings)
         margin = self.room.margin
         of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
         if scan.parent is not None and (self.room.open or number != self.chosen[0]):
-            lines = [f"backward through {scan.parent + 1}, {steps}"]
-            if shortened(lines[0], room, small) != lines[0]:
+            lines = [f"backward through Scan {scan.parent + 1} in {steps}"]
+            if not in_line and shortened(lines[0], room, small) != lines[0]:
                 lines = [f"backward through {scan.parent + 1}", f"in {steps}"]
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
@@ -372,6 +330,11 @@ class _Picture:
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
         name = short_name(of) if self.room.open else scan.name
         titles = folded(f"{number + 1} · {name}", room, 13, bold=True)
+        if in_line:
+            title = Text(margin, 0, f"{number + 1} · {name}", 13, bold=True, title=of.whereabouts)
+            x = margin + title.width + 12
+            told = fitted(x, 0, " · ".join(lines), self.room.right - x, small, muted=True)
+            return sized(0, 12, title, told)
         if self.room.open:
             lines = [part for line in lines for part in folded(line, room, small)]
         heads = enumerate(titles)
@@ -392,6 +355,8 @@ class _Picture:
         lines = [words]
         if self.room.sheet.is_narrow and not strong:
             lines = folded(words, room, size)
+        elif row.place.direct and self.room.open:
+            lines += self._brought(row.place)
         for number, line in enumerate(lines):
             low = y + 13 * (number - (len(lines) - 1) / 2)
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
@@ -408,6 +373,12 @@ class _Picture:
                     name = of.direct_label(held, None)
                 return f"{name}, again" if place.again else name
         return place.variable
+
+    def _brought(self, place: Place) -> list[str]:
+        """From which Scans a direct part comes, if any."""
+        feeds = self.trace.scans[place.scan].feeds
+        found = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
+        return [f"from {'Scan' if len(found) == 1 else 'Scans'} {listed(found)}"] if found else []
 
     def _is_part(self, row: Row) -> bool:
         """Whether what is repeated is no forward value, but part of a gradient."""
@@ -426,7 +397,7 @@ class _Picture:
             start, end = self.nodes[first.node], self.nodes[last.node]
             arrow = Arrow(
                 route(source, target, grid, self.tracks),
-                faint=start.place.scan != end.place.scan,
+                faint=self._is_faint(first, last),
                 straight=not bow,
                 faded=(start.faded and not self._is_top(first))
                 or (end.faded and not self._is_top(last)),
@@ -442,6 +413,10 @@ class _Picture:
             drawn = self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
             reads = (self.nodes[first.node].key,)
             yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
+
+    def _is_faint(self, first: Item, last: Item) -> bool:
+        """Whether an arrow leads from one Scan to another."""
+        return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
 
     def _is_top(self, item: Item) -> bool:
         """Whether something stands in the block on top of a picture that is open."""

@@ -16,23 +16,17 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high`, of values divided by `unit`, or of their decimal logarithms.
-
-    A log axis that has to show zeros has them one decade below everything else.
-    """
+    """From `low` to `high`, of values divided by `unit`, or of their decimal logarithms."""
 
     low: float
     high: float
     unit: float = 1.0
     log: bool = False
-    zeros: bool = False
 
     def at(self, values: np.ndarray) -> np.ndarray:
         """Where values stand, from 0 to 1; nan for what has no place."""
         with np.errstate(divide="ignore", invalid="ignore"):
             held = np.log10(values) if self.log else values / self.unit
-        if self.zeros:
-            held = np.where(values == 0, self.low, held)
         shares = (np.where(np.isfinite(held), held, np.nan) - self.low) / (self.high - self.low)
         return 0.06 + 0.88 * shares
 
@@ -41,9 +35,6 @@ class Scale:
         step = nice((self.high - self.low) / MOST_TICKS, whole=self.log)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         numbers = [round(number * step, 15) for number in range(first, last + 1)]
-        if self.zeros:
-            yield 0.06, "0"
-            numbers = [number for number in numbers if number > self.low]
         for number, words in zip(numbers, self._labels(numbers), strict=True):
             yield 0.06 + 0.88 * (number - self.low) / (self.high - self.low), words
 
@@ -89,7 +80,7 @@ def scale_of(series: Sequence[np.ndarray], log: bool = False) -> Scale:
     if log:
         ends = np.log10(_ends(values[values > 0], 1.0))
         low, high = math.floor(ends[0] + 1e-9), math.ceil(ends[1] - 1e-9)
-        return Scale(low - zeros, max(high, low + 1), log=True, zeros=zeros)
+        return Scale(low - zeros, max(high, low + 1), log=True)  # with room for the marks of zeros
     low, high = _ends(values, 0.0)
     largest = max(abs(low), abs(high))
     unit = 10.0 ** max(math.floor(math.log10(largest)), -300) if largest else 1.0

@@ -3,24 +3,23 @@
     >>> visual.values(gallery.loops["rnn"].trace(order=2), theme="dark").save("values.pdf")
 
 A panel shows one quantity, numbers as a line and arrays in colours.  All panels have the same steps
-from left to right.  A quantity has one scale, with all parts of a gradient, as strips of tapes do.
+from left to right.  All parts of a gradient have one scale, as strips of tapes do.
 What has no room is named in a line.  A loop of ten thousand steps gives a picture no larger than
 one of a few hundred.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.equations.quantities import cost_name
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
 from visual.layout.cells import quantity
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, scan_index
+from visual.options import of_trace, scan_index, switch
 from visual.pictures.values.scale import Scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,
@@ -52,32 +51,25 @@ ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
 SMALL, NAME = 11.0, 12.0
 DOTTED, BUCKETS, MARKS = 40, 50, 24
-MOST_COLUMNS, MOST_ROWS = 24, 8
-HEAD, SECTION = 132.0, 60.0
-COLOURS = (
-    "colours: olive is positive, magenta, in the lower half, negative; beside the name of an array "
-    "stand its shape, and after ± what the full colour is, as on tapes"
-)
+MOST, MOST_COLUMNS, MOST_ROWS = 6, 24, 8
+HEAD = 150.0
+LOOP, RESULT, SIZES, GRADIENT, TOTAL, REST = range(6)  # what is shown first
+ZERO = "↓0"
+COLOURS = "colours: olive is positive, magenta, in the lower half, negative"
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A quantity of a Scan, by the Scan's number in the headings; or what is made of it."""
+    """One quantity, or parts of one, or its sizes by powers of ten; `rank` tells what it is."""
 
-    series: Series
-    scan: int
-    is_held: bool = True
+    title: str
+    series: tuple[Series, ...]
+    rank: int = REST
 
     @property
     def quantity(self) -> str:
         """What it shows, as a strip of a tape tells it: ``dC/dx`` of ``∂₁C/∂x``."""
-        return quantity(f"{self.series.name} = ")
-
-    @property
-    def title(self) -> str:
-        """Its name, and of what a Scan holds which one it is."""
-        name = " ".join(self.series.name.split())
-        return f"{self.scan} · {name}" if self.is_held else name
+        return quantity(f"{self.series[0].name} = ")
 
 
 @dataclass(frozen=True)
@@ -94,34 +86,23 @@ class Plan:
         """How wide is what is drawn in a panel, beside the labels."""
         return self.wide - LABELS
 
-    @property
-    def line(self) -> float:
-        """How wide all panels are together."""
-        return self.across * (self.wide + APART) - APART
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """Panels that are compared with one another."""
-
-    title: str
-    panels: tuple[Panel, ...]
-    log: bool = False
-
-
-Scales = Mapping[str, Scale | float]
-
 
 @of_run
 def values(
-    trace: Trace, theme: str = "light", scan: int | None = None, sheet: Sheet = SCREEN
+    trace: Trace,
+    theme: str = "light",
+    scan: int | None = None,
+    all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Every Scan of `trace` over its steps, or one of them, and how its gradients grow or decay.
+    """The loops of `trace` over their steps, and their gradients, at most six panels.
 
-    Of a loop its states and outputs, of a backward Scan the gradients on its tapes after the
-    last step, by the index of the forward variable, and the running totals of parameters by
-    the number of steps.  At the end `|dC/dx|`, `|dC′/dx|` …, for vectors the norm, on a log axis.
-    Zeros there, and everywhere values that are not finite, are marked at the edge.
+    Shown are the states and outputs of loops, the gradients by them, and how large these are by
+    powers of ten, for vectors the norm; zeros, and what is not finite, are marked at the edge.
+    What else there is, is named in a line.  Of one `scan`, a number of the headings, everything is
+    shown that it holds; of `all` everything, where the parts of a gradient are curves in one panel.
+    A gradient stands by the index of the forward variable, as the last step left it, the running
+    total of a parameter by the number of steps.
 
     A line of more than 152 points is thinned: of each of 50 stretches, the smallest and the
     largest finite value remain, and the first that is not finite.  Of an array of more than 24
@@ -132,38 +113,47 @@ def values(
     """
     of_trace(trace)
     check_sheet(sheet)
-    number = None if scan is None else scan_index(trace, scan)
-    only = sheet.steps and sheet.steps_of(trace.scans[0])
-    sections = tuple(s for s in _sections(trace, number, only) if s.panels)
-    scales = _scales(sections)
+    number, whole = None if scan is None else scan_index(trace, scan), switch("all", all)
+    steps = sheet.steps and sheet.steps_of(trace.scans[0])
+    scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
+    panels = [*_panels(scans, steps)]
+    across = min(ACROSS, max(1, int((sheet.line + APART) / (NARROWEST + APART))))
+    lines = max(1, int((sheet.height - HEAD) // (TITLE + HIGH + FOOT + 14)))
+    shown = [*_merged(panels)] if whole else _chosen(panels, lines * across, number is not None)
+    hidden = [panel for panel in panels if panel not in shown and not whole]
     order = max((found.order for found in trace.scans), default=0)
     names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
     first = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {first}{f', derivative of order {order}' if order else ''}"
-    places = [series.index for s in sections for series in (p.series for p in s.panels)]
-    across = min(ACROSS, max(1, int((sheet.line + APART) / (NARROWEST + APART))))
+    places = [series.index for panel in panels for series in panel.series]
     if sheet.is_narrow:
-        across = min(across, max((len(s.panels) for s in sections), default=1))
+        across = min(across, max(1, len(shown)))
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
     plan = Plan(across, (sheet.line + APART) / across - APART, *ends)
-    rooms = _rooms(sections, across, sheet.height)
-    drawn = [*_packed(sections, rooms, plan, scales)]
+    drawn = [_drawn(panel, panels, plan) for panel in shown]
+    starts = range(0, len(drawn), across)
+    rows = [beside(*drawn[n : n + across], apart=APART) for n in starts]
+    if hidden:
+        how = "all=True draws all, scan=3 what Scan 3 holds", "“all of it”, in the options"
+        told = ", ".join(panel.title for panel in hidden)
+        more = f"⋯ {len(hidden):,} more{sheet.hint(*how, ' · ')}: {told}"
+        rows.append(_line(more, sheet.line))
     heads = [
         _line(title, sheet.line, 16, bold=True),
         *(
             _line(line, sheet.line)
-            for words in (_how_to_read(sections) if sheet.legend else ())
+            for words in (_how_to_read(shown) if sheet.legend else ())
             for line in folded(words, sheet.line, 12)
         ),
     ]
     picture = scene(
-        over(gap(sheet.line), above(*headed(sheet, heads, drawn), apart=14)),
+        over(gap(sheet.line), above(*headed(sheet, heads, rows), apart=14)),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
         theme,
         sheet.margin,
     )
-    return replace(picture, twin=to_text(title, _tables(trace, sections)))
+    return replace(picture, twin=to_text(title, _tables(trace, panels)))
 
 
 def headed(sheet: Sheet, heads: Sequence[Piece], parts: Sequence[Piece]) -> Iterator[Piece]:
@@ -186,51 +176,92 @@ def _without_small_print(shapes: Iterable[Shape]) -> Iterator[Shape]:
             yield shape
 
 
-def _sections(trace: Trace, only: int | None, steps: range | None) -> Iterator[Section]:
-    """The loops, then the gradients of each order, then how large those of the loops are."""
-    scans = [s for s in NamedScan.each(trace) if only in (None, s.number)]
-    for order in sorted({named.scan.order for named in scans}):
-        title = f"gradients of {cost_name(order)}" if order else "the loop"
-        held = (s for s in scans if s.scan.order == order)
-        yield Section(title, tuple(sorted(_panels(held, series_of, steps), key=_first_the_results)))
-    loops = (s for s in scans if s.parent is None)
-    sizes = (replace(panel, is_held=False) for panel in _panels(loops, growth_of, steps))
-    yield Section("their size, by powers of ten", tuple(sizes), True)
-
-
-def _panels(scans, found, steps) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
+def _panels(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Panel]:
+    """What the Scans hold, in their order; then how large the gradients of the loops are."""
+    newest = max((named.scan.order for named in scans), default=0)
     for named in scans:
-        for series in (one.within(steps) for one in found(named)):
+        for series in (one.within(steps) for one in series_of(named)):
             if series.values.size:
-                yield Panel(series, named.number + 1)
+                name = " ".join(series.name.split())
+                rank = _rank(named, series, newest)
+                yield Panel(f"{named.number + 1} · {name}", (series,), rank)
+    for named in scans:
+        sizes: dict[str, list[Series]] = {}
+        for series in (one.within(steps) for one in growth_of(named)):
+            if named.parent is None and series.values.size:
+                sizes.setdefault(series.name.partition("/")[2], []).append(series)
+        for found in sizes.values():
+            yield Panel(f"{found[0].name}{' and higher' * (len(found) > 1)}", (*found,), SIZES)
 
 
-def _first_the_results(panel: Panel) -> tuple[bool, int]:
-    """Gradients before parts of them, those of variables before those of gradients."""
-    name = panel.series.name
-    return name.startswith("∂"), name.count("/")
+def _rank(named: NamedScan, series: Series, newest: int) -> int:
+    """What a quantity is: of a loop, or the gradient of what a loop holds, or less."""
+    if named.parent is None:
+        return LOOP
+    if named.parent.parent is not None or series.name.startswith("∂"):
+        return REST
+    if series.across == SUMS:
+        return TOTAL
+    return RESULT if named.scan.order == newest else GRADIENT
 
 
-def _tables(trace: Trace, sections: Sequence[Section]) -> Iterator[tuple[str, Sequence[Series]]]:
+def _chosen(panels: Sequence[Panel], room: int, is_one: bool) -> list[Panel]:
+    """Those that have room: of one Scan all, else two of each rank in turn, none of the rest."""
+    if is_one:
+        return [*panels[:room]]
+    ranks: dict[int, list[Panel]] = {}
+    for panel in panels:
+        ranks.setdefault(panel.rank, []).append(panel)
+    ranks.pop(REST, None)
+    turns = (
+        (n // 2, rank, panel) for rank, found in ranks.items() for n, panel in enumerate(found)
+    )
+    first = sorted(turns, key=lambda turn: turn[:2])[: min(room, MOST)]
+    kept = [panel for *_, panel in first]
+    return [panel for panel in panels if panel in kept]
+
+
+def _merged(panels: Sequence[Panel]) -> Iterator[Panel]:
+    """The same with the parts of a gradient in one panel, after the whole."""
+    together: dict[object, list[Panel]] = {}
+    for panel in panels:
+        (series, *_) = panel.series
+        is_part = panel.rank != SIZES and series.is_scalar and "/" in series.name
+        key = (panel.quantity, series.across) if is_part else panel
+        together.setdefault(key, []).append(panel)
+    for found in together.values():
+        found.sort(key=lambda panel: panel.series[0].name.startswith("∂"))
+        yield replace(found[0], series=tuple(one for panel in found for one in panel.series))
+
+
+def _tables(trace: Trace, panels: Sequence[Panel]) -> Iterator[tuple[str, Sequence[Series]]]:
     """The tables of the text and their titles: of one Scan, numbers that count the same."""
-    for section in sections:
-        tables: dict[tuple[int, str, str], list[Series]] = {}
-        for panel in section.panels:
-            alone = "" if panel.series.is_scalar else f": {panel.series.name}"
-            tables.setdefault((panel.scan, alone, panel.series.across), []).append(panel.series)
-        for (scan, name, _), series in tables.items():
-            yield f"{scan} · {trace.scans[scan - 1].name}{name}", series
+    tables: dict[tuple[str, str], list[Series]] = {}
+    for panel in panels:
+        (series, *_) = panel.series
+        number, _, name = panel.title.partition(" · ")
+        if panel.rank == SIZES:
+            title = "their size"
+        else:
+            title = f"{number} · {trace.scans[int(number) - 1].name}"
+            title += "" if series.is_scalar else f": {name}"
+        tables.setdefault((title, series.across), []).extend(panel.series)
+    for (title, _), found in tables.items():
+        yield title, found
 
 
-def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
-    shown = [panel.series for section in sections for panel in section.panels]
-    if shown:
+def _how_to_read(shown: Sequence[Panel]) -> Iterator[str]:
+    series = [one for panel in shown for one in panel.series]
+    if series:
         yield "a panel is one quantity, on its own scale; beside its name, its first and last value"
-    if any(series.name.startswith("∂") for series in shown):
-        yield "∂: parts of a gradient, on the scale of the whole"
-    if any(series.across == SUMS for series in shown):
+    if any(len(panel.series) > 1 and panel.rank != SIZES for panel in shown):
+        yield "d: the whole gradient; ∂: its parts, on the scale of the whole"
+    if any(panel.rank == SIZES for panel in shown):
+        zero = any((one.values == 0).any() for p in shown if p.rank == SIZES for one in p.series)
+        yield f"| |: the size, by powers of ten{f'; {ZERO} is below all of them' * zero}"
+    if any(one.across == SUMS for one in series):
         yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
-    if any(not series.is_scalar for series in shown):
+    if any(not one.is_scalar for one in series):
         yield COLOURS
 
 
@@ -239,72 +270,14 @@ def _line(words: str, room: float, size: float = 12, bold: bool = False) -> Piec
     return piece(fitted(0, 0, words, room, size, bold=bold, muted=not bold))
 
 
-def _rooms(sections: Sequence[Section], across: int, height: float) -> list[int]:
-    """How many lines of panels each section gets: first one, the loop and the newest before all."""
-    left = int((height - HEAD - SECTION * len(sections)) // (TITLE + HIGH + FOOT + 8))
-    wanted = [math.ceil(len(section.panels) / across) for section in sections]
-    given = [0] * len(sections)
-    turn = sorted(range(len(sections)), key=lambda n: (n not in (0, len(sections) - 2), n))
-    while left > 0 and given != wanted:
-        for number in turn:
-            if given[number] < wanted[number] and left > 0:
-                given[number] += 1
-                left -= 1
-    return given
-
-
-def _scales(sections: Sequence[Section]) -> Scales:
-    """The scale of every quantity, with all its parts; sizes by powers of ten are on one."""
-    held: dict[str, list[Series]] = {}
-    for section in sections:
-        for panel in section.panels:
-            held.setdefault("" if section.log else panel.quantity, []).append(panel.series)
-    return {
-        name: (
-            scale_of([one.values for one in found], not name)
-            if found[0].is_scalar
-            else max(_largest(one.table) for one in found)
-        )
-        for name, found in held.items()
-    }
-
-
-def _packed(
-    sections: Sequence[Section], rooms: Sequence[int], plan: Plan, scales: Scales
-) -> Iterator[Piece]:
-    """The sections, those side by side that have room on one line."""
-    row, left = list[Piece](), 0
-    for section, lines in zip(sections, rooms, strict=True):
-        part = _section(section, lines, plan, scales)
-        wide = math.ceil((part.envelope.width + APART) / (plan.wide + APART) - 1e-9)
-        if row and wide > left:
-            yield beside(*row, apart=APART)
-            row, left = [], 0
-        taken = wide * (plan.wide + APART) - APART
-        row.append(over(gap(taken), part))
-        left = (left if len(row) > 1 else plan.across) - wide if lines == 1 else 0
-    yield beside(*row, apart=APART)
-
-
-def _section(section: Section, lines: int, plan: Plan, scales: Scales) -> Piece:
-    """A heading, panels in `lines`, and a line about those that have no room."""
-    shown, hidden = section.panels[: lines * plan.across], section.panels[lines * plan.across :]
-    drawn = []
-    for panel in shown:
-        scale = scales["" if section.log else panel.quantity]
-        if isinstance(scale, Scale):
-            drawn.append(panel_of(panel, plan, curve(panel.series, scale, plan)))
-        else:
-            drawn.append(panel_of(panel, plan, _patches(panel.series, scale, plan), scale))
-    starts = range(0, len(drawn), plan.across)
-    rows = [beside(*drawn[n : n + plan.across], apart=APART) for n in starts]
-    words = f"{section.title}{', on one scale' * (section.log and len(section.panels) > 1)}"
-    parts = [_line(words, plan.line, 13, bold=True), *rows]
-    if hidden:
-        names = ", ".join(p.title for p in hidden)
-        more = f"⋯ {len(hidden):,} more, shown with scan={hidden[0].scan} or another: {names}"
-        parts.append(_line(more, plan.line, SMALL))
-    return above(*parts, apart=6)
+def _drawn(panel: Panel, panels: Sequence[Panel], plan: Plan) -> Piece:
+    """A panel, with the full colour that all arrays of its quantity have."""
+    if panel.series[0].is_scalar:
+        scale = scale_of([one.values for one in panel.series], panel.rank == SIZES)
+        return panel_of(panel, plan, curve(panel.series, scale, plan))
+    alike = (p.series[0] for p in panels if p.rank != SIZES and p.quantity == panel.quantity)
+    largest = max(_largest(one.table) for one in alike)
+    return panel_of(panel, plan, _patches(panel.series[0], largest, plan), largest)
 
 
 def _largest(table: np.ndarray) -> float:
@@ -316,9 +289,12 @@ def panel_of(
     panel: Panel, plan: Plan, inside: Sequence[Shape], largest: float | None = None
 ) -> Piece:
     """A quantity with its name, and beside it in short what it is."""
-    series = panel.series
+    series = panel.series[0]
     if largest is not None:
-        words = f"{'×'.join(map(str, series.values.shape[1:]))}, ±{number_text(largest)}"
+        shape = "×".join(map(str, series.values.shape[1:]))
+        words = f"{shape} · full colour ±{number_text(largest)}"
+    elif len(panel.series) > 1:
+        words = ""
     else:
         ends = series.values[[0, -1]] if len(series.values) > 1 else series.values
         words = " … ".join(number_text(end) for end in ends)
@@ -332,7 +308,8 @@ def panel_of(
             plan.wide, 12, words, plan.wide - name.width - 8, SMALL, "end", muted=True
         )
     axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
-    group = Group((name, beside_it, axis, *inside), title=f"{panel.title}: {words}")
+    heads = (name, beside_it, axis) if words else (name, axis)
+    group = Group((*heads, *inside), title=f"{panel.title}: {words}")
     return sized(plan.wide, TITLE + HIGH + FOOT, group)
 
 
@@ -352,28 +329,49 @@ def _label(y: float, words: str) -> Text:
     return fitted(LABELS - 6, y + 4, words, LABELS - 6, SMALL, "end", muted=True)
 
 
-def curve(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
-    """A line over the index, on its scale; what has no place there is marked at the edge."""
+def curve(found: Sequence[Series], scale: Scale, plan: Plan) -> list[Shape]:
+    """Lines over the index, on one scale, each of several with its mark at its end."""
     shapes: list[Shape] = list(_foot(plan))
     right = LABELS + plan.area
+    if len(found) > 1:  # marks stand beyond
+        right = float(_x(np.array([plan.last]), plan)[0]) + 3
     for share, words in scale.ticks():
         y = TITLE + HIGH * (1 - share)
         shapes += [Polyline(((LABELS, y), (right, y)), faded=True), _label(y, words)]
+    ends: list[tuple[float, float, str]] = []
+    for series in found:
+        lines = _lines(series, scale, plan)
+        shapes += [line for line in lines if line not in shapes]
+        if len(found) > 1:
+            name = series.name.strip("|‖")
+            mark = name.partition("/")[0][1:] if scale.log else name.partition("C")[0]
+            points = [p for line in lines if isinstance(line, Polyline) for p in line.points]
+            x, y = max(points, default=(right, TITLE + HIGH))
+            ends.append((y, x + 6, mark))
+    highest: dict[float, float] = {}  # of the marks at a place
+    for y, x, mark in sorted(ends, reverse=True):
+        highest[x] = min(y + 4, highest.get(x, math.inf) - SMALL)
+        shapes.append(Text(x, highest[x], mark, SMALL))
+    return shapes
+
+
+def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
+    """A curve in its pieces; what has no place on the scale is marked at the edge."""
+    shapes: list[Shape] = []
     kept = thinned(series.values, BUCKETS)
     shares = scale.at(series.values[kept])
-    there = np.isfinite(shares) & ~(scale.zeros & (series.values[kept] == 0))
     points = np.column_stack([_x(series.index[kept], plan), TITLE + HIGH * (1 - shares)])
     dots = len(kept) <= DOTTED
-    starts = np.flatnonzero(np.diff(np.concatenate([[0], there, [0]])))
+    starts = np.flatnonzero(np.diff(np.concatenate([[0], np.isfinite(shares), [0]])))
     for start, stop in zip(starts[::2], starts[1::2], strict=True):
         line = tuple(map(tuple, points[start:stop].round(1).tolist()))
         shapes.append(Polyline(line, dots=dots or len(line) == 1))
-    zeros = scale.zeros & (series.values == 0)
-    for found, mark, share in ((zeros, "0", 0.01), (~np.isfinite(series.values), "×", 0.92)):
-        places = _x(series.index[found], plan)
+    zeros = scale.log & (series.values == 0)
+    for odd, mark, share in ((zeros, ZERO, 0.02), (~np.isfinite(series.values), "×", 0.92)):
+        places = _x(series.index[odd], plan)
         for start, _ in stretches(len(places), MARKS):
             x, y = round(float(places[start]), 1), TITLE + HIGH * (1 - share)
-            shapes.append(Text(x, y, mark, SMALL, "middle", bold=True))
+            shapes.append(Text(x, y, mark, SMALL, "middle", bold=mark != ZERO))
     return shapes
 
 

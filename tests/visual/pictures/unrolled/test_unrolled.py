@@ -249,15 +249,40 @@ def readings(scene):
     return len(grey), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in grey)
 
 
+GREY = "grey arrow: "
+
+
 def test_readings_of_other_columns_are_no_thicket():
     """By hand: each of the five steps of gap reads x[t-1] for x[t-3], and x[t-3] for x[t-1]."""
-    (grey, far), told = readings(visual.draw(gallery.loops["gap"], "unrolled")), "10 grey arrows"
-    assert (grey, far) == (5, 0)
-    assert told in visual.draw(gallery.loops["gap"], "unrolled").text()
+    drawn = {name: visual.draw(gallery.loops[name], "unrolled") for name in ("square", "gap")}
+    assert readings(drawn["square"]) == (4, 0)  # each step reads x[t-1], for the gradient of it
+    assert readings(drawn["gap"]) == (0, 0)
+    assert [GREY in scene.text() for scene in drawn.values()] == [True, False]
     assert readings(visual.draw(gallery.loops["gap"], "unrolled", all=True)) == (15, 10)
-    # Of coupled, dprey reads hunters and dhunters reads prey; only hunters₁ and hunters₂ stand
-    # right above it: birth is below hunters₀, and hunters and dprey are between prey and dhunters.
-    assert readings(visual.draw(gallery.loops["coupled"], "unrolled", order=2)) == (2, 0)
-    _, few = readings(visual.draw(gallery.loops["rnn"], "unrolled"))
-    assert few == 4
-    assert "grey arrows" not in visual.draw(gallery.loops["rnn"], "unrolled").text()
+
+
+def bent(scene):
+    return [s for s in scene.walk() if isinstance(s, Arrow) and len(s.points) > 2]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_gradients_that_feed_each_other_are_neighbours(order):
+    """All arrows of coupled are straight, and crosses stand at the same places at all orders."""
+    scene = visual.draw(gallery.loops["coupled"], "unrolled", order=order)
+    assert bent(scene) == []
+    assert sum(len({x for x, _ in s.points}) > 1 for s in scene.walk() if isinstance(s, Arrow)) == (
+        2 * 4 * 3 + {1: 0, 2: 3, 3: 6}[order]  # four uses in three steps, and those of the strip
+    )
+
+
+def test_what_is_bent_is_seen():
+    assert bent(visual.draw(gallery.loops["coupled"], "unrolled", order=2, all=True))
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled"])
+def test_a_direct_part_tells_which_scans_it_comes_from(name):
+    """By hand: C' and its forward values go to Scan 4 from Scan 3; C'' collects three."""
+    told = [visual.draw(gallery.loops[name], "unrolled", order=o).text() for o in (1, 2, 3)]
+    assert ["from Scan" in text for text in told] == [False, True, True]
+    assert "from Scan 3" in told[1]
+    assert "from Scans 5, 6, 7" in told[2]
