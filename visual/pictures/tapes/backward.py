@@ -328,11 +328,12 @@ def _step(block: Block, step: int) -> Piece:
     readings = [_reading(block, sequence, step) for sequence in scan.sequences]
     shapes, y = _in_lines(block, readings, 0.0)
     shapes.append(_alone(block, step, _label(block, f"step {step}", y + 18)))
+    places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
         row, value, old = int(written.rows[step]), written.values[step], read.values[step]
         shapes.append(_slot(block, tape, Slot(row, x, Role.OVERWRITTEN, value, old), y))
-    places: Places = {}
+        places[tape.argument, row] = Box(x, y, block.columns.cell, block.height, Role.OVERWRITTEN)
     for lane in block.lanes:
         for slot in lane.after(step):
             box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
@@ -347,8 +348,9 @@ def _step(block: Block, step: int) -> Piece:
         for out in block.outputs
     ]
     arrows = [*step_arrows(block.spell, step, places)]
-    if block.lanes and not any(isinstance(shape, Text) for shape in arrows):
-        y -= 10  # the room of labels
+    low = y - BAND + 20  # the room of a label under the last tape
+    if block.lanes and not any(isinstance(shape, Text) and shape.y > low for shape in arrows):
+        y -= 10
     more, y = _in_lines(block, outputs, y)
     return _row(block, y, *shapes, *more, *arrows)
 

@@ -39,18 +39,19 @@ def forward_block(
 
     `faded` washes out what the result does not need.
     """
-    head = shifted(heading(*_heading(named), sheet, named.whereabouts), sheet.margin, 0)
+    head = shifted(heading(*_heading(named, faded), sheet, named.whereabouts), sheet.margin, 0)
     head = over(gap(sheet.width - sheet.margin), head)
     return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
 
 
-def _heading(named: NamedScan) -> tuple[str, list[str]]:
+def _heading(named: NamedScan, whole: bool) -> tuple[str, list[str]]:
     scan, spell = named.scan, Speller(named)
     lines = [f"forward · {counted(scan.steps, 'step')}"]
     if scan.stopped_early:
         lines[0] += " until its condition was met"
     lines[0] += f" · {loop_offsets(named)}"
-    lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
+    if whole:
+        lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
     if scan.untraced:
         lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
     title = f"{named.number + 1} · {scan.name}"
