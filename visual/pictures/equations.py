@@ -45,6 +45,7 @@ from visual.scene.theme import Role
 
 WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
 CELL, NARROW_CELL, BETWEEN = 76, 52, 8
+NOTE = PITCH - HEIGHT + SIGN  # the line that tells what has no room
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "by a step",
@@ -127,7 +128,7 @@ def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -
     hidden, join = Counter[str](), partial(above, apart=PITCH - HEIGHT)
     terms, tapes = [*terms], [*tapes]
     for parts, least, what in ((tapes, 1, "more tape"), (terms, 0, "more equation")):
-        while len(parts) > least and join(*terms, *tapes).envelope.height > room - SIGN:
+        while len(parts) > least and join(*terms, *tapes).envelope.height > room - NOTE:
             del parts[-1]
             hidden[what] += 1
     told = ", ".join(counted(count, what) for what, count in hidden.items())

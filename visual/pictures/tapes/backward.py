@@ -18,7 +18,7 @@ from lab.notation import signed
 from lab.records import cached_property
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 from visual.layout.canvas import Columns, column_header, gap_text
-from visual.layout.cells import NARROW, PARTS, cell, thin_cell, thin_width
+from visual.layout.cells import PARTS, cell, thin_cell, thin_width
 from visual.layout.columns import Gap, Timeline, column_of
 from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import CLICK, SCREEN, Sheet
@@ -399,7 +399,7 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     hidden, cell = 0, block.columns.cell
     needed = [thin_width(value, name) for _, name, value, *_ in cells]
     most = cell + block.apart - 4
-    high = LOW + (13 if cell >= NARROW and max(needed, default=0) > most else 0)
+    high = LOW + (13 if block.idle and max(needed, default=0) > most else 0)  # if there is room
     for (x, name, value, role, key), asked in zip(cells, needed, strict=True):
         left = block.labels if x is None else x
         number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
