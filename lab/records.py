@@ -54,19 +54,14 @@ def stored(cls: Class) -> Class:
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
     """Class decorator: a frozen dataclass, whose instances can be stored and read back."""
-    return stored(cls if _is_declared(cls) else dataclass(frozen=True)(cls))
-
-
-def _is_declared(cls: type) -> bool:
-    """Whether a class is a dataclass itself, and does not only inherit from one."""
-    return "__dataclass_fields__" in vars(cls)
+    return stored(dataclass(frozen=True)(cls))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def record_of_arrays(cls: type[T]) -> type[T]:
     """A `record` that can hold arrays: records are equal as `same` says, and have no hash."""
     cls.__eq__, cls.__hash__ = same, None  # type: ignore[assignment]  # as `dataclass` sets them
-    return stored(cls if _is_declared(cls) else dataclass(frozen=True, eq=False)(cls))
+    return stored(dataclass(frozen=True, eq=False)(cls))
 
 
 def faults_of(cls: type) -> Callable[[Faults], Faults]:

@@ -256,6 +256,20 @@ def test_importing_the_engine_leaves_out_what_loops_do_not_need():
     assert done.stdout.startswith("[]\n<function where"), done.stderr
 
 
+def anything(path):
+    """The lines of a file on which something may be of any type; imports do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "Any"}
+
+
+def test_what_may_be_anything_is_rare(tmp_path):
+    files = [path for package in FACES for path in (ROOT / package).rglob("*.py*")]
+    assert sum(len(anything(path)) for path in files if path.suffix in (".py", ".pyi")) <= 60
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from typing import Any\nx: dict[str, Any] = {}\ny: list[Any]\n")
+    assert anything(wrong) == {2, 3}
+
+
 def names(path):
     """Everything that a file calls by its name: imports, variables and attributes."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -25,7 +25,7 @@ from lab.errors import (
     whole,
 )
 from lab.gradients.derivative import MODES
-from lab.loops.cost import as_weights
+from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN

@@ -22,7 +22,7 @@ def check_function(argument: str, function: object) -> None:
         raise ArgumentError(f"{argument} = {reprlib.repr(function)}: expected a function.")
 
 
-def check_argnum(argnum: Any) -> tuple[int, ...]:
+def check_argnum(argnum: object) -> tuple[int, ...]:
     """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:

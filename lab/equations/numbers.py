@@ -7,7 +7,6 @@ of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from math import floor, log10, prod
-from typing import Any
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
@@ -37,7 +36,7 @@ HALF = 5e-4  # of a number: more than half a unit of its fourth digit
 ULP, NUDGE = 2.0**-53, 2.0**-36  # of a number: what rounding takes, and what is added to see that
 
 # Operations that numpy and scipy call otherwise, or that are no function of theirs.
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
+OPERATIONS: Mapping[str, Callable[..., object]] = {
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: prod(factors),
     "Dot": np.dot,
@@ -73,7 +72,7 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
     return None if found is None or found.ndim else float(found)
 
 
-def array_of(expression: Expression, leaf: Callable[[Leaf], Any]) -> np.ndarray | None:
+def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
     """The same of numbers, vectors and matrices; None where `leaf` has None for one, too."""
     named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
     known: dict[str, np.ndarray] = {}  # of what has a name, since it is used more than once
@@ -100,7 +99,7 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], Any]) -> np.ndarray 
         return None
 
 
-def _operation(name: str) -> Callable[..., Any]:
+def _operation(name: str) -> Callable[..., object]:
     """The function of an operation: LookupError if it is none of numbers."""
     for module in (np, special):
         found = getattr(module, name, None)
@@ -109,7 +108,7 @@ def _operation(name: str) -> Callable[..., Any]:
     return OPERATIONS[name]
 
 
-def rounding(expression: Expression, leaf: Callable[[Leaf], Any]) -> np.ndarray | None:
+def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
     """How much of a value its own rounding may be: about what moves if each leaf moves by one bit.
 
     A difference of nearly equal terms has lost digits: 0.3 says that not even the first is certain.

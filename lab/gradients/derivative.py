@@ -167,7 +167,8 @@ def derivative(
     if order > highest:
         raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
     cost = as_scans([cost])[0]
-    expected = scans_expected(cost, order if mode == "reverse" else 0)
+    doubled = order if mode == "reverse" else 0
+    expected = require_scan([cost]) * (2.0**doubled if doubled < 1000 else math.inf)
     if expected > MOST_SCANS:
         told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
         raise ArgumentError(
@@ -284,11 +285,6 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
 
 def _is_complex(variable: Variable) -> bool:
     return str(getattr(variable.type, "dtype", "")).startswith("complex")
-
-
-def scans_expected(cost: Variable, order: int) -> float:
-    """How many Scans the derivative of `order` will hold: each differentiation doubles them."""
-    return require_scan([cost]) * (2.0**order if order < 1000 else math.inf)
 
 
 def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:

@@ -1,20 +1,23 @@
-"""The eleven phases of a derivation in words: what was decided, and what was built.
+"""The eleven phases in words, what was decided and what was built: a `Derivation` has both.
 
 The names of the phases are those of PyTensor's documentation ("How Scan.L_op Works").
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
 
+from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
-from lab.gradients.outcomes import PartNames, verdict_of
+from lab.gradients.outcomes import PartNames, outcomes, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
 from lab.notation import Leaf, tapped, text
+from lab.records import cached_property
 from lab.scans.formula import formulas
-from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.node import LoopVariable, labels_of, outer_inputs
 from lab.tape import Kind
 
 NAMES = (
@@ -252,3 +255,31 @@ def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
     yield Item("number of steps", told, verdict=Verdict.DISCONNECTED)
     for one in outcomes:
         yield Item(one.variable, f"{one.verdict}: {one.reason}", one.gradient, one.verdict)
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation(Decisions):
+    """The decisions of the eleven phases, and the same as plain data."""
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What became of the gradient of every outer input but the number of steps, and why."""
+        return outcomes(self)
+
+    @cached_property
+    def record(self) -> DerivationRecord:
+        """The eleven phases as plain data."""
+        return record(self, self.outcomes)
+
+    def to_json(self) -> object:
+        """`record` as plain dicts, lists, strings and numbers; `lab.records.from_json` reads it."""
+        return records.to_json(self.record)
+
+    def __str__(self) -> str:
+        return str(self.record)
+
+
+def derivation_of(node: Apply) -> Derivation | None:
+    """The derivation that built a Scan; None for a Scan that is no derivative."""
+    derivation = labels_of(node.op).derivation
+    return derivation if isinstance(derivation, Derivation) else None

@@ -14,7 +14,7 @@ from the buffers that the forward Scan filled, not from a record of its reads, e
 where a buffer no longer holds what a step had read (see `lab.gradients.rows`).
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -39,7 +39,7 @@ from lab.gradients.decisions import (
     Total,
     decisions_of,
 )
-from lab.gradients.derivation import Derivation
+from lab.gradients.phases import Derivation
 from lab.gradients.status import (
     Disconnected,
     ThroughUntraced,
@@ -224,12 +224,8 @@ def _built_again(task: Task, classes: Classification, made: Derivation) -> Deriv
     )
     needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in made.readings)
     readings = rows.reverse_sequences(task, needed)
-    variables = (
-        *(reading.variable for reading in readings),
-        *(state.variable for state in states),
-        *(total.variable for total in totals),
-        *(same[part] for part in made.backward.of_kind(Kind.PARAMETER)),
-    )
+    parameters = tuple(same[part] for part in made.backward.of_kind(Kind.PARAMETER))
+    variables = _built_by((*readings, *states, *totals)) + parameters
     backward = replace(made.backward, n_steps=task.steps.reversed, variables=variables)
     node = None if made.node is None else apply_again(made.node.op, backward)
     step = replace(made.step, signals=signals)
@@ -285,11 +281,7 @@ def _assemble(
     totals: tuple[Total, ...],
 ) -> ScanParts:
     """The backward loop as parts: what the phases have built, and the parameters it uses."""
-    built = (
-        *(reading.variable for reading in readings),
-        *(reverse.variable for reverse in states),
-        *(total.variable for total in totals),
-    )
+    built = _built_by((*readings, *states, *totals))
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
         part
@@ -303,6 +295,10 @@ def _assemble(
         truncate_gradient=task.forward.truncate_gradient,
         mode=task.forward.mode,
     )
+
+
+def _built_by(decided: Iterable[Reading | ReverseState | Total]) -> tuple[LoopVariable, ...]:
+    return tuple(one.variable for one in decided)
 
 
 def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:

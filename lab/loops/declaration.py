@@ -8,7 +8,7 @@ the loop may stop early, ``until(condition)``.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ GROUPS: dict[str, type] = {
 class Declaration:
     """A loop as it is declared.  `n_steps` is a number, a `Parameter`, or left to the sequences."""
 
-    step: Callable[..., Any]  # takes and returns what the variables below say
+    step: Callable[..., object]  # takes and returns what the variables below say
     states: tuple[State, ...] = ()
     sequences: tuple[Sequence, ...] = ()
     parameters: tuple[Parameter, ...] = ()

@@ -18,8 +18,7 @@ from lab.equations.reading import system
 from lab.equations.system import System
 from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
-from lab.loops.build import LoopGraph, build_loop
-from lab.loops.cost import scalar_cost
+from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, State

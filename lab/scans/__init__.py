@@ -2,5 +2,5 @@
 
 Start with `node`: the only file that counts how a Scan orders its arguments.  `buffers` and
 `slices` know how arrays are allocated and cut, `operations` and `formula` write what a step
-computes, `names` finds out what variables are called, `graphs` finds the Scans of a graph.
+computes, `names` finds out what variables are called, `replacing` the Scans of a graph.
 """

@@ -5,7 +5,7 @@ make the same steps, so that the batch can as well be an axis of every value tha
 writes: then there is one Scan, whose tapes can be traced and whose gradient is that of any other.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -113,8 +113,5 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
         is_same = new.type.ndim == old.type.ndim  # it depends on nothing that has a batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
         made.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
-    left: Iterator[Variable] = iter(made)
-    variables = tuple(
-        replace(v, inner_outputs=tuple(next(left) for _ in v.inner_outputs)) for v in opened
-    )
-    return replace(parts, variables=variables)
+    whole = replace(parts, variables=tuple(opened))
+    return whole.with_results(dict(zip(results, made, strict=True)))

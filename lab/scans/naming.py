@@ -25,7 +25,7 @@ from lab.notation import (
 DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
 MENTION = 8  # letters that a name costs: ``; a := `` and itself
 INDEX = 3  # letters of a usual index
-LETTERS = "abcdfghjkmpqrsuvwxyz"  # without what counts steps, and what would be misread
+LETTERS = "abcdfghjmpqrsuvwxyz"  # without what counts steps, and what would be misread
 
 
 def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
@@ -136,11 +136,8 @@ def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
     if isinstance(term, Call):
         return replace(term, arguments=inside)
     assert isinstance(term, Slice)
-    ends = iter(inside)
-    start, stop, step = (
-        None if end is None else next(ends) for end in (term.start, term.stop, term.step)
-    )
-    return Slice(start, stop, step)
+    ends = term.start, term.stop, term.step
+    return Slice(*(None if end is None else written[id(end)] for end in ends))
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:

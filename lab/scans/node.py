@@ -120,6 +120,15 @@ class ScanParts:
         results = [v for kind in OUTPUTS for part in self.of_kind(kind) for v in part.inner_outputs]
         return results if self.until is None else [*results, self.until]
 
+    def with_results(self, made: Mapping[Variable, Variable]) -> "ScanParts":
+        """The same with other results of the step; those of which nothing is `made` stay."""
+        variables = tuple(
+            replace(v, inner_outputs=tuple(made.get(one, one) for one in v.inner_outputs))
+            for v in self.variables
+        )
+        until = None if self.until is None else made.get(self.until, self.until)
+        return replace(self, variables=variables, until=until)
+
     @property
     def outer_inputs(self) -> list[Variable]:
         """All arguments of the node, in PyTensor's order."""

@@ -1,7 +1,7 @@
 """Graphs with Scans in them: finding the Scans, and replacing them by ours."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply, Variable
@@ -12,7 +12,7 @@ from pytensor.scan.op import Scan
 
 from lab.errors import GraphError
 from lab.scans.batched import is_batched, opened_batch
-from lab.scans.node import ScanParts, TapeScan, build_scan, inner_graph, is_scan, read_scan
+from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
 from lab.scans.single import with_single_step
 
 
@@ -70,7 +70,8 @@ class _Copying:
             if is_batched(node):
                 results = opened_batch(node, inputs, self.kind)
             elif is_scan(node) and self.wanted(node.op):
-                parts = self._inside(read_scan(node.op, inputs, node.outputs))
+                parts = read_scan(node.op, inputs, node.outputs)
+                parts = parts.with_results(self.of(parts.inner_outputs))  # Scans inside as well
                 results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
             elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
                 results = self._opened(node, inputs)
@@ -96,20 +97,6 @@ class _Copying:
         copies = self.of(results)
         replacements = dict(zip(arguments, inputs, strict=True))
         return clone_replace([copies.get(v, v) for v in results], replace=replacements)
-
-    def _inside(self, parts: ScanParts) -> ScanParts:
-        """`parts` with the Scans inside the step replaced as well."""
-        copies = self.of(parts.inner_outputs)
-        if not copies:
-            return parts
-        return replace(
-            parts,
-            until=copies.get(parts.until, parts.until) if parts.until is not None else None,
-            variables=tuple(
-                replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
-                for v in parts.variables
-            ),
-        )
 
 
 def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:

@@ -13,24 +13,16 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 
 from lab.errors import ArgumentError
+from lab.records import freeze
 from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
+from lab.traces.trace import Access
 
 # What PyTensor computes: an array, a generator, a number, whatever the type of a variable holds.
 Computed = Any
 Cell = list[Computed]  # with one entry, as PyTensor's thunks have it
 # Values inside a step are kept up to so many bytes for each operation.
 MOST_BYTES = 50_000_000
-
-
-@dataclass(eq=False)
-class Access:
-    """All reads, or all writes, of one variable at one tap: the rows, and the values there."""
-
-    tap: int
-    rows: np.ndarray
-    values: np.ndarray
-    before: np.ndarray | None = None
 
 
 @dataclass(eq=False)
@@ -186,32 +178,30 @@ class LoopRun:
         self, part: LoopVariable, tap: int, result: Variable, step: Step
     ) -> Callable[[int], None]:
         cell = step.cells[result]
-        access = Access(tap, np.empty(0, dtype=int), np.empty(0))
-        self.recording.writes.setdefault(part, []).append(access)
         length = (
             int(self.outer[part.outer_input])
             if part.kind is Kind.NIT_SOT
             else len(self.buffers[part])
         )
         first = part.tape.origin + tap if part.kind is not Kind.NIT_SOT else 0
-        access.rows = (np.arange(self.n_steps) + first) % max(1, length)
-        listed = access.rows.tolist()
-        dtype = part.filled.type.dtype
-
-        before = np.empty(0)
+        rows = (np.arange(self.n_steps) + first) % max(1, length)
+        listed, dtype = rows.tolist(), part.filled.type.dtype
+        accesses = self.recording.writes.setdefault(part, [])
+        place, before, kept = len(accesses), np.empty(0), np.empty(0)
+        accesses.append(Access(tap, rows, kept))  # the first step tells of which shape
 
         def write(number: int) -> None:
-            nonlocal before
+            nonlocal before, kept
             value = np.asarray(cell[0])
             if number == 0:
-                access.values = np.empty((self.n_steps, *value.shape), dtype=dtype)
-                access.before = before = np.empty_like(access.values)
+                before, kept = np.empty((2, self.n_steps, *value.shape), dtype=dtype)
+                accesses[place] = Access(tap, rows, kept, before)
                 if part not in self.buffers:
                     self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
             buffer, row = self.buffers[part], listed[number]
             try:
                 before[number] = buffer[row]
-                access.values[number] = value
+                kept[number] = value
                 buffer[row] = value
             except ValueError:  # numpy's, which does not tell whose it is
                 raise ArgumentError(
@@ -226,10 +216,7 @@ class LoopRun:
         recording = self.recording
         recording.steps = done
         for accesses in (*recording.reads.values(), *recording.writes.values()):
-            for access in accesses:
-                access.rows, access.values = access.rows[:done], access.values[:done]
-                if access.before is not None:
-                    access.before = access.before[:done]
+            accesses[:] = [_until(access, done) for access in accesses]
         for part in self.parts.variables:
             if part.kind is Kind.UNTRACED:
                 recording.final[part] = self.untraced[part]
@@ -250,6 +237,12 @@ class LoopRun:
             if done < self.n_steps:
                 return buffer[: done - self.n_steps]
         return buffer
+
+
+def _until(access: Access, done: int) -> Access:
+    """The accesses of the steps that were made."""
+    before = None if access.before is None else freeze(access.before[:done])
+    return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]), before)
 
 
 class _Column:

@@ -6,7 +6,6 @@ back.  Scans stay where they are, so that each keeps its tapes, its names and it
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
@@ -52,12 +51,7 @@ def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     """The Scan of `node` on other `inputs`, its step rewritten; it is known by the same labels."""
     parts = read_scan(node.op, inputs, node.outputs)
     results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
-    until = None if parts.until is None else results[parts.until]
-    variables = tuple(
-        replace(part, inner_outputs=tuple(results[v] for v in part.inner_outputs))
-        for part in parts.variables
-    )
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
-    made = build_scan(replace(parts, variables=variables, until=until), rule, type(node.op))
+    made = build_scan(parts.with_results(results), rule, type(node.op))
     label(made.op, labels_of(node.op))
     return made

@@ -7,7 +7,6 @@ the same values is the same computation, which is how repetitions are found here
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypedDict
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
@@ -22,13 +21,6 @@ from lab.scans.operations import operation_name, passed_on, plain_name
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
 from lab.traces.trace import Formula, Source, StepResult, StepValue
-
-
-class Inside(TypedDict):
-    """The fields of a `ScanTrace` that tell of its step."""
-
-    inside: tuple[StepValue, ...]
-    results: tuple[StepResult, ...]
 
 
 def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
@@ -70,8 +62,10 @@ class StepValues:
 
     _numbers: Numbering = field(default_factory=Numbering)
 
-    def of(self, recording: Recording, parent: Recording | None) -> Inside:
-        """The inside of one Scan, and of the Scan that it differentiates, which comes before it."""
+    def of(
+        self, recording: Recording, parent: Recording | None
+    ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
+        """The `inside` and the `results` of one Scan; its `parent` comes before it."""
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
         if derivation is not None and parent is not None:
@@ -115,7 +109,7 @@ class StepValues:
         results = [StepResult(target, source(result)) for target, result in targets(parts)]
         if parts.until is not None:
             results.append(StepResult(None, source(parts.until)))
-        return Inside(inside=tuple(found), results=tuple(results))
+        return tuple(found), tuple(results)
 
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
         """Give the arguments that hold a value of the parent's step the number of that value."""

@@ -9,13 +9,13 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, expect, printable, quoted, several
+from lab.errors import ArgumentError, expect, printable, quoted, refused, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.phases import deciding
 from lab.notation import Leaf, tapped
 from lab.progress import pause
-from lab.records import freeze
+from lab.records import freeze, reached
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
@@ -23,13 +23,11 @@ from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
-from lab.traces import loop_run
 from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
-    Access,
     Axis,
     Feed,
     Generator,
@@ -92,8 +90,7 @@ def trace(
     expect("rewritten", rewritten, bool, "True or False")
     keep = check_keep(keep)
     if keep != "all" and rewritten:
-        told = 'a graph that is rewritten is traced whole, by keep = "all"'
-        raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
+        raise refused("keep", keep, 'a graph that is rewritten is traced whole, by keep = "all".')
     if backend is not None:
         expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":
@@ -180,7 +177,8 @@ def traced(
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
         if steps:
             formulas = step_equations(recording.node, recording.parts)
-            scan = replace(scan, **inside.of(recording, above), formulas=formulas)
+            computed, writes = inside.of(recording, above)
+            scan = replace(scan, inside=computed, results=writes, formulas=formulas)
         scans.append(replace(scan, feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
@@ -321,17 +319,6 @@ def _tape_trace(
         initial = np.zeros_like(final)
         unwritten = np.ones(len(final), dtype=bool)
 
-    def accesses(found: Iterable[loop_run.Access]) -> tuple[Access, ...]:
-        return tuple(
-            Access(
-                a.tap,
-                freeze(a.rows),
-                freeze(a.values),
-                None if a.before is None else freeze(a.before),
-            )
-            for a in found
-        )
-
     return TapeTrace(
         name=part.name,
         argument=position,
@@ -339,8 +326,8 @@ def _tape_trace(
         tape=part.tape,
         initial=freeze(initial),
         unwritten=freeze(unwritten),
-        reads=accesses(recording.reads.get(part, ())),
-        writes=accesses(recording.writes.get(part, ())),
+        reads=tuple(recording.reads.get(part, ())),
+        writes=tuple(recording.writes.get(part, ())),
         final=freeze(final),
         gradient_of=source.name if source is not None else None,
         used=part.outer_output in used,
@@ -447,16 +434,11 @@ def added_to(variable: Variable, filled: Container[Variable], values: Values) ->
     return terms if others else set()
 
 
-def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:
+def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
     """Those of `filled` that `variable` is computed from, the nearest on every way."""
-    seen, waiting = {variable}, [variable]
-    while waiting:
-        found = waiting.pop()
-        if found in filled:
-            yield found
-            continue
-        node = found.owner
-        used = slice(0) if node is None else NUMBERS.get(plain_name(node), slice(None))
-        more = [v for v in (node.inputs[used] if node is not None else ()) if v not in seen]
-        seen.update(more)
-        waiting += more
+
+    def made_of(found: Variable) -> Sequence[Variable]:
+        node = None if found in filled else found.owner
+        return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
+
+    return [found for found in reached([variable], made_of) if found in filled]

@@ -25,7 +25,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.basic import tensor_from_scalar
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GraphError, first_line, quoted
+from lab.errors import ArgumentError, GraphError, first_line, quoted, refused
 from lab.gradients.decisions import decisions_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
@@ -290,8 +290,7 @@ class _Graph:
             else:
                 first, last, _ = keep.indices(steps)
                 if first >= last:
-                    told = f"{parts.called} makes the steps 0 to {steps - 1}"
-                    raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
+                    raise refused("keep", keep, f"{parts.called} makes the steps 0 to {steps - 1}.")
             first = max(0, min(first, steps - 1))
             found[node] = Window(steps, first, max(first + 1, min(last, steps)))
         return found

@@ -1,10 +1,14 @@
 """Every lesson runs from its first cell to its last, with the results that its checks demand.
 
+It takes the minutes that it says: what is read, looked at, run, answered and written is counted, by
+rates that learners noted.  What stands in a fold, or under *Want more?*, is not counted.
+
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
 exercises, run in its kernel after its hidden solutions.
 """
 
 import json
+import math
 import re
 
 import jupytext
@@ -12,14 +16,29 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbformat import v4
 from sites import LESSONS, ROOT
 from solving import solve
+from traitlets.config import Config
 
 import visual
 
+LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # of tcp a kernel says that it is open
 CHECKS = ROOT / "tests" / "lessons"
-SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
+FOLDED = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
+WORDS, CHECKED = 550, 3
+MOST = 15  # minutes
+A_MINUTE = 170  # words that a learner reads in a minute
+SYMBOL, LINE = 2, 7  # seconds more for a number or a name of one in prose; for a line of code
+PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds; for each of its words; at most
+QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for every line that is written
+APART = re.compile(
+    r"<details>.*?</details>|```.*?```|\]\([^)]*\)|\n## Want more\?.*?(?=\nNext:|\Z)", re.DOTALL
+)
+TOKEN = re.compile(r"\w[\w.'·]*")
+IMPORT = re.compile(r"(import|from) |$")
+SOLUTION = re.compile(r"<summary>One solution</summary>.*?```python\n(.*?)```", re.DOTALL)
 START = """\
 %colors nocolor
 import os, sys, tempfile, warnings
@@ -34,7 +53,7 @@ __import__('solving').report(dict(globals()))"""
 def solutions(lesson):
     """The code that is hidden in a lesson's text."""
     told = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
-    return [code for _, hidden in SOLUTION.findall(told) for code in FENCED.findall(hidden)]
+    return [code for _, hidden in FOLDED.findall(told) for code in FENCED.findall(hidden)]
 
 
 def code_cells(lesson):
@@ -47,8 +66,74 @@ def run(lesson, checks):
     parts = [START, *solutions(lesson), f"from solving import solve\n{checks}"]
     first, *others, last = map(nbformat.v4.new_code_cell, [*parts, END])
     lesson.cells = [first, *lesson.cells, *others, last]
-    NotebookClient(lesson, timeout=120, resources={"metadata": {"path": ROOT}}).execute()
+    place = {"metadata": {"path": ROOT}}
+    NotebookClient(lesson, timeout=120, resources=place, config=LOCAL).execute()
     return lesson, json.loads(last.outputs[0].text)
+
+
+def prose(lesson):
+    """Its words, without what is not counted."""
+    told = [cell.source for cell in counted(lesson) if cell.cell_type == "markdown"]
+    return TOKEN.findall(APART.sub(" ", "\n\n".join(told)))
+
+
+def is_symbol(word):
+    """Whether it is a number, or stands for one: ``7.41``, ``x₀``, ``by_g``, ``w``."""
+    return bool(re.search(r"[\d₀-₉_·′]", word)) or (len(word) == 1 and word not in "aAI")
+
+
+def counted(lesson):
+    """Its cells but for those under *Want more?*."""
+    is_more = False
+    for cell in lesson.cells:
+        if cell.cell_type == "markdown":
+            is_more = "\n## Want more?" in cell.source or (is_more and "\nNext:" not in cell.source)
+        if not is_more or cell.cell_type == "markdown":
+            yield cell
+
+
+def checked(lesson):
+    """Its questions, and the tasks that are run."""
+    code = [cell for cell in counted(lesson) if cell.cell_type == "code"]
+    questions = [cell for cell in code if re.search(r"visual\.(Question|Exercise)\(", cell.source)]
+    return questions, [cell for cell in code if "visual.Work(" in cell.source]
+
+
+def written(lesson):
+    """The lines of the solution that are not there before."""
+    (solution,) = SOLUTION.findall("\n".join(c.source for c in lesson.cells))
+    (begun,) = (c.source for c in lesson.cells if "mine-" in str(c.metadata.get("nbgrader")))
+    return len([one for one in lines(solution) if one not in begun.splitlines()])
+
+
+def lines(source):
+    """The lines of code that say something about the subject."""
+    return [line for line in source.splitlines() if not IMPORT.match(line)]
+
+
+def seconds(ran):
+    """How long a learner needs for a lesson that was run."""
+    words, (questions, tasks) = prose(ran), checked(ran)
+    total = 60 * len(words) / A_MINUTE + SYMBOL * sum(map(is_symbol, words))
+    total += QUESTION * len(questions) + sum(TASK + WRITTEN * written(ran) for _ in tasks)
+    for cell in counted(ran):
+        is_asked = cell in (*questions, *tasks) or "nbgrader" in cell.metadata
+        if cell.cell_type == "code" and not is_asked:
+            drawn = [o.data for o in cell.outputs if "image/svg+xml" in o.get("data", {})]
+            total += LINE * (len(lines(cell.source)) - len(drawn))
+            told = (len(data["text/plain"].split()) for data in drawn)
+            total += sum(min(LARGEST, PICTURE + IN_PICTURE * count) for count in told)
+    return total
+
+
+def takes(ran, path):
+    """A lesson that was run takes the minutes that it says, and no more than there are."""
+    minutes = math.ceil(seconds(ran) / 60)
+    index = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
+    assert minutes <= MOST, (path.stem, seconds(ran) / 60)
+    lead = path.read_text(encoding="utf-8")
+    assert re.search(rf"takes\s+about\s+{minutes}\s+minutes", lead), (path.stem, minutes)
+    assert re.search(rf"\({path.stem}\.ipynb\) \| .+? \| {minutes} \|", index), path.stem
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -62,6 +147,8 @@ def test_a_lesson_runs_and_its_exercises_can_be_solved(path):
     (checked,) = (cell for cell in code_cells(ran) if "visual.Work(" in cell.source)
     told = checked.outputs[-1]["data"]["text/plain"]
     assert told.startswith(("Nothing is written yet", "Wrong. ")), told
+    ran.cells = ran.cells[1 : 1 + len(lesson.cells)]
+    takes(ran, path)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -105,3 +192,49 @@ def test_what_is_wrong_with_a_lesson_is_found():
 def test_a_wrong_solution_is_found(right, wrong, words):
     with pytest.raises(AssertionError, match=words):
         solve(visual.Question("?", 1, "Because it is."), right, *wrong)
+
+
+# how long they are
+
+
+@pytest.fixture(scope="module")
+def lessons():
+    return {path: jupytext.read(path) for path in LESSONS}
+
+
+def test_no_lesson_grows(lessons):
+    found = {path.stem: len(prose(one)) for path, one in lessons.items()}
+    assert {name: count for name, count in found.items() if count > WORDS} == {}
+    asked = {path.stem: sum(map(len, checked(one))) for path, one in lessons.items()}
+    assert {name: count for name, count in asked.items() if not 2 <= count <= CHECKED} == {}
+
+
+TOLD = """Two words of [prose](x), `code` and x₀.
+
+<details>
+<summary>One solution</summary>
+
+```python
+def mine(x):
+    return x
+```
+
+</details>
+"""
+
+
+def test_a_longer_lesson_is_seen():
+    drawn = v4.new_output("display_data", {"image/svg+xml": "", "text/plain": "one two"})
+    code = ("import lab", "a = 1", "visual.draw(a)", "visual.Question(1)", "visual.Work(1)")
+    cells = [*map(v4.new_code_cell, code)]
+    cells[2].outputs = [drawn]
+    begun = v4.new_code_cell("def mine(x):\n    ...", metadata={"nbgrader": {"grade_id": "mine-1"}})
+    lesson = v4.new_notebook(cells=[v4.new_markdown_cell(TOLD), *cells, begun])
+    assert len(prose(lesson)) == 7
+    assert [len(part) for part in checked(lesson)] == [1, 1]
+    once = 60 * 7 / 170 + SYMBOL + LINE + PICTURE + 0.8 + QUESTION + TASK + WRITTEN
+    assert seconds(lesson) == pytest.approx(once)
+    more = [v4.new_markdown_cell("Hm.\n\n## Want more?\n\nMuch."), *cells]
+    lesson.cells += [*more, v4.new_markdown_cell("\nEven.\n\nNext: more.")]
+    assert [len(part) for part in checked(lesson)] == [1, 1]
+    assert seconds(lesson) == pytest.approx(once + 60 * 3 / 170)  # Hm, and where to go next

@@ -12,6 +12,7 @@ from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.gradients.phases import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within
@@ -148,17 +149,14 @@ def _orders(study: Study, theme: str, timed: bool = False, sheet: Sheet = SCREEN
 
 
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
-    derivations = {
-        number: node.op.derivation
-        for number, node in enumerate(study.scans)
-        if getattr(node.op, "derivation", None) is not None
-    }
+    found = enumerate(map(derivation_of, study.scans))
+    derivations = {number: one for number, one in found if one is not None}
     if not derivations:
         none = "order = 0: nothing is differentiated; the phases begin at order 1."
         raise GraphError(f"phases: {NO_PULLBACK}." if study.order else none)
     number = opened(study.trace, scan, tuple(derivations))
     if number not in derivations:
-        known = listing(f"{n + 1} · {found.backward.called}" for n, found in derivations.items())
+        known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
     keys = NamedScan(study.trace, number).variable_keys()
     return phases(derivations[number], theme, keys, **options)

@@ -10,7 +10,6 @@ One rule decides what is washed out: that from which no arrow leads to a result.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from lab.errors import ArgumentError, quoted
@@ -31,18 +30,16 @@ class Figure:
     all_direct: bool = False
 
 
-FIGURES: Mapping[int, Figure] = MappingProxyType(
-    {
-        1: Figure("square", scans=(1,)),
-        2: Figure("square"),
-        3: Figure("sequence", wrt="y", scans=(1,)),
-        4: Figure("sequence", wrt="y"),
-        5: Figure("square", order=2, scans=(2, 3)),
-        6: Figure("square"),
-        7: Figure("square", all_direct=True),
-        8: Figure("square", order=2, scans=(1, 4), all_direct=True),
-    }
-)
+FIGURES: Mapping[int, Figure] = {
+    1: Figure("square", scans=(1,)),
+    2: Figure("square"),
+    3: Figure("sequence", wrt="y", scans=(1,)),
+    4: Figure("sequence", wrt="y"),
+    5: Figure("square", order=2, scans=(2, 3)),
+    6: Figure("square"),
+    7: Figure("square", all_direct=True),
+    8: Figure("square", order=2, scans=(1, 4), all_direct=True),
+}
 
 
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:

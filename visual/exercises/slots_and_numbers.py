@@ -5,12 +5,13 @@ They are asked with a picture of the tape before the step, and answered with one
 
 from collections.abc import Iterator
 from functools import partial
+from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from lab.equations.sentences import StepOf
-from lab.notation import leaves_of, signed
+from lab.notation import Call, Leaf, Number, Term, leaves_of, signed, summands_of
 from lab.tape import Tape
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace, Trace
@@ -65,9 +66,9 @@ def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: st
         Form.SLOTS,
         tuple(map(float, right)),
         hints=(
-            "At a step, tap t is the slot at position step + t. "
-            f"{use.value.capitalize()} are the slots at those taps that are {outcome}; "
-            "the line above the tape lists the taps.",
+            f"{use.value.capitalize()} are the slots that are {outcome}; the line above the tape "
+            "lists the taps.",
+            f"At a step, tap t is the slot at position step + t: here at {step} + t.",
         ),
         working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
         f"{_places(tape, step, tape.writes)}; so {ending} {use.value}.",
@@ -150,12 +151,15 @@ def _number_task(named: NamedScan, step: int, formula: Formula, theme: str) -> T
         for leaf, value in read.items()
         if value is not None
     )
-    written = speller.at(formula, step)
+    written, numbers = speller.at(formula, step), speller.numbers(formula, step)
     answer = Answer(
         Form.NUMBER,
         (right,),
-        hints=(f"The step computes {written}, all of it from the values before the step.",),
-        working=f"{speller.position(formula.target, step)}: {speller.numbers(formula, step)}.",
+        hints=(
+            f"The step computes {written}, all of it from the values before the step.",
+            f"With the numbers in, that is {numbers.partition(' = ')[2]}.",
+        ),
+        working=f"{speller.position(formula.target, step)}: {numbers}.",
         otherwise="That is not what the formula gives.",
         mistakes=tuple(
             slip for slip in _slips(one, formula) if abs(slip.value - right) > 2 * tolerance
@@ -173,6 +177,8 @@ def _slips(one: StepOf, formula: Formula) -> Iterator[Mistake]:
     """The numbers that follow from the usual mistakes."""
     right, held = float(one.made(formula)), one.tape(formula.target)
     yield Mistake(-right, "The sign is wrong.")
+    for term in summands_of(formula.expression):
+        yield from _without_a_factor(one, term, right)
     earlier = one.touched(held).before(one.row(formula.target))
     if earlier is None:
         return
@@ -184,3 +190,21 @@ def _slips(one: StepOf, formula: Formula) -> Iterator[Mistake]:
     else:
         reason = "That adds what stood in the slot, but the slot is overwritten: it is gone."
         yield Mistake(right + old, reason)
+
+
+def _without_a_factor(one: StepOf, term: Term, right: float) -> Iterator[Mistake]:
+    """What the step would write if a product lacked one of its factors."""
+    factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else ()
+    read = (one.value(f) if isinstance(f, Leaf) else _constant(f) for f in factors)
+    known = [float(value) for value in read if value is not None]
+    if len(known) < max(2, len(factors)):
+        return
+    for place, factor in enumerate(factors):
+        others = prod(known[:place] + known[place + 1 :])
+        told = factor.written if isinstance(factor, Number) else ""
+        told = one.spell.position(factor, one.step) if isinstance(factor, Leaf) else told
+        yield Mistake(right - prod(known) + others, f"That leaves out the factor {told}.")
+
+
+def _constant(term: Term) -> float | None:
+    return float(term.written) if isinstance(term, Number) else None

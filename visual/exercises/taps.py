@@ -41,12 +41,12 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
             "Backwards the signs of the taps turn. A gradient is written where the loop read; "
             "where it only wrote, there is nothing to pass on."
         )
-    rules = "; ".join(conversion.words for conversion in conversions(tape))
+    rules = "; ".join(one.words.partition(";")[0] for one in conversions(tape))
     answer = Answer(
         Form.TAPS,
         tuple(map(float, right)),
-        hints=(rule,),
-        working=f"Tap by tap: {rules}. So the gradient's step {does}s at {listed(right)}.",
+        hints=(rule, f"Tap by tap: {rules}."),
+        working=f"The gradient's step {does}s at {listed(right)}.",
         otherwise=f"No tap of {source.name} becomes that one.",
         incomplete="Not all of them: taps are missing.",
         mistakes=tuple(

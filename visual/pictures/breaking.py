@@ -162,20 +162,16 @@ def about(estimate: Estimate | None) -> tuple[np.ndarray | None, str]:
         return None, ""
     largest = float(np.max(estimate.error, initial=0.0))
     spread = f"± {number_text(float(f'{largest:.0e}'))}"  # of an error one digit is enough
-    return np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value), spread
+    value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
+    return np.round(value, int(-np.log10(largest))) if 0 < largest < 1 else value, spread
 
 
 def _sources(breakage: Breakage) -> Piece:
     """What the columns are."""
-    told = f"Derivatives by {breakage.wrt}. "
+    told = "Finite differences follow no rule of the pullback; ± is how far they may be off."
     if all(row.differences is None for row in breakage.rows):
-        told += "There are too many entries for finite differences."
-    else:
-        told += (
-            "Finite differences are taken of the cost alone, by no rule of the pullback; ± is how "
-            "far they may be off."
-        )
-    return note(told)
+        told = "There are too many entries for finite differences."
+    return note(f"Derivatives by {breakage.wrt}. {told}")
 
 
 # the words

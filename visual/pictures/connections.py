@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lab.errors import ArgumentError, LabError, listing, quoted, whole
-from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
+from lab.gradients.phases import Derivation, derivation_of
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.replacing import scan_nodes
@@ -54,8 +54,8 @@ WORDS: Mapping[Verdict, str] = MappingProxyType(
     {
         Verdict.READ: "a forward value",
         Verdict.REUSED: "a forward result",
-        Verdict.ACCUMULATED: "the gradient is added to what is there",
-        Verdict.OVERWRITTEN: "nothing is added",
+        Verdict.ACCUMULATED: "read, and left as it is",
+        Verdict.OVERWRITTEN: "read, then replaced",
         Verdict.ABSENT: "not there",
         Verdict.CLEARED: "cleared",
         Verdict.SUMMED: "summed over the steps",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.notation import number_text, signed, tapped, text
+from lab.notation import leaves_of, number_text, signed, tapped, text
 from lab.traces.parting import Parting, far
-from lab.traces.trace import ScanTrace, TapeTrace, Trace
+from lab.traces.trace import Formula, ScanTrace, TapeTrace, Trace
 from visual.layout.canvas import (
     HEIGHT,
     THIN,
@@ -26,13 +26,19 @@ from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.pictures.tapes.lanes import Lane, Slot
+from visual.pictures.taps import Use, use_of
 from visual.scene.combinators import Piece, above, beside, gap, sized
 from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
 
-HEADER, MARK, APART, LETTERS = 17, 20, 17, 84
+HEADER, LINE, MARK, APART, LETTERS = 17, 13, 20, 17, 84
 START, LABEL = 126, 114  # where columns begin, and the names of rows end
 RULES = ("true rule", "broken rule")
+DONE = {
+    Use.OVERWRITTEN: "replaced",
+    Use.PRESERVED: "only read",
+    Use.WRITTEN: "only written",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +99,24 @@ class _Rows:
 
     def drawn(self) -> Piece:
         """What the columns hold, and both rows; slots of the second are held against the first."""
-        heads: dict[float, tuple[Text, Text]] = {}  # a column of both sides is one quantity's
+        heads: dict[float, tuple[Text, ...]] = {}  # a column of both sides is one quantity's
         for side, lane in zip(self.both, self.lanes, strict=True):
             wide = lane.columns.cell
             for row, x in lane.shown.items():
                 label = side.named.tape_label(side.tape, row) or side.tape.name
                 position = f"pos {signed(side.tape.position(row))}"
-                heads.setdefault(x, column_header(x, 0, label, position, wide, wide / 5))
+                head = column_header(x, 0, label, position, wide, wide / 5)
+                if told := _done(side, row, self.step):
+                    done = fitted(x + wide / 2, 40, told, wide * 1.2 - 4, 11, "middle")
+                    head = *head, done
+                heads.setdefault(x, head)
+        lines = HEADER + LINE * any(len(texts) > 2 for texts in heads.values())
         true, broken = ([*lane.after(self.step)] for lane in self.lanes)
         first = {slot.row: slot.value for slot in true}
         wrong = {s.row for s in broken if s.row in first and _differ(first[s.row], s.value)}
         away = number_text(np.linalg.norm(np.ravel(self.parting.broken - self.parting.true)))
         return above(
-            sized(self.right, HEADER, *(text for pair in heads.values() for text in pair)),
+            sized(self.right, lines, *(text for texts in heads.values() for text in texts)),
             self._row(self.both[0], true, set(), "here they part"),
             self._row(self.both[1], broken, wrong, f"▲ first to differ, by {away}"),
             apart=APART,
@@ -129,9 +140,12 @@ class _Rows:
         return above(*self._reads(side), tape, *self._formulas(side), apart=3)
 
     def _reads(self, side: Side) -> Iterator[Piece]:
-        """What the step reads of sequences, above the tape."""
+        """What the step reads of sequences, above the tape, for its formulas or with a change."""
         changed, wide = changed_reads(self.both[0], side, self.step), self.columns.cell
+        used = {leaf.argument for found in _formulas(side) for leaf in leaves_of(found.expression)}
         for sequence in side.scan.sequences:
+            if used and sequence.argument not in used | changed:
+                continue
             role = Role.WRONG if sequence.argument in changed else Role.READ
             index, x = int(sequence.axis.index[self.step]), float(START)
             if self.time.knows(sequence.axis):
@@ -145,11 +159,24 @@ class _Rows:
     def _formulas(self, side: Side) -> Iterator[Piece]:
         """The formulas of the tape, and with numbers in."""
         speller = Speller(side.named)
-        for found in side.scan.formulas:
-            if found.target.argument == side.tape.argument:
-                yield beside(gap(START), formula(speller.at(found, self.step), letters=LETTERS))
-                if numbers := speller.numbers(found, self.step):
-                    yield beside(gap(START), formula(numbers, True, letters=LETTERS))
+        for found in _formulas(side):
+            yield beside(gap(START), formula(speller.at(found, self.step), letters=LETTERS))
+            if numbers := speller.numbers(found, self.step):
+                yield beside(gap(START), formula(numbers, True, letters=LETTERS))
+
+
+def _formulas(side: Side) -> list[Formula]:
+    """The formulas by which the tape is written."""
+    return [f for f in side.scan.formulas if f.target.argument == side.tape.argument]
+
+
+def _done(side: Side, row: int, step: int) -> str:
+    """``dx: replaced``: what the step that is differentiated does with the value of a slot."""
+    scan, tape = side.scan, side.tape
+    parent = side.named.trace.scans[scan.parent].tapes if scan.parent is not None else ()
+    source = next((t for t in parent if t.name == tape.gradient_of and not t.is_total), None)
+    done = source and DONE.get(use_of(source.tape, step - tape.position(row)))
+    return f"{source.name}: {done}" if source and done else ""
 
 
 def changed_reads(true: Side, broken: Side, step: int) -> set[int]:
@@ -191,8 +218,7 @@ def _shapes(side: Side) -> list[str]:
     """The formulas of the tape, in which numbers of arguments do not count."""
     return [
         text(f.expression, lambda leaf: tapped(leaf.variable, leaf.tap or 0))
-        for f in side.scan.formulas
-        if f.target.argument == side.tape.argument
+        for f in _formulas(side)
     ]
 
 

@@ -1,16 +1,17 @@
 """The phases picture: how one derivative of one Scan is built, in eleven rows.
 
-A row has what a phase adds, and the Scan as far as it is built: what is new in full colour, all
-else pale; a tooltip tells what the phase is for.  A phase that is opened tells what it decided
-about which variable, and the expressions that it built.
+A row says what a phase is for, and has what it adds, and a sketch of the Scan as far as it is
+built: what is new in full colour, all else pale; a tooltip has the name of the phase.  A phase that
+is opened tells what it decided about which variable, and the expressions that it built.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from re import findall
 from textwrap import wrap
 
 from lab.errors import ArgumentError, expect, quoted, whole
-from lab.gradients.derivation import Derivation
+from lab.gradients.phases import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import finished, heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -46,17 +47,17 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 PURPOSES: Mapping[int, str] = {
-    1: "How many steps there are to go back through.",
-    2: "Who hands a gradient on, and who receives one.",
-    3: "What is asked of PyTensor's grad: the step alone.",
-    4: "Names for gradients that are not known yet.",
-    5: "The chain rule for a single step.",
-    6: "Where a slot's gradient is added to, and where not.",
-    7: "Forward values that the backward steps need, last first.",
-    8: "Every state's tape becomes the tape of its gradient.",
-    9: "Sequences, parameters, and what has no gradient.",
-    10: "The loop that does it, with all its variables.",
-    11: "One answer for every input, in the order of the inputs.",
+    1: "How many steps there are to go back through",
+    2: "Who receives a gradient",
+    3: "What is differentiated: the step alone",
+    4: "Names for gradients that are not known yet",
+    5: "The chain rule for a single step",
+    6: "Where gradients add up in a slot, and where not",
+    7: "Forward values that the backward steps need, last first",
+    8: "Every state's tape becomes the tape of its gradient",
+    9: "Sequences, parameters, and what has no gradient",
+    10: "The loop that does it, with all its variables",
+    11: "One answer for every input, in the order of the inputs",
 }
 SKETCH = 184, 66
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
@@ -64,9 +65,10 @@ MOST_LINES, BESIDE = 3, 240
 CLOSE = 3  # around and between phases, where there is little room
 ABSENT = Verdict.ABSENT
 GROWS = (
-    "at the right the Scan as far as it is built: what is new in full, all else pale; "
-    "beside it the inputs that wait for a gradient"
+    "at the right a sketch of the Scan so far, with its first tape: what is new in full, all else "
+    "pale; beside it what waits for a gradient"
 )
+MOST_SLOTS = 8  # of a sketch
 TOLD_BY_NAME = ("rule", "mit-mots")  # what is said of no variable
 Keys = Mapping[str, tuple[str, ...]]
 
@@ -108,7 +110,7 @@ def phases(
             rows.append(grouped(framed(row, Role.PANEL, apart), moment))
         return finished(
             above(head, above(*rows, apart=apart - 2)),
-            legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
+            legend_of(_verdicts(shown)),
             sheet=sheet,
             title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
             description=f"What every phase adds, and what is built so far; order {record.order}.",
@@ -120,6 +122,12 @@ def phases(
     roomy = drawn(CLOSE if sheet.on_paper else 8)
     fits = roomy.height <= sheet.height or sheet.on_paper or all
     return roomy if fits else drawn(CLOSE)
+
+
+def _verdicts(shown: Sequence[Phase]) -> set[Verdict]:
+    """Those that are drawn; slots of a gradient, in sketches, are read and then replaced."""
+    found = {item.verdict for phase in shown for item in phase.items} - {ABSENT}
+    return found | ({Verdict.OVERWRITTEN} if Verdict.ACCUMULATED in found else set())
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
@@ -140,10 +148,9 @@ def _row(
     """
     room = sheet.line - 2 * apart - SKETCH[0] - 48
     number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
-    purpose = PURPOSES[phase.number]
     parts = [
-        words(line, 13, bold=True, title=purpose)
-        for line in folded(phase.name, room, 13, bold=True)
+        words(line, 13, bold=True, title=phase.name)
+        for line in folded(PURPOSES[phase.number], room, 13, bold=True)
     ]
     if not (whole or sheet.is_narrow):
         parts.append(_added(record, phase, keys, room))
@@ -158,6 +165,9 @@ LABELS: Mapping[int, Callable[[Item], str]] = {
     1: lambda item: f"{item.subject}: {item.expression}",
     2: lambda item: item.subject,
     3: lambda item: {"arguments": "by ", "results": "of "}[item.subject] + item.decision,
+    6: lambda item: item.subject.replace(", preserved", " is kept: gradients add up").replace(
+        ", overwritten", " is replaced: nothing is added"
+    ),
     10: lambda item: f"{item.subject}: {item.decision}",
 }
 
@@ -194,13 +204,14 @@ def _added(record: DerivationRecord, phase: Phase, keys: Keys, wide: float) -> P
 def _chip(record: DerivationRecord, item: Item, content: str, keys: Keys, widest: float) -> Piece:
     """A decision about a variable: words in its role; of a longer formula only whose it is."""
     role, (whose, arrow, _) = LOOKS[item.verdict], content.partition(" ↦ ")
-    if arrow and text_width(content, SMALL, mono=True) > widest - 12:
+    if arrow and text_width(content, SMALL, mono=True) > widest - 30:
         content = f"{whose} ↦ ⋯"
-    label = shortened(content, widest - 12, SMALL, mono=True)
-    wide = text_width(label, SMALL, mono=True) + 12
+    left = 6 if role is Role.PANEL else 24  # beside a box in its role
+    label = shortened(content, widest - left - 6, SMALL, mono=True)
+    wide = text_width(label, SMALL, mono=True) + left + 6
     title = f"{item.subject}: {item.decision}"
     title += f": {item.expression}" if item.expression else ""
-    drawn = Box(0, 0, wide, CHIP, role), Text(6, 14, label, SMALL, mono=True, role=role)
+    drawn = Box(0, 3, 18, CHIP - 6, role), Text(left, 14, label, SMALL, mono=True)
     group = Group(drawn, cell=f"{record.backward}:{item.subject}", title=title)
     about = _about(item, keys)
     return sized(wide, CHIP, Group((group,), mentions=about) if about else group)
@@ -267,17 +278,24 @@ def _rule(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
 
 
 def _slots(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    items = [i for i in items if i.subject.partition("[")[0] == items[0].subject.partition("[")[0]]
     first = 4 - min(len(items), 6) // 2
     for n, item in enumerate(items[:6]):
         x = 11 + 17 * (first + n)
-        yield Box(x, 49, 15, 14, LOOKS[item.verdict])
+        yield Box(x, 49, 15, 14, Role.OVERWRITTEN)  # of the gradient's tape: read, then replaced
         if item.verdict is Verdict.ACCUMULATED:
             yield Text(x + 7.5, 60, "+", 11, "middle", bold=True)
 
 
-def _tapes(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    for n in range(8 if items else 0):
-        yield outline(11 + 17 * n, 49, 15, 14)
+def _tapes(items: Sequence[Item], counts: Sequence[Item]) -> Drawn:
+    """The first tape of a gradient, with its slots: one a step, and those between its taps."""
+    first = next((i.decision for i in items if " becomes mit-mot " in i.decision), "")
+    written = first.rpartition(" mit-mot ")[2].replace("−", "-")
+    taps, steps = [*map(int, findall(r"-?\d+", written))], counts[-1].expression
+    count = int(steps) + max(taps) - min(taps) if taps and steps.isdecimal() else MOST_SLOTS
+    count = min(count, MOST_SLOTS) if items else 0
+    for n in range(count):
+        yield outline(11 + 17 * (n + (MOST_SLOTS - count) // 2), 49, 15, 14)
 
 
 def _sequences(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
@@ -313,7 +331,7 @@ def _answers(items: Sequence[Item], ports: Sequence[Item]) -> Drawn:
 # From the back to the front: how a phase is drawn, from its decisions and those of another one.
 PARTS: Mapping[int, tuple[Callable[[Sequence[Item], Sequence[Item]], Drawn], int]] = {
     1: (_steps, 1), 10: (_whole, 1), 2: (_ports, 2), 3: (_asked, 3), 4: (_signals, 4),
-    5: (_rule, 5), 8: (_tapes, 8), 6: (_slots, 6), 7: (_sequences, 7), 9: (_totals, 9),
+    5: (_rule, 5), 8: (_tapes, 1), 6: (_slots, 6), 7: (_sequences, 7), 9: (_totals, 9),
     11: (_answers, 2),
 }  # fmt: skip
 REPLACED = {1: 10, 3: 5}

@@ -98,20 +98,16 @@ class Carrying:
                     inner_outputs=tuple(coefficient(inner, v, number) for v in part.inner_outputs),
                     outer_output=None,
                 )
+        whole = parts.with_results({v: one.value for v, one in inner.items()})
         kept = {
-            part: replace(
-                part,
-                outer_input=_value(found, part.outer_input),
-                inner_outputs=tuple(_value(inner, v) for v in part.inner_outputs),
-            )
-            for part in parts.variables
+            part: replace(new, outer_input=_value(found, part.outer_input))
+            for part, new in zip(parts.variables, whole.variables, strict=True)
         }
         made = replace(
-            parts,
+            whole,
             name=self.prefix + parts.name,
             n_steps=as_tensor(_value(found, parts.n_steps)),
             variables=(*kept.values(), *twins.values()),
-            until=None if parts.until is None else _value(inner, parts.until),
         )
         filled = outer_outputs(made, build_scan(made))
         by_output = {part.outer_output: part for part in parts.variables}

@@ -42,10 +42,6 @@ class Power:
         """The series with these coefficients, and zeros behind them."""
         return cls(lambda k: coefficients[k - 1] if 0 < k <= len(coefficients) else None, first)
 
-    def starting(self, first: Variable) -> "Power":
-        """The same series, whose value has been computed."""
-        return Power(self.__getitem__, first)
-
     def __getitem__(self, k: int) -> Term:
         if k not in self._known:
             self._known[k] = self._coefficient(k)
@@ -255,7 +251,7 @@ def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]
         r = node.inputs[1]
         y = _power(x[0], r, output) if is_fixed else _exponential(x[0], x[1], output)
     elif name in WRITTEN:
-        y = WRITTEN[name](*x).starting(output)
+        y = Power(WRITTEN[name](*x).__getitem__, output)  # whose value has been computed
     else:
         raise _without_a_rule(node)
     yield tuple(_shaped(y[k], output) for k in range(1, count + 1))

@@ -62,9 +62,7 @@ CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi})
 OPERATORS: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@", ast.USub: "-"}
 )
-CONNECTIVES: Mapping[type[ast.AST], str] = MappingProxyType(
-    {ast.And: "and", ast.Or: "or", ast.Not: "not"}
-)
+CONNECTIVES: Mapping[type[ast.AST], str] = MappingProxyType({ast.And: "and", ast.Or: "or"})
 COMPARISONS: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 )

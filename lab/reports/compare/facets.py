@@ -4,7 +4,7 @@ What belongs together is told by what it is the gradient of, or what it brings; 
 the arguments, which may differ, do not count.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,10 +14,10 @@ from pytensor.graph.basic import Apply
 from lab import records
 from lab.gradients.decisions import decisions_of
 from lab.notation import signed
-from lab.scans.node import LoopVariable, outer_inputs, read_scan
+from lab.scans.node import outer_inputs, read_scan
 from lab.scans.slices import sliced
 from lab.tape import Kind, Tape
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
+from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace
 
 Key = tuple[str | int, ...]
 
@@ -53,41 +53,34 @@ class Facet:
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
-    """A backward Scan with its run, and what each of its variables belongs to."""
+class _Held:
+    """A variable of a backward Scan: what is told of it, its dtype in the step, and its run."""
 
-    scan: ScanTrace
-    parts: dict[int, LoopVariable]
-    keys: dict[int, Key]
+    name: str
+    told: str
+    dtype: str
+    run: TapeTrace | SequenceTrace | ParameterTrace
 
-    @classmethod
-    def of(cls, node: Apply, scan: ScanTrace) -> "_Side":
-        parts = outer_inputs(read_scan(node.op, node.inputs, node.outputs))
-        return cls(scan, dict(enumerate(parts)), dict(enumerate(_keys(node))))
 
-    def tapes(self) -> dict[Key, TapeTrace]:
-        """The tapes by what they hold the gradient of."""
-        return {self.keys[t.argument]: t for t in self.scan.held}
+Told = dict[Aspect, dict[Key, list[_Held]]]
 
-    def sequences(self) -> dict[Key, list[SequenceTrace]]:
-        """The sequences by what they bring."""
-        found: dict[Key, list[SequenceTrace]] = {}
-        for sequence in self.scan.sequences:
-            found.setdefault(self.keys[sequence.argument], []).append(sequence)
-        return found
 
-    def parameters(self) -> dict[Key, LoopVariable]:
-        """The parameters by what they are."""
-        return {
-            self.keys[place]: part
-            for place, part in self.parts.items()
-            if part.kind is Kind.PARAMETER
-        }
-
-    def dtype(self, argument: int) -> str:
-        """The dtype of a variable inside."""
-        part = self.parts[argument]
-        return str((part.inner_inputs or part.inner_outputs)[0].type.dtype)
+def _told(node: Apply, scan: ScanTrace) -> Told:
+    """The variables of a Scan by what they hold the gradient of, bring or are."""
+    parts, keys = outer_inputs(read_scan(node.op, node.inputs, node.outputs)), _keys(node)
+    found: Told = {aspect: {} for aspect in Aspect}
+    for run in sorted(scan.variables, key=lambda variable: variable.argument):
+        part, aspect, told = parts[run.argument], Aspect.TAKES, run.name
+        if isinstance(run, TapeTrace):
+            aspect, told = Aspect.TAPE, taps_text(run.kind, run.tape)
+        elif isinstance(run, SequenceTrace):
+            aspect, told = Aspect.READS, f"{run.name}{sliced(part.outer_input)}"
+        dtype = str((part.inner_inputs or part.inner_outputs)[0].type.dtype)
+        alike = found[aspect].setdefault(keys[run.argument], [])
+        if aspect is not Aspect.READS:  # one stands for all
+            alike.clear()
+        alike.append(_Held(run.name, told, dtype, run))
+    return found
 
 
 def _keys(node: Apply) -> list[Key]:
@@ -118,32 +111,41 @@ def facets(
     ours: Apply, theirs: Apply, our_scan: ScanTrace, their_scan: ScanTrace
 ) -> tuple[Facet, ...]:
     """All aspects of two backward Scans that differentiate the same."""
-    first, second = _Side.of(ours, our_scan), _Side.of(theirs, their_scan)
+    first, second = _told(ours, our_scan), _told(theirs, their_scan)
     found = [Facet("", Aspect.STEPS, str(our_scan.steps), str(their_scan.steps))]
-    found += _tapes(first, second)
-    found += _sequences(first, second)
-    found += _parameters(first, second)
+    for aspect in Aspect:
+        for key in dict.fromkeys([*first[aspect], *second[aspect]]):
+            found += _pairs(aspect, first[aspect].get(key, []), second[aspect].get(key, []))
     return tuple(found)
 
 
-def _tapes(first: _Side, second: _Side) -> Iterator[Facet]:
-    ours, theirs = first.tapes(), second.tapes()
-    for key in _both(ours, theirs):
-        tape, twin = ours.get(key), theirs.get(key)
-        name = (tape or twin).name  # type: ignore[union-attr]  # one of them is there
-        mine, its = (taps_text(t.kind, t.tape) if t is not None else "" for t in (tape, twin))
-        yield Facet(name, Aspect.TAPE, mine, its, harmless=_same_taps(tape, twin))
-        if tape is not None and twin is not None:
-            dtypes = first.dtype(tape.argument), second.dtype(twin.argument)
-            yield Facet(name, Aspect.DTYPE, *dtypes)
+def _pairs(aspect: Aspect, ours: list[_Held], theirs: list[_Held]) -> Iterator[Facet]:
+    """Each of ours beside the one of theirs that is the same, or the next that is left."""
+    waiting = list(theirs)
+    for one in ours:
+        twin = next((t for t in waiting if _is_same(one, t)), waiting[0] if waiting else None)
+        if twin is None:
+            harmless = aspect is Aspect.TAKES
+            yield Facet(one.name, aspect, one.told, "", harmless)
+            continue
+        waiting.remove(twin)
+        yield Facet(one.name, aspect, one.told, twin.told, _is_same(one, twin))
+        if aspect is not Aspect.TAKES:
+            yield Facet(one.name, Aspect.DTYPE, one.dtype, twin.dtype)
+    for twin in waiting:
+        yield Facet(twin.name, aspect, "", twin.told, harmless=aspect is not Aspect.TAPE)
 
 
-def _same_taps(tape: TapeTrace | None, twin: TapeTrace | None) -> bool:
-    """Whether two tapes differ in the order of their taps alone."""
-    if tape is None or twin is None or tape.kind is not twin.kind:
-        return False
-    pairs = ((tape.tape.reads, twin.tape.reads), (tape.tape.writes, twin.tape.writes))
-    return all(set(a) == set(b) for a, b in pairs)
+def _is_same(one: _Held, twin: _Held) -> bool:
+    """Whether tapes differ in the order of their taps alone, and sequences have the same values."""
+    if isinstance(one.run, TapeTrace) and isinstance(twin.run, TapeTrace):
+        mine, its = one.run.tape, twin.run.tape
+        reads, writes = {*mine.reads} == {*its.reads}, {*mine.writes} == {*its.writes}
+        return one.run.kind is twin.run.kind and reads and writes
+    if isinstance(one.run, SequenceTrace) and isinstance(twin.run, SequenceTrace):
+        values, others = one.run.values, twin.run.values
+        return np.array_equal(values, others, equal_nan=values.dtype.kind in "fc")
+    return True
 
 
 def taps_text(kind: Kind, tape: Tape) -> str:
@@ -151,43 +153,3 @@ def taps_text(kind: Kind, tape: Tape) -> str:
     if kind is Kind.NIT_SOT:
         return "nit-sot"
     return f"{kind}, reads {signed(*tape.reads)}, writes {signed(*tape.writes)}"
-
-
-def _sequences(first: _Side, second: _Side) -> Iterator[Facet]:
-    ours, theirs = first.sequences(), second.sequences()
-    for key in _both(ours, theirs):
-        waiting = list(theirs.get(key, []))
-        for sequence in ours.get(key, []):
-            equal = (other for other in waiting if _same_values(sequence, other))
-            twin = next(equal, waiting[0] if waiting else None)
-            if twin is not None:
-                waiting.remove(twin)
-            told = _cut(first, sequence), "" if twin is None else _cut(second, twin)
-            same = twin is not None and _same_values(sequence, twin)
-            yield Facet(sequence.name, Aspect.READS, *told, harmless=same)
-            if twin is not None:
-                dtypes = first.dtype(sequence.argument), second.dtype(twin.argument)
-                yield Facet(sequence.name, Aspect.DTYPE, *dtypes)
-        for twin in waiting:
-            yield Facet(twin.name, Aspect.READS, "", _cut(second, twin), harmless=True)
-
-
-def _same_values(first: SequenceTrace, second: SequenceTrace) -> bool:
-    return first.values.shape == second.values.shape and np.array_equal(
-        first.values, second.values, equal_nan=first.values.dtype.kind in "fc"
-    )
-
-
-def _cut(side: _Side, sequence: SequenceTrace) -> str:
-    return f"{sequence.name}{sliced(side.parts[sequence.argument].outer_input)}"
-
-
-def _parameters(first: _Side, second: _Side) -> Iterator[Facet]:
-    ours, theirs = first.parameters(), second.parameters()
-    for key in _both(ours, theirs):
-        mine, its = (side[key].name if key in side else "" for side in (ours, theirs))
-        yield Facet(mine or its, Aspect.TAKES, mine, its, harmless=True)
-
-
-def _both(ours: Mapping[Key, object], theirs: Mapping[Key, object]) -> list[Key]:
-    return list(dict.fromkeys([*ours, *theirs]))

@@ -16,6 +16,7 @@ from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import explicit_graph_inputs, graph_inputs
 
 from lab.errors import LabError, printable
+from lab.loops.scan_call import ScanCall, traced_step
 from lab.reports.compare.as_python import IMPORTS, CannotWriteError, PythonWriter, array
 from lab.reports.compare.comparison import Comparison, summary, value_text
 from lab.reports.compare.subject import Subject
@@ -99,8 +100,8 @@ def harmless(words: str) -> str:
 def _written(subject: Subject) -> Iterator[str]:
     """The lines that build the graph."""
     writer = PythonWriter(TAKEN)
-    if subject.declared is not None:
-        yield from _call(subject, writer)
+    if subject.call is not None:
+        yield from _call(subject, subject.call, writer)
     else:
         for variable in subject.wrt:
             if variable.owner is not None:
@@ -131,16 +132,15 @@ def _values(inputs: Mapping[str, Variable], subject: Subject) -> Iterator[str]:
     yield "}"
 
 
-def _call(subject: Subject, writer: PythonWriter) -> Iterator[str]:
+def _call(subject: Subject, call: ScanCall, writer: PythonWriter) -> Iterator[str]:
     """A declared loop: its inputs, its step, and the call."""
-    assert subject.call is not None  # the caller has looked
-    for variable in subject.call.inputs.values():
+    for variable in call.inputs.values():
         writer.declare(variable)
     yield from writer.lines
     yield from ("", "")
-    yield from _step(subject, PythonWriter(writer.used))
+    yield from _step(call, PythonWriter(writer.used))
     yield from ("", "")
-    arguments = subject.call.arguments
+    arguments = call.arguments
     sequences = [
         f"dict(input={writer.names[s['input']]}, taps={s['taps']!r})"
         for s in arguments["sequences"]
@@ -167,9 +167,9 @@ def _state(entry: Variable | dict | None, names: Mapping[Variable, str]) -> str:
     return "None" if entry is None else names[entry]
 
 
-def _step(subject: Subject, inside: PythonWriter) -> Iterator[str]:
+def _step(call: ScanCall, inside: PythonWriter) -> Iterator[str]:
     """The step as a function: what ``pytensor.scan`` traces."""
-    arguments, results, condition = subject.traced_step()
+    arguments, results, condition = traced_step(call)
     names = [inside.name(v) for v in arguments]
     inside.write([*results, *([condition] if condition is not None else [])])
     yield f"def step({', '.join(names)}):"

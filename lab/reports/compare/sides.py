@@ -18,7 +18,15 @@ from pytensor.scan.op import Scan
 from lab.checks.check import value_at
 from lab.checks.finite_differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
-from lab.gradients.status import Connected, Disconnected, Status, pytensor_gradients, status_of
+from lab.gradients.status import (
+    Connected,
+    Disconnected,
+    Status,
+    Undefined,
+    marker,
+    pytensor_gradients,
+    status_of,
+)
 from lab.records import freeze
 from lab.reports.compare.freezing import frozen
 from lab.reports.compare.subject import Subject
@@ -32,41 +40,26 @@ from lab.traces.tracing import trace
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refused(Undefined):
     """There is no gradient since building or running its graph failed, with these words."""
-
-    reason: str
 
     def __str__(self) -> str:
         return f"failed: {self.reason}"
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """One gradient as a graph, or why there is none."""
-
-    variable: Variable | None
-    status: Status | Refused
-
-    @property
-    def is_number(self) -> bool:
-        """Whether there is a graph that can be run."""
-        return isinstance(self.status, Connected)
 
 
 @dataclass(eq=False)
 class Side:
     """One of the two pullbacks at work on its copy of a graph.
 
-    `gradients` has, for every order, one entry for each input; `backward` the Scans that its
-    pullback built, by what they differentiate: the Scan's own place among those of the cost,
-    then the orders at which it was differentiated.
+    `gradients` has, for every order, one entry for each input, a graph or a marker that tells why
+    there is none; `paths` the Scans that its pullback built, by what they differentiate: the Scan's
+    own place among those of the cost, then the orders at which it was differentiated.
     """
 
     kind: type[Scan]
     cost: Variable
     wrt: tuple[Variable, ...]
-    gradients: list[tuple[Gradient, ...]] = field(default_factory=list)
+    gradients: list[list[Variable]] = field(default_factory=list)
     paths: dict[Apply, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,7 +71,7 @@ class Side:
         with watched(self.kind) as calls:
             found = _gradients(target, self.wrt)
         self.gradients.append(found)
-        made = set(scan_nodes([g.variable for g in found if g.variable is not None]))
+        made = set(scan_nodes(list(filter(_is_number, found))))
         for call in calls:
             self._note(call, made, order)
 
@@ -92,23 +85,23 @@ class Side:
 
     def sum_of(self, places: Sequence[int]) -> Variable:
         """The sum of all entries of the last gradients at some places."""
-        chosen = [self.gradients[-1][place].variable for place in places]
-        parts = [pt.sum(variable) for variable in chosen if variable is not None]
+        parts = [pt.sum(self.gradients[-1][place]) for place in places]
         return sum(parts[1:], start=parts[0])
 
 
-def _gradients(target: Variable, wrt: Sequence[Variable]) -> tuple[Gradient, ...]:
+def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
     """The gradient by every input; if they cannot be had together, one by one."""
     try:
-        gradients = pytensor_gradients(target, wrt)
+        return pytensor_gradients(target, wrt)
     except Exception as error:  # whatever a pullback stumbles over
         if len(wrt) == 1:
-            return (Gradient(None, Refused(first_line(error))),)
-        return tuple(gradient for one in wrt for gradient in _gradients(target, [one]))
-    return tuple(
-        Gradient(made if isinstance(status := status_of(made), Connected) else None, status)
-        for made in gradients
-    )
+            return [marker(Refused(first_line(error)))]
+        return [gradient for one in wrt for gradient in _gradients(target, [one])]
+
+
+def _is_number(gradient: Variable) -> bool:
+    """Whether there is a graph that can be run."""
+    return isinstance(status_of(gradient), Connected)
 
 
 Summed = tuple[tuple[int, ...], ...]
@@ -130,7 +123,7 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
         for side, target in zip((ours, theirs), targets, strict=True):
             side.differentiate(target)
         pairs = zip(ours.gradients[-1], theirs.gradients[-1], strict=True)
-        places = tuple(place for place, (a, b) in enumerate(pairs) if a.is_number and b.is_number)
+        places = tuple(place for place, pair in enumerate(pairs) if all(map(_is_number, pair)))
         summed.append(places)
         if not places:
             break
@@ -146,7 +139,7 @@ class Answer:
     """
 
     value: np.ndarray | None
-    status: Status | Refused
+    status: Status
 
     @property
     def words(self) -> str:
@@ -172,17 +165,16 @@ def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Out
 
     A gradient whose graph cannot be run is left out of the trace.
     """
-    asked = [g.variable for row in side.gradients for g in row if g.variable is not None]
+    asked = [g for row in side.gradients for g in row if _is_number(g)]
     values, failed, run_of_all = _run([side.cost, *asked], given)
 
-    def answer(gradient: Gradient, shape: tuple[int, ...]) -> Answer:
-        if isinstance(gradient.status, Disconnected):
-            return Answer(freeze(np.zeros(shape)), gradient.status)
-        if gradient.variable is None:
-            return Answer(None, gradient.status)
-        if gradient.variable in failed:
-            return Answer(None, Refused(failed[gradient.variable]))
-        return Answer(values[gradient.variable], gradient.status)
+    def answer(gradient: Variable, shape: tuple[int, ...]) -> Answer:
+        status = status_of(gradient)
+        if isinstance(status, Disconnected):
+            return Answer(freeze(np.zeros(shape)), status)
+        if gradient in failed:
+            return Answer(None, Refused(failed[gradient]))
+        return Answer(values.get(gradient), status)
 
     rows = tuple(
         tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))

@@ -13,10 +13,10 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, one_of, quoted, refused
-from lab.loops.cost import a_step_each
+from lab.loops.build import a_step_each
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
-from lab.loops.scan_call import ScanCall, scan_call, traced_step
+from lab.loops.scan_call import ScanCall, scan_call
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
@@ -51,12 +51,6 @@ class Subject:
     def truncated(self) -> bool:
         """Whether a Scan of the cost was told to go back some steps only."""
         return any(node.op.truncate_gradient != -1 for node in scan_nodes([self.cost]))
-
-    def traced_step(self) -> tuple[list[Variable], list[Variable], Variable | None]:
-        """The step of a declared loop: arguments, results, and the condition to stop, if any."""
-        if self.call is None:
-            raise ArgumentError("traced_step: this graph was not made of a declared loop.")
-        return traced_step(self.call)
 
 
 def subject_of(
@@ -204,10 +198,8 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        told = "expected one input at least"
-        if wrt is None:
-            told = "none of the graph's inputs is real"
-        raise refused("wrt", wrt, f"{told}.")
+        none = "none of the graph's inputs is real."
+        raise refused("wrt", wrt, none if wrt is None else "expected one input at least.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")

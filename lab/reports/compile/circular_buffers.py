@@ -196,8 +196,9 @@ class Buffer:
         return self.kept.is_one_value or self.kept in (Kept.LAST, Kept.FEW, Kept.STEP)
 
 
-def rows(asked: int | Variable | None, n: Variable | None, given: Values) -> Rows:
+def rows(asked: int | Variable | None, n_steps: Variable, given: Values) -> Rows:
     """A number of rows in words, and in numbers where `given` tells them."""
+    n = n_steps if n_steps.owner is not None else None
     if asked is None:
         return Rows("?")
     if isinstance(asked, int):
@@ -259,10 +260,9 @@ def buffer(
     evidence: str,
 ) -> Buffer:
     """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""
-    n = parts.n_steps if parts.n_steps.owner is not None else None
     steps = step_count(parts.n_steps, given)
     asked = rows_asked(new)
-    after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, n, given)
+    after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, parts.n_steps, given)
     if asked is None and after.number is None:
         made = _value(new.outer_input, given)  # in a way that tells nothing
         after = Rows("?", None if made is None else len(made))

@@ -265,8 +265,7 @@ class Sources:
             or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
         ):
             return all_rows(part, steps)
-        n = parts.n_steps if parts.n_steps.owner is not None else None
-        return rows(asked, n, self.given)
+        return rows(asked, parts.n_steps, self.given)
 
 
 def _results(parts: ScanParts) -> dict[LoopVariable, int]:

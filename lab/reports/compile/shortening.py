@@ -31,7 +31,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.notation import indexed, number_text
-from lab.records import same
+from lab.records import reached, same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
 from lab.reports.compile.circular_buffers import Ring
@@ -309,13 +309,13 @@ def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
     """The variables of a Scan on which `result` depends: not every output of it may be used."""
     used = set(ancestors([result]))
     rows = outer_outputs(parts, node)
-    needed = {part for part, filled in rows.items() if filled in used}
-    reached: set[LoopVariable] = set()
-    while needed - reached:
-        reached |= needed
-        inside = set(ancestors([result for part in reached for result in part.inner_outputs]))
-        needed = {p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)} | reached
-    return {part.name for part in reached}
+
+    def read_by(part: LoopVariable) -> list[LoopVariable]:
+        inside = set(ancestors(part.inner_outputs))
+        return [p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)]
+
+    needed = (part for part, filled in rows.items() if filled in used)
+    return {part.name for part in reached(needed, read_by)}
 
 
 def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:

@@ -232,9 +232,8 @@ def _argument(
     if part.kind not in (Kind.SEQUENCE, Kind.PARAMETER, Kind.UNTRACED):
         if part.kind is not Kind.NIT_SOT:
             kind += f" ({signed(*part.tape.reads)} → {signed(*part.tape.writes)})"
-        n = parts.n_steps if parts.n_steps.owner is not None else None
         asked = rows_asked(part)
-        counted = rows(asked, n, given)
+        counted = rows(asked, parts.n_steps, given)
         if asked is None and isinstance(found, np.ndarray):
             counted = Rows("?", len(found))
     is_read = quantity.role is Role.INPUT

@@ -6,7 +6,6 @@ The report is frozen data; nothing is run, and the graph is not altered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
@@ -29,8 +28,9 @@ from lab.errors import (
     quoted,
     several,
 )
-from lab.gradients.derivation import Derivation, derivation_of
+from lab.gradients.decisions import decisions_of
 from lab.gradients.derivative import check_differentiable
+from lab.gradients.phases import Derivation, deciding, derivation_of
 from lab.gradients.pullback import derive, shared
 from lab.gradients.status import (
     Connected,
@@ -41,15 +41,13 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
+from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, Stand
 from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
-from lab.reports.explain.places import Stand
-from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_scan
-from lab.scans.printed import printed_ids
+from lab.scans.printed import Ids, line_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 from lab.traces.run import Values
 
@@ -87,11 +85,11 @@ def explain(
         return Explanation(*names, *told, (), ())
     root, targets, gradients, problem = _gradients(cost, by)
     derivations, within = _derivations(root, gradients)
+    stands = _stands(asked, root, derivations, gradients)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets)
+        _report(number, node, inside, derivations, within, targets, stands.get(node, ()))
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
-    reports = _with_stands(reports, asked, root, derivations, gradients)
     reached, all_scans = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _told(by, gradients, problem)
     is_made = isinstance(status, Connected)
@@ -100,34 +98,37 @@ def explain(
     return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
 
 
-def _with_stands(
-    reports: tuple[ScanReport, ...],
+def _stands(
     asked: Variable,
     root: Variable,
     derivations: Mapping[Apply, Derivation],
     gradients: Sequence[Variable],
-) -> tuple[ScanReport, ...]:
-    """The reports, with the places of the Scans in PyTensor's print of what was asked for.
+) -> dict[Apply, tuple[Stand, ...]]:
+    """The places of the Scans of `root` in PyTensor's print of what was asked for.
 
     Those of gradients are told where there is one gradient, which a person can print as well.
     """
     nodes, copies = scan_nodes([asked]), scan_nodes([root])
     if len(nodes) != len(copies):  # some were opened, and are not in the print
-        return reports
+        return {}
     ids = printed_ids([asked])
     back = printed_ids(gradients) if len(gradients) == 1 else {}
-    found: dict[int, tuple[Stand, ...]] = {}
-    for place, (node, copy) in enumerate(zip(nodes, copies, strict=True)):
+    found: dict[Apply, tuple[Stand, ...]] = {}
+    for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
-        stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
+        stands = [_stand(node, ids, "pytensor.dprint(cost)")]
         if derivation is not None and derivation.node is not None and derivation.node in back:
-            stands.append(stand_of(derivation.node, back, PRINTED))
-        found[place] = tuple(stand for stand in stands if stand.id)
-    outer = iter(range(len(nodes)))
-    return tuple(
-        report if report.inside else replace(report, stands=found[next(outer)])
-        for report in reports
-    )
+            stands.append(_stand(derivation.node, back, PRINTED))
+        found[copy] = tuple(stand for stand in stands if stand.id)
+    return found
+
+
+def _stand(node: Apply, ids: Ids, printed: str) -> Stand:
+    """Where a Scan stands in what is printed."""
+    parts, decisions = read_scan(node.op, node.inputs, node.outputs), decisions_of(node.op)
+    places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
+    line = line_of(node.outputs[0])
+    return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
 
 
 def _posed(
@@ -214,6 +215,7 @@ def _report(
     derivations: Mapping[Apply, Derivation],
     within: Mapping[Op, Derivation],
     by: Sequence[Variable],
+    stands: tuple[Stand, ...],
 ) -> ScanReport:
     found = system(node)
     derivation = within.get(node.op) if inside else derivations.get(node)
@@ -228,6 +230,7 @@ def _report(
         outcomes=derivation.outcomes if derivation is not None else (),
         stored=stored(derivation, symbols) if derivation is not None else (),
         traps=traps(node, *by),
+        stands=stands,
     )
 
 

@@ -10,13 +10,33 @@ from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Disconnected, Status, ThroughUntraced, Undefined
 from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
-from lab.reports.explain.places import Stand
 from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
+from lab.scans.printed import Place
 from lab.scans.single import SINGLE
 from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A Scan: what it is called, its id in what is `printed`, its line, and its variables'."""
+
+    scan: str
+    printed: str
+    id: str
+    line: str
+    places: tuple[Place, ...]
+
+    @property
+    def told(self) -> list[str]:
+        """Where it stands, and where each of its variables does."""
+        line = f", made by {self.line}" if self.line else ""
+        return [
+            f"{self.scan}: {self.id} in {self.printed}{line}.",
+            *(f"· {place.name}: {place}" for place in self.places),
+        ]
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,7 @@ def influence(
     expect("derivative", derivative, Derivative, told)
     nodes = scan_nodes(derivative.values)
     if whole("scan", scan) not in range(1, len(nodes) + 1):
-        told = f"the Scans of this derivative are 1 to {len(nodes)}"
-        raise refused("scan", scan, f"{told}.")
+        raise refused("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
     if not FEWEST <= whole("most", most) <= MOST:
         raise refused("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}

@@ -20,7 +20,7 @@ import numpy as np
 
 from lab import records
 from lab.equations.quantities import Quantities
-from lab.errors import ArgumentError, expect, quoted, whole
+from lab.errors import expect, refused, whole
 from lab.notation import size_text
 from lab.records import freeze
 from lab.traces.scan_of import ScanOf
@@ -156,13 +156,12 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
     """
     expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
     if whole("scan", scan) not in range(1, len(trace.scans) + 1):
-        told = f"the Scans of this trace are 1 to {len(trace.scans)}"
-        raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
+        raise refused("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
     if trace.backend:
-        told = "some steps of it are kept, and what all of them take is told of a whole one"
-        raise ArgumentError(f"trace = {quoted(trace)}: {told}.")
+        told = "some steps of it are kept, and what all of them take is told of a whole one."
+        raise refused("trace", trace, told)
     if limit is not None and whole("limit", limit) < 1:
-        raise ArgumentError(f"limit = {quoted(limit)}: expected a number of bytes, 1 or more.")
+        raise refused("limit", limit, "expected a number of bytes, 1 or more.")
     buffers = tuple(_buffers(trace))
     lengths = [one.steps for one in trace.scans]
     loop = ScanOf(trace, scan - 1).root.scan

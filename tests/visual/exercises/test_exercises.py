@@ -150,6 +150,33 @@ def test_usual_slips_are_recognized():
     assert "sign" in exercise.check(-through - 1).reason
 
 
+def test_a_forgotten_factor_is_named():
+    for exercise, tape, step, position in asked("square", 1, "number"):
+        before, right = square_tapes()[tape], 0.95 ** (2 ** (3 - step))  # the x that is read
+        log = before.log[step]
+        share = log["written"][position] / (2 * right)  # on this tape, nothing stood in the slot
+        told = exercise.check(share * right).reason
+        assert "leaves out the factor 2." in told
+        names = {0: "x₃", 1: "x₂", 2: "x₁", 3: "x₀"}
+        assert f"leaves out the factor {names[step]}." in exercise.check(2 * share).reason
+        third = exercise.check(0.1234, tries=3).reason
+        second = exercise.check(0.1234, tries=2).reason
+        assert "With the numbers in, that is " in second
+        assert f"buf[{position}]: {log['written'][position]:.4g}"[:12] in third
+        assert f"buf[{position}]: " not in second
+
+
+def test_a_right_answer_for_taps_is_not_explained_twice():
+    exercise = visual.Exercise(TRACES["gap", 1], "taps", seed=2)
+    picture = " ".join(exercise.revealed.text().split())
+    told = exercise.check(exercise.task.answer.right).reason
+    by_taps = exercise.check(9, tries=2).reason.partition("Tap by tap: ")[2]
+    said = by_taps.rstrip(".").split("; ")
+    assert len(said) > 2
+    assert all(words not in told for words in said)
+    assert picture  # which shows the same, tap by tap
+
+
 @pytest.mark.parametrize(("name", "order", "tapes"), [CASES[0], CASES[2]])
 def test_taps_are_those_of_the_simulation(name, order, tapes):
     log = tapes()["dx"].log[1]
@@ -189,10 +216,10 @@ def test_the_picture_of_the_question_does_not_tell(kind):
 def test_reasons_come_before_numbers():
     exercise = visual.Exercise(TRACES["square", 1], "overwritten", 0)
     step = int(re.search(r"step (\d+)", exercise.question).group(1))
-    first, second = exercise.check(step), exercise.check(step, tries=2)
-    assert "step + t" in first.reason
-    assert f"the one at {step + 1} is overwritten" not in first.reason
-    assert f"the one at {step + 1} is overwritten" in second.reason
+    told = [exercise.check(step, tries=tries).reason for tries in (1, 2, 3)]
+    assert ["step + t" in reason for reason in told] == [False, True, False]
+    last = f"the one at {step + 1} is overwritten"
+    assert [last in reason for reason in told] == [False, False, True]
     assert str(exercise.check(step + 1)).startswith("Right. ")
 
 

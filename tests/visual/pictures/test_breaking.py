@@ -17,6 +17,7 @@ from lab.reports.breaking.breakage import Effect
 from lab.reports.breaking.rules import BROKEN
 from visual.cli.main import main
 from visual.pictures.breaking import breaking
+from visual.scene.shapes import Text
 from visual.scene.theme import THEMES
 
 DRAWN = {
@@ -74,6 +75,15 @@ def test_the_sentences_are_those_of_the_comparison():
     assert "wrong: 3 times the true value" in told
     assert f"first to differ, by {number_text(1.0)}" in told
     assert "the step reads other values" in " ".join(drawn("shortened").text().split())
+
+
+def test_slots_say_what_the_step_that_is_differentiated_does():
+    """Of Scan 3, position p at step 0 is dx at tap −p; dx reads 0 and 1, and writes 1."""
+    texts = [shape for shape in drawn("square").walk() if isinstance(shape, Text)]
+    heads = {shape.content: shape.x for shape in texts if shape.content.startswith(("pos", "dx:"))}
+    assert heads["dx: replaced"] == heads["pos −1"]
+    assert heads["dx: only read"] == heads["pos 0"]
+    assert [shape.content for shape in texts].count("dC/dx₁") == 0  # no formula shown reads it
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -16,7 +16,7 @@ from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases import PURPOSES, phases
-from visual.scene.shapes import Arrow, Group, Polyline, Scene, Text, walk
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text, walk
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -210,17 +210,53 @@ def left_of(shape):
 
 
 def test_the_sketch_grows_and_what_is_new_stands_out():
-    """Of x**2: step count 1, no slot but that of x[t-1], one sequence, one tape of eight slots."""
+    """Of x**2: step count 1, no slot but that of x[t-1], one sequence, one tape of five slots."""
     scene = phases(derivations_of("square", 1)[0])
     grown = {number: new_and_pale(scene, number) for number in range(1, 12)}
     assert grown[1] == (2, 0)  # a frame, and how many steps
     assert grown[2] == (1, 2)  # x waits for its gradient
     assert grown[6][0] == 2  # a slot, and + in it
     assert grown[7][0] == 2  # x[t-1], and an arrow into the step
-    assert grown[8][0] == 8
+    assert grown[8][0] == 5  # x₀ to x₄
     assert grown[9][0] == 0  # x has its tape, and there is nothing else
     for number in range(2, 12):  # what is replaced, the frame and the step, counts once
         assert sum(grown[number]) >= sum(grown[number - 1]) >= grown[number][1]
+
+
+@pytest.mark.parametrize(("name", "slots"), [("square", 5), ("gap", 8), ("coupled", 4)])
+def test_the_sketch_has_the_slots_of_the_loop(name, slots):
+    """By hand: the steps and the values that are given; a loop of many steps shows eight."""
+    assert new_and_pale(phases(derivations_of(name, 1)[0]), 8)[0] == slots
+    many = gallery.loops[name].with_steps(20).derivative(1).genealogy[-1].node.op.derivation
+    assert new_and_pale(phases(many), 8)[0] == 8
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn"])
+def test_slots_look_as_on_tapes(name):
+    """What a backward step adds to it reads, then replaces, in the sketch as on tapes.
+
+    What the loop keeps, where gradients add up, is preserved on the tape of the loop.
+    """
+    scene = phases(derivations_of(name, 1)[0])
+    (row,) = (s for s in scene.shapes if isinstance(s, Group) and s.step == 5)
+    boxes = [s for s in walk(row.shapes) if isinstance(s, Box) and s.role is not Role.PANEL]
+    sketched = {box.role for box in boxes if box.x >= 620}
+    tapes = gallery.loops[name].trace().scans
+    assert sketched == {Role.OVERWRITTEN}
+    assert all(tape.tape.overwritten for tape in tapes[1].tapes if not tape.is_total)
+    assert {box.role for box in boxes if box.x < 620} == {Role.PRESERVED}
+    assert not any(tape.tape.overwritten for tape in tapes[0].tapes)
+
+
+def test_no_box_lies_below_a_formula():
+    for name in ("gap", "coupled", "rnn"):
+        scene = phases(derivations_of(name, 1)[0], "print")
+        for group in scene.groups():
+            if group.cell:
+                (box,), (text,) = (
+                    [s for s in group.shapes if isinstance(s, kind)] for kind in (Box, Text)
+                )
+                assert box.role is Role.PANEL or box.x + box.width <= text.left
 
 
 def test_what_has_no_room_is_counted():

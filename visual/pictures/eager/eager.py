@@ -4,7 +4,7 @@ Tapes are columns by priority.  Down their left sides the program runs and appen
 their right sides gradients arrive in each node's list, are summed, and are sent upstream.  A row
 holds one node, or several that one operation made: a node of an inner tape stands beside the
 node of the outer tape that is its value.
-Every event of the recording is a group, whose step is the number of the event.
+Every event of the recording is a group; events that belong together are one moment.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -18,7 +18,7 @@ from visual.layout.grid import shown
 from visual.layout.gutters import Way, along
 from visual.layout.sheet import SCREEN
 from visual.options import switch
-from visual.pictures.eager.story import Arrival, NodeStory, event_words, factor_words, story
+from visual.pictures.eager.story import Arrival, NodeStory, factor_words, story
 from visual.pictures.eager.words import (
     SAME,
     counted,
@@ -48,11 +48,10 @@ Row = tuple[int, ...]
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node, and its gradient by itself",
-    Role.INTERMEDIATE: "node made by an operation, or the only gradient, as it is",
+    Role.INTERMEDIATE: "node made by an operation, or its gradient",
     Role.BACKWARD: "node made while an inner tape sent gradients",
     Role.UNNEEDED: "node to which no gradient came",
     Role.WAITING: "gradient that arrived, with what it was multiplied by on its way",
-    Role.OVERWRITTEN: "sum of the list, formed in place",
     Role.RESULT: "total of a start node: what grad returns",
 }
 
@@ -75,11 +74,12 @@ def eager(
 ) -> Scene:
     """The eager tapes of a recording, 840 pixels wide and at most 1,200 high.
 
-    Every event is drawn in a group whose `step` is its number in ``recording.events``.  Tapes that
-    have no room beside one another are small, without gradients, but for the one with the number
-    `tape`, or else the first, which holds the result.  Of many rows the ends are shown, and those
-    next to the node number `unfold`; a line says how many nodes are hidden.  With `all` every tape
-    is open, in a picture of any width.  Raises ArgumentError for a node or a tape there is not.
+    Every event is drawn in a group whose `step` is the number, in ``recording.events``, of the one
+    that begins its moment.  Tapes that have no room beside one another are small, without
+    gradients, but for the one with the number `tape`, or else the first, which holds the result.
+    Of many rows the ends are shown, and those next to the node number `unfold`; a line says how
+    many nodes are hidden.  With `all` every tape is open, in a picture of any width.  Raises
+    ArgumentError for a node or a tape there is not.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1
@@ -122,8 +122,8 @@ def _heading(recording: Recording, opened: int | None) -> Piece:
     tapes = len(recording.tapes)
     title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
     lines = [
-        "Left, going down: every operation adds a node. Right, going up: every node sends its "
-        "parents their share of what arrived."
+        "Left, going down: every operation adds a node. Right, going up: nodes are taken off, and "
+        "send their parents shares."
     ]
     linked = ((n.number, n.value.node) for n in recording.nodes if n.value.node is not None)
     for number, outer in [*linked][:1]:
@@ -225,7 +225,8 @@ class _Tapes:
         is_open = self._is_open(tape)
         lines = [f"run of {record.function}", counted(len(record.nodes), "node")]
         lines[1] += f": {memory}" if is_open else ""
-        title = f"tape {tape}" + f" · priority {record.priority}" * is_open
+        ranks = is_open and len(self.recording.tapes) > 1
+        title = f"tape {tape}" + f" · priority {record.priority}" * ranks
         title = shortened(title, room / 1.08, 13)
         shapes: list[Shape] = [
             Box(left, y, right - left, foot - y, Role.PANEL),
@@ -235,10 +236,10 @@ class _Tapes:
             at = left + PAD, y + 37 + 15 * line
             shapes.append(fitted(*at, words, room, 11, role=Role.PANEL))
         groups = [self._at(told.opened, *shapes)]
-        if told.closed is not None:
-            off = "closed" if told.off else "closed: the result does not depend on the argument"
-            closed = fitted(left + PAD, y + 67, off, room, 11, role=Role.PANEL)
-            groups.append(self._at(told.closed, closed))
+        if told.closed is not None and not told.off:
+            idle = "the result does not depend on the argument"
+            words = fitted(left + PAD, y + 67, idle, room, 11, role=Role.PANEL)
+            groups.append(self._at(told.closed, words))
         return piece(*groups)
 
     def _folds(self) -> Iterator[Piece]:
@@ -309,7 +310,8 @@ class _Tapes:
 
     def _at(self, step: int, *shapes: Shape) -> Group:
         """What belongs to an event."""
-        return Group(shapes, step, moment=event_words(self.recording, self.recording.events[step]))
+        moment, words = self.told.moments[step]
+        return Group(shapes, moment, moment=words)
 
     def _node(self, node: NodeStory) -> Piece:
         """A node, and beside it the list of its gradients."""
@@ -387,9 +389,8 @@ class _Tapes:
     def _total(self, node: NodeStory) -> Group:
         assert node.total is not None
         held, name = node.total.total, node_name(node.number)
-        role = Role.OVERWRITTEN if node.total.formed else Role.INTERMEDIATE
-        role = Role.RESULT if self._is_start(node) else role
-        label = f"sum of {len(node.arrivals):,}" if node.total.formed else "as it is"
+        role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
+        label = f"sum of {len(node.arrivals):,}" if node.total.formed else "gradient"
         label = label if node.arrivals else "zeros"
         key = held_key(self.recording, held, f"gradient of node {node.number}")
         words = f"gradient of the result by {name}, {label}"

@@ -39,7 +39,7 @@ class ScanTapes:
         forward, backward = self.forward.scan, self.backward.scan
         _, notes = block_heading(self.backward)
         notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
-        side = Side("the tapes of its Scan", tuple(notes), SLOTS)
+        side = Side("the states and tapes of its Scan", tuple(notes), SLOTS)
         side.rows[START] = [
             self._slot_line(tape, row, Role.INPUT)
             for tape in forward.held

@@ -6,7 +6,7 @@ Both are brought into one form, a `Side`; rows are the steps of the loop, halves
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lab.eager.records import Held, Memory, NodeRecord, Recording, SparseValue
+from lab.eager.records import Held, NodeRecord, Recording, SparseValue
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.grid import shown
 from visual.layout.gutters import FIRST, TRACK, Way, along
@@ -251,17 +251,13 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
             sent = [node_name(source) for source in sources if source is not None]
             side.returns.extend((source, name) for source in sent)
     for row, nodes in rows.items():
-        side.costs[row] = memory_words(_memory(nodes))
+        side.costs[row] = f"{sum(node.numbers for node in nodes):,} bytes"
         side.turns[row] = f"{sum(came[node.number] for node in nodes):,} bytes"
     side.sums.append(f"{counted(len(recording.nodes), 'node')}, kept until the way back:")
     side.sums.append(memory_words(recording.memory(0)))
     size = f"{sum(came[node.number] for node in recording.on(0)):,} bytes of gradients"
     side.sums.append(f"{size}; nodes taken off are freed")
     return side
-
-
-def _memory(nodes: Sequence[NodeRecord]) -> Memory:
-    return Memory(sum(n.numbers for n in nodes), sum(n.bookkeeping for n in nodes))
 
 
 def _size(held: Held) -> int:

@@ -1,9 +1,10 @@
 """What happened to every node and tape of a recording, event by event.
 
-The number of an event in `Recording.events` is its step: the pictures of the eager tape show
-every event in a group of that step.
+The number of an event in `Recording.events` is its step.  Events that belong together are one
+moment of a picture.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,11 +94,12 @@ class Story:
 
     nodes: list[NodeStory]
     tapes: list[TapeStory]
+    moments: list[tuple[int, str]]
 
 
 def story(recording: Recording) -> Story:
     """The events of a recording, sorted by the nodes and tapes that they happened to."""
-    found = Story([], [])
+    found = Story([], [], moments(recording))
     for step, event in enumerate(recording.events):
         match event:
             case Opened(tape):
@@ -126,29 +128,53 @@ def _take_off(found: Story, node: NodeStory, step: int) -> None:
     node.popped, node.order = step, tape.off
 
 
-def event_words(recording: Recording, event: Event) -> str:
-    """What happens in an event: ``n₄ sends n₃ its share``."""
+def moments(recording: Recording) -> list[tuple[int, str]]:
+    """For every event the moment to which it belongs: the event that begins it, and its words.
+
+    A tape is opened with its first node; a node is taken off with its sum, and sends all shares.
+    """
+    runs: list[list[int]] = []
+    for number, event in enumerate(recording.events):
+        if number and _goes_on(recording.events[number - 1], event):
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    named = [(run[0], _words(recording, [recording.events[n] for n in run])) for run in runs]
+    return [one for one, run in zip(named, runs, strict=True) for _ in run]
+
+
+def _goes_on(before: Event, event: Event) -> bool:
+    """Whether an event belongs to the moment of the one before it."""
     match event:
+        case Added() | SetterAdded() | PassedOn() | Summed() | Closed():
+            return True
+        case Appended():
+            return isinstance(before, Opened)
+        case Popped():
+            return isinstance(before, Seeded)
+        case Sent(source):
+            return isinstance(before, Sent) and before.source == source
+        case _:
+            return False
+
+
+def _words(recording: Recording, events: Sequence[Event]) -> str:
+    """What happens in a moment: ``n₄ sends n₃ its share``."""
+    match events[0]:
         case Opened(tape):
-            return f"tape {tape} is opened"
-        case Closed(tape):
-            return f"tape {tape} is closed"
+            return _words(recording, events[1:]) if events[1:] else f"tape {tape} is opened"
+        case Sent(source):
+            names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
+            share = "its share" if len(events) == 1 else "their shares"
+            return f"{node_name(source)} sends {' and '.join(names)} {share}"
         case Appended(node):
             return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
-        case Seeded(node):
-            return f"{node_name(node)} is given the gradient by itself"
-        case Popped(node):
-            return f"{node_name(node)} is taken off tape {recording.nodes[node].tape}"
-        case PassedOn(node):
-            return f"{node_name(node)} takes its only gradient as it is"
-        case Added(node):
-            return f"{node_name(node)} adds a gradient to its sum"
-        case SetterAdded(node):
-            return f"{node_name(node)} adds the entries of a Setter to its sum"
-        case Summed(node):
-            return f"{node_name(node)} has its sum"
-        case Sent(source, target):
-            return f"{node_name(source)} sends {node_name(target)} its share"
+        case Seeded(node) | Popped(node):
+            formed = any(isinstance(event, Summed) for event in events)
+            alone = any(isinstance(event, PassedOn) for event in events)
+            held = " with the sum of its gradients" * formed + " with its gradient" * alone
+            return f"{node_name(node)} is taken off tape {recording.nodes[node].tape}{held}"
+    raise AssertionError(events)  # all others go on
 
 
 def factor_words(total: Total | None, share: Held) -> str:

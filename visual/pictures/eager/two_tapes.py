@@ -65,7 +65,7 @@ def two_tapes(
     shown = numbers(shown_steps(steps, unfold))
     left = eager_side(recorded, known, {START, *shown, steps})
     right = ScanTapes(trace).side(shown)
-    title = f"{loop.name}: the eager tape and the tapes of its Scan"
+    title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     lines = [
         f"{counted(steps, 'step')} of the loop, from top to bottom; both go back from bottom to "
         "top, along the orange arrows.",

@@ -65,7 +65,7 @@ def moment(
     check_sheet(sheet)
     number = opened(trace, scan)
     made = trace.scans[number]
-    chosen = step_of(made, _first_sum(made) if step is None else step)
+    chosen = step_of(made, _telling(made) if step is None else step)
     return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
 
 
@@ -86,27 +86,28 @@ def asked(named: NamedScan, step: int, tape: TapeTrace, theme: str, formula: str
     return scene(whole, f"{tape.name}, step {step}", told, theme, MARGIN)
 
 
-def _first_sum(scan: ScanTrace) -> int:
-    """The first step in which a slot of a tape gets several values that are not 0.
+def first_sum(scan: ScanTrace, is_total: bool = False) -> int | None:
+    """The first step in which a slot of a tape, or a running total, gets several values but 0."""
+    several = np.zeros(scan.steps, dtype=bool)
+    for formula in scan.formulas:
+        target = scan.variable(formula.target)
+        if isinstance(target, TapeTrace) and target.tape.reads and target.is_total is is_total:
+            leaves = {(leaf.argument, leaf.tap) for leaf in leaves_of(formula.expression)}
+            full = [
+                access.values.reshape(scan.steps, -1).any(axis=1)
+                for tape in scan.tapes
+                for access in tape.reads
+                if scan.steps and (tape.argument, access.tap) in leaves
+            ]
+            several |= np.sum(full, axis=0) > 1
+    return int(np.argmax(several)) if several.any() else None
 
-    Or else a running total does; or else of a derivative step 1, which reads what a step has made.
-    """
-    for is_total in (False, True):
-        several = np.zeros(scan.steps, dtype=bool)
-        for formula in scan.formulas:
-            target = scan.variable(formula.target)
-            if isinstance(target, TapeTrace) and target.tape.reads and target.is_total is is_total:
-                leaves = {(leaf.argument, leaf.tap) for leaf in leaves_of(formula.expression)}
-                full = [
-                    access.values.reshape(scan.steps, -1).any(axis=1)
-                    for tape in scan.tapes
-                    for access in tape.reads
-                    if scan.steps and (tape.argument, access.tap) in leaves
-                ]
-                several |= np.sum(full, axis=0) > 1
-        if several.any():
-            return int(np.argmax(several))
-    return min(1, scan.steps - 1) if scan.parent is not None else 0
+
+def _telling(scan: ScanTrace) -> int:
+    """The step that tells the most: of a derivative without a sum, one that reads what it made."""
+    second = min(1, scan.steps - 1) if scan.parent is not None else 0
+    found = (first_sum(scan, is_total) for is_total in (False, True))
+    return next((step for step in found if step is not None), second)
 
 
 @dataclass(frozen=True, eq=False)

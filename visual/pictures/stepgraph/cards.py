@@ -17,6 +17,7 @@ LINE, ABOVE = 17, 15
 NARROWEST, WIDE = 58, 190  # a card
 IN_A_COLUMN, READ = 96, 176  # its greatest width in a figure for a paper, and on a screen
 STRIP = 20
+DIGITS = 4  # of a number
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Entry:
 class Card:
     """A box with a name and a value, and a caption above (or below) it, or within.
 
-    `strips` tells whether arrays are shown as colours.  What `is_nothing` beside the numbers that
-    it is made of says so.  With a `formula` it stands in the place of the name, and the same in
+    `strips` tells whether arrays are shown as colours.  A sum whose parts cancel has fewer `digits`
+    left, and says so.  With a `formula` it stands in the place of the name, and the same in
     `numbers`, if there are any, in the place of the value; both are lines.  `title` is the whole.
     """
 
@@ -44,7 +45,7 @@ class Card:
     title: str = ""
     strips: bool = True
     widest: float = WIDE
-    is_nothing: bool = False
+    digits: int = DIGITS
     formula: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     within: bool = False
@@ -60,7 +61,9 @@ class Card:
         if self.value is None:
             return ""
         if self.value.ndim == 0:
-            return f"{'≈ 0: ' * self.is_nothing}{number_text(self.value)}"
+            if self.digits == DIGITS:
+                return number_text(self.value)
+            return f"≈ {number_text(self.value, self.digits)}: its parts cancel"
         return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
 
     @cached_property

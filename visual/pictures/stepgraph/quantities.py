@@ -25,8 +25,9 @@ MOST_SHARED = 12  # parts of formulas; of more, nobody would follow the arrows
 class StepQuantities:
     """The quantities of a step: its arguments, what is `shared`, and its results, or the first few.
 
-    What is written back as it was read is none of them, and a slot that only its own result reads
-    stands in the box of that.  What is not `shared`, or too much, is in every formula that uses it.
+    What is written back as it was read is none of them, and the running total of a parameter
+    stands in the box of the new one.  What is not `shared`, or too much, is in every formula that
+    uses it.
     """
 
     def __init__(self, of: ScanOf, wanted: int | None = None, shared: bool = True) -> None:
@@ -80,9 +81,7 @@ class StepQuantities:
         rest = StepNode(Part.HIDDEN, Leaf("", None, -1 - len(self.terms)), f"⋯ {len(more)} more")
 
         def node(place: Leaf | StepResult) -> StepNode:
-            own = [
-                one for one in read.get(place, ()) if times[one] > 1 or not self.adds(place, one)
-            ]
+            own = (one for one in read.get(place, ()) if not self.is_total(one))
             inputs = tuple(dict.fromkeys(rest if one in more else found(one) for one in own))
             part = Part.SHARED if isinstance(place, Leaf) else Part.RESULT
             label = place.variable if isinstance(place, Leaf) else ""
@@ -105,13 +104,10 @@ class StepQuantities:
         found = reached([place.source], lambda s: inside[s].inputs if isinstance(s, int) else ())
         return [one for one in found if isinstance(one, Leaf)]
 
-    def adds(self, place: Leaf | StepResult, leaf: Leaf) -> bool:
-        """Whether a result is written where `leaf` was read."""
-        if not isinstance(place, StepResult) or place.target is None:
-            return False
-        tape = self.scan.variable(leaf)
-        same = leaf.tap == place.target.tap or (isinstance(tape, TapeTrace) and tape.is_total)
-        return same and leaf.argument == place.target.argument
+    def is_total(self, leaf: Leaf) -> bool:
+        """Whether a leaf is the running total of a parameter."""
+        tape = self.scan.variable(leaf) if leaf.argument >= 0 else None
+        return isinstance(tape, TapeTrace) and tape.is_total
 
     def value(self, place: Source | StepResult, step: int) -> np.ndarray | None:
         """The value of a node at a step; None for what is no array, or what no formula tells."""

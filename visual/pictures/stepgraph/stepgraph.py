@@ -24,7 +24,9 @@ from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch
+from visual.pictures.moment.moment import first_sum
 from visual.pictures.stepgraph.cards import (
+    DIGITS,
     IN_A_COLUMN,
     READ,
     VALUE,
@@ -61,7 +63,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries, or a part",
     }
 )
-NOTHING = 1e-9  # beside the parts of a sum
+FIRST_SUM = ", the first that adds up two values that are not 0"
 LONGEST = 300  # letters of a formula, with those in its tooltip
 APART, UNEVEN, WIDEST, SLENDER = 44, 1.6, 460, 90  # columns, results, formulas at most, at least
 DEEP = 2  # letters by which the later lines of a formula are indented
@@ -80,7 +82,7 @@ PLANS = (
 def stepgraph(
     trace: Trace,
     scan: int | None = None,
-    step: int = 0,
+    step: int | None = None,
     theme: str = "light",
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -88,20 +90,23 @@ def stepgraph(
     """What one step reads, makes and writes, with its values, 840 wide and at most 1,200 high.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
-    told otherwise it is the one that holds the result.  `step` is the number of its step.  All
-    operations on the way to a quantity are its formula; with `all` each is drawn, up to 50.  What
-    has no room is not drawn, and words tell so.
+    told otherwise it is the one that holds the result.  `step` is the number of its step, or else
+    the first that adds up two values that are not 0, as in `moment`.  All operations on the way to
+    a quantity are its formula; with `all` each is drawn, up to 50.  What has no room is not drawn,
+    and words tell so.
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
     check_sheet(sheet)
     number = opened(trace, scan)
-    named, step = NamedScan(trace, number), step_of(trace.scans[number], step)
+    named, first = NamedScan(trace, number), first_sum(trace.scans[number]) or 0
+    why = FIRST_SUM if step is None and first else ""
+    step = step_of(named.scan, first if step is None else step)
     if switch("all", all):
-        return _StepGraph(named, step, StepNodes(named), True, 3, sheet).scene(theme)
+        return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene(theme)
     for wanted, strips, shared, lines in PLANS:
         model = StepQuantities(named, wanted, shared)
-        graph = _StepGraph(named, step, model, strips, lines, sheet)
+        graph = _StepGraph(named, step, model, strips, lines, sheet, why)
         is_last = (wanted, strips, shared, lines) == PLANS[-1]
         if is_last or graph.may_fit:
             scene = graph.scene(theme)
@@ -121,9 +126,10 @@ class _StepGraph:
         strips: bool,
         lines: int,
         sheet: Sheet,
+        why: str,
     ) -> None:
         self.named, self.scan, self.step, self.sheet = named, named.scan, step, sheet
-        self.model, self.lines, self.whole = model, lines, StepNodes(named)
+        self.model, self.lines, self.whole, self.why = model, lines, StepNodes(named), why
         self.folds = isinstance(model, StepQuantities)
         self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.whole)
@@ -263,13 +269,11 @@ class _StepGraph:
 
     def _lines(self) -> list[str]:
         scan, model = self.scan, self.whole
-        if scan.parent is None or model.parent is None:
-            lines = [f"forward · step {self.step} of {scan.steps}"]
-        else:
+        which = f"step {self.step} of {scan.steps}{self.why}"
+        lines = [f"forward · {which}"]
+        if scan.parent is not None and model.parent is not None:
             parent = f"{scan.parent + 1} · {model.parent.name}"
-            lines = [
-                f"order {scan.order}, the gradient of {parent} · step {self.step} of {scan.steps}"
-            ]
+            lines = [f"order {scan.order}, the gradient of {parent} · {which}"]
         if any(SLOT in card.label for card in self.cards.values()):
             lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
         if self.folds:
@@ -336,8 +340,8 @@ class _StepGraph:
             made = self.scan.inside[node.place]
             tip = operation_label(made.operation, list(made.inputs))
         parts = [self.values[before.key] for before in node.inputs]
-        is_nothing = bool({"+", "−"} & {*node.label.split()}) and _cancels(value, parts)
-        look = tip, self.strips, wide, is_nothing
+        digits = _digits(value, parts) if {"+", "−"} & {*node.label.split()} else DIGITS
+        look = tip, self.strips, wide, digits
         return Card(entry.role, label, value, caption, below, *look, within=self.folds)
 
     def _formula_card(self, node: StepNode, entry: Entry, label: str, caption: str) -> Card:
@@ -351,7 +355,7 @@ class _StepGraph:
         if value is not None and not value.ndim and len(used) == len(known):
             numbers = equation(value, node.term, used)
         parts = [array_of(term, used.get) for term in summands_of(node.term)]
-        is_nothing = len(parts) > 1 and _cancels(value, parts)
+        digits = _digits(value, parts) if len(parts) > 1 else DIGITS
 
         def name(leaf: Leaf) -> str:
             return leaf.variable if leaf in model.terms else self.spell.position(leaf, step)
@@ -364,20 +368,21 @@ class _StepGraph:
         letters = int((wide - 14) / (VALUE * MONO_WIDTH))
         is_short = max(map(len, numbers.split()), default=0) <= letters - DEEP
         lines = formula_lines(numbers, letters, self.lines, DEEP) if numbers and is_short else []
-        if is_nothing or (lines and lines[-1].endswith("…")):  # nobody would add that up
+        if digits < DIGITS or (lines and lines[-1].endswith("…")):  # nobody would add that up
             lines = []
         caption = caption if caption != label else ""
         told_in = tuple(formula_lines(told, letters, self.lines, DEEP))
-        look = told, self.strips, wide, is_nothing, told_in, tuple(lines), True
+        look = told, self.strips, wide, digits, told_in, tuple(lines), True
         return Card(entry.role, label, value, caption, False, *look)
 
 
-def _cancels(value: np.ndarray | None, parts: Iterable[np.ndarray | None]) -> bool:
-    """Whether a sum is next to nothing beside its parts, of which four digits tell nothing."""
+def _digits(value: np.ndarray | None, parts: Iterable[np.ndarray | None]) -> int:
+    """How many of four digits of a sum are left where its parts cancel."""
     if value is None or value.ndim or not value:
-        return False
+        return DIGITS
     sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
-    return bool(abs(value) < NOTHING * max(sizes, default=0.0))
+    lost = max(sizes, default=0.0) / abs(float(value)) * np.finfo("float64").eps
+    return min(DIGITS, max(1, int(-np.log10(lost)))) if lost else DIGITS
 
 
 def _turned(node: Node) -> Node:

@@ -41,6 +41,7 @@ from lab.eager.records import (
 )
 from lab.errors import ArgumentError
 from lab.notation import number_text
+from visual.pictures.eager.story import moments
 from visual.pictures.eager.words import digits_of_sum, node_name
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
@@ -67,35 +68,67 @@ def boxes(scene):
     return nodes, totals
 
 
-# Every event has its group, and nothing else has one.
+# Every event has its shapes, those of a moment together, and no moment has others.
 
 
 @pytest.mark.parametrize("name", whole)
-def test_every_event_is_a_step(name):
-    steps = {group.step for group in drawn(name).groups()}
-    assert steps - {None} == set(range(len(recorded(name).events)))
+def test_every_moment_begins_with_an_event(name):
+    steps = {group.step for group in drawn(name).groups()} - {None}
+    begins = [first for first, _ in moments(recorded(name))]
+    assert steps == set(begins)
+    assert begins == sorted(begins)
+    assert all(first <= number for number, first in enumerate(begins))
+    for number, event in enumerate(recorded(name).events):  # on the way back, two for each node
+        if isinstance(event, Popped) and number:
+            seeded = isinstance(recorded(name).events[number - 1], Seeded)
+            assert begins[number] == number - seeded
 
 
 def test_every_moment_has_a_name():
     names = list(drawn("second order, setters").moments.values())
     assert all(names)
-    assert names[:4] == [
-        "tape 0 is opened",
-        "n₀ is appended to tape 0",
-        "tape 1 is opened",
-        "n₁ is appended to tape 1",
-    ]
-    assert names[-1] == "tape 0 is closed"
+    assert names[:2] == ["n₀ is appended to tape 0", "n₁ is appended to tape 1"]
+    assert names[-1] == "n₀ is taken off tape 0 with the sum of its gradients"
     assert "n₃ sends n₁ its share" in names
-    assert "n₁ adds the entries of a Setter to its sum" in names
+
+
+def test_a_node_of_the_way_back_has_two_moments():
+    """Of x · x, squared: two nodes are made, and on the way back each adds up, and sends."""
+    names = list(visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 2.0)).moments.values())
+    assert names == [
+        *(f"n{n} is appended to tape 0" for n in "₀₁₂₃"),
+        "n₃ is taken off tape 0 with its gradient",
+        "n₃ sends n₁ and n₂ their shares",
+        "n₂ is taken off tape 0 with its gradient",
+        "n₂ sends n₀ their shares",
+        "n₁ is taken off tape 0 with its gradient",
+        "n₁ sends n₀ their shares",
+        "n₀ is taken off tape 0 with the sum of its gradients",
+    ]
 
 
 @pytest.mark.parametrize("name", whole)
-def test_every_step_shows_its_event(name):
+def test_every_moment_shows_its_events_and_nothing_else(name):
     scene = drawn(name)
     nodes, totals = boxes(scene)
-    for step, event in enumerate(recorded(name).events):
-        EXPECTED[type(event)](recorded(name), event, at_step(scene, step), nodes, totals)
+    begins = [first for first, _ in moments(recorded(name))]
+    for moment in set(begins):
+        left = [s for s in at_step(scene, moment) if "full colour" not in getattr(s, "content", "")]
+        for number, event in enumerate(recorded(name).events):
+            if begins[number] == moment:
+                found = EXPECTED[type(event)](recorded(name), event, left, nodes, totals)
+                left = [shape for shape in left if not any(shape is one for one in found)]
+        assert left == []
+
+
+def within(shapes, box):
+    """A box and what stands in it, strips and texts."""
+    right, bottom = box.x + box.width, box.y + box.height
+    return [
+        s
+        for s in shapes
+        if isinstance(s, Box | Text) and box.x <= s.x <= right and box.y <= s.y <= bottom
+    ]
 
 
 def shows(shapes, held):
@@ -111,13 +144,13 @@ def shows(shapes, held):
 
 def of_appended(run, event, shapes, nodes, totals):
     node = run.nodes[event.node]
-    box = shows(shapes, node.value)
+    mine = within(shapes, nodes[event.node])
+    box = shows(mine, node.value)
     assert box == nodes[event.node]
-    arrows = [shape for shape in shapes if isinstance(shape, Arrow)]
+    arrows = [s for s in shapes if isinstance(s, Arrow) and touches(s.points[-1], box)]
     values = [arrow for arrow in arrows if not arrow.faint]
     sources = set()
     for arrow in values:
-        assert touches(arrow.points[-1], box)
         (source,) = [n for n, other in nodes.items() if touches(arrow.points[0], other)]
         sources.add(source)
     assert sources == set(node.parents)
@@ -126,59 +159,78 @@ def of_appended(run, event, shapes, nodes, totals):
     assert len(links) == (node.value.node is not None)
     for link in links:
         assert touches(link.points[0], nodes[node.value.node])
-        assert touches(link.points[-1], box)
     for argument in node.arguments:  # what it was made of can be read
-        if isinstance(argument, int) and "…" not in texts(shapes)[0]:
-            assert node_name(argument) in texts(shapes)[0]
+        if isinstance(argument, int) and "…" not in texts(mine)[0]:
+            assert node_name(argument) in texts(mine)[0]
+    return [*mine, *arrows]
 
 
 def of_seeded(run, event, shapes, nodes, totals):
-    box = shows(shapes, event.gradient)
-    assert texts(shapes)[0] == "seed"
-    assert box.role is Role.SEED
-    assert box.y == nodes[event.node].y
-    assert not [shape for shape in shapes if isinstance(shape, Arrow)]
+    (seed,) = [s for s in shapes if isinstance(s, Box) and s.role is Role.SEED]
+    mine = within(shapes, seed)
+    assert shows(mine, event.gradient) is seed
+    assert texts(mine)[0] == "seed"
+    assert seed.y == nodes[event.node].y
+    return mine
 
 
 def of_sent(run, event, shapes, nodes, totals):
-    box = shows(shapes, event.gradient)
-    (arrow,) = [shape for shape in shapes if isinstance(shape, Arrow)]
+    target, total = nodes[event.target], totals[event.target]
+    slips = [
+        s
+        for s in shapes
+        if isinstance(s, Box) and s.heat is None and s.x == total.x and target.y <= s.y < total.y
+    ]  # in this node's list
+    slip = min(slips, key=lambda box: box.y)
+    mine = within(shapes, slip)
+    assert shows(mine, event.gradient) is slip
+    (arrow,) = [s for s in shapes if isinstance(s, Arrow) and touches(s.points[-1], slip)]
     assert touches(arrow.points[0], totals[event.source])
-    assert touches(arrow.points[-1], box)
-    assert number_of(texts(shapes)[0].split(" ")[1]) == event.source
-    assert nodes[event.target].y <= box.y < totals[event.target].y  # in this node's list
-    assert box.x == totals[event.target].x
+    assert number_of(texts(mine)[0].split(" ")[1]) == event.source
+    return [*mine, arrow]
 
 
 def of_total(run, event, shapes, nodes, totals):
-    box = shows(shapes, event.total)
+    mine = within(shapes, totals[event.node])
+    box = shows(mine, event.total)
     assert box == totals[event.node]
     start = run.tapes[run.nodes[event.node].tape].nodes[0] == event.node
-    role = Role.OVERWRITTEN if isinstance(event, Summed) else Role.INTERMEDIATE
-    assert box.role is (Role.RESULT if start else role)
+    assert box.role is (Role.RESULT if start else Role.INTERMEDIATE)
+    arrived = [e for e in run.events if isinstance(e, Sent) and e.target == event.node]
+    seeds = [e for e in run.events if isinstance(e, Seeded) and e.node == event.node]
+    label = f"sum of {len(arrived) + len(seeds)}" if isinstance(event, Summed) else "gradient"
+    assert texts(mine)[0].split(" ≡ ")[0] in (label, "zeros")
+    return mine
 
 
 def of_popped(run, event, shapes, nodes, totals):
     tape = run.nodes[event.node].tape
     popped = [e.node for e in run.events if isinstance(e, Popped)]
     order = [n for n in popped if run.nodes[n].tape == tape].index(event.node) + 1
-    (number,) = re.findall(r"off (\d+)", " ".join(texts(shapes)))
-    assert int(number) == order
-    assert ("nothing arrived" in texts(shapes)) == (event.node not in totals)
+    (off,) = [s for s in shapes if isinstance(s, Text) and s.content.startswith("off ")]
+    assert re.findall(r"\d+", off.content) == [str(order)]
+    nothing = [s for s in shapes if isinstance(s, Text) and s.content == "nothing arrived"]
+    assert len(nothing) == (event.node not in totals)
+    return [off, *nothing]
 
 
 def of_added(run, event, shapes, nodes, totals):
-    assert texts(shapes) == ["+"]
-    node = nodes[event.node]
-    assert node.y < shapes[0].y < totals[event.node].y
-    assert node.x + node.width < shapes[0].x < totals[event.node].x
+    node, total = nodes[event.node], totals[event.node]
+    signs = [s for s in shapes if isinstance(s, Text) and s.content == "+" and s.y > node.y]
+    first = min(signs, key=lambda sign: sign.y)
+    assert first.y < total.y
+    assert node.x + node.width < first.x < total.x
+    return [first]
 
 
 def of_opened(run, event, shapes, nodes, totals):
     tape = run.tapes[event.tape]
-    (panel,) = [shape for shape in shapes if isinstance(shape, Box)]
-    words = " ".join(texts(shapes))
-    assert f"tape {event.tape} · priority {tape.priority}" in words
+    (panel,) = [s for s in shapes if isinstance(s, Box) and s.role is Role.PANEL]
+    mine = [s for s in within(shapes, panel) if s.role is Role.PANEL]
+    words = " ".join(texts(mine))
+    several = len(run.tapes) > 1
+    assert f"tape {event.tape}" in words
+    assert (f"tape {event.tape} · priority {tape.priority}" in words) == several
     assert tape.function in words
     memory = run.memory(event.tape)
     assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of book" in words
@@ -187,10 +239,15 @@ def of_opened(run, event, shapes, nodes, totals):
             panel.y < box.y < panel.y + panel.height
         )
         assert inside == (number in tape.nodes)
+    return mine
 
 
 def of_closed(run, event, shapes, nodes, totals):
-    assert texts(shapes)[0].startswith("closed")
+    """Nothing, unless the tape gave no gradient."""
+    used = {run.nodes[e.node].tape for e in run.events if isinstance(e, Popped)}
+    if event.tape in used:
+        return []
+    return [s for s in shapes if isinstance(s, Text) and s.content.startswith("the result does")]
 
 
 EXPECTED = {
@@ -218,13 +275,22 @@ def test_nodes_and_lists_stand_in_the_order_of_events(name):
         assert len({nodes[number].x for number in tape.nodes}) == 1
     columns = {run.tapes[run.nodes[n].tape].priority: box.x for n, box in nodes.items()}
     assert [columns[p] for p in sorted(columns)] == sorted(columns.values())
-    last = {}
-    for step, event in enumerate(run.events):
-        if isinstance(event, Seeded | Sent):
-            target = event.node if isinstance(event, Seeded) else event.target
-            (box,) = [s for s in at_step(scene, step) if isinstance(s, Box)]
-            assert box.y > last.get(target, 0)
-            last[target] = box.y
+    lists = {}  # of each node, who sent what, in this order
+    for event in run.events:
+        if isinstance(event, Sent):
+            lists.setdefault(event.target, []).append(node_name(event.source))
+    _, totals = boxes(scene)
+    for target, sources in lists.items():
+        above = [nodes[target].y <= s.y < totals[target].y for s in slips_of(scene)]
+        found = [s for s, is_here in zip(slips_of(scene), above, strict=True) if is_here]
+        here = [s for s in found if totals[target].x < s.x < totals[target].x + 20]
+        told = [s.content.split(" ")[1] for s in sorted(here, key=lambda s: s.y)]
+        assert told == sources
+
+
+def slips_of(scene):
+    """What stands at the left of gradients that arrived: from whom they came."""
+    return [s for s in scene.walk() if isinstance(s, Text) and s.content.startswith("from n")]
 
 
 # Numbers, against calculus.
@@ -283,7 +349,8 @@ def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
         if node.value.node is not None:
             assert found[node.number] == found[node.value.node]
     assert len(set(found.values())) == len(run.tapes[0].nodes)
-    for step, event in enumerate(run.events):  # and gradients that are nodes as well
+    begins = [first for first, _ in moments(run)]
+    for step, event in zip(begins, run.events, strict=True):  # and gradients that are nodes as well
         if isinstance(event, Sent | PassedOn):
             held = event.gradient if isinstance(event, Sent) else event.total
             outer = [g for g in drawn("second order").groups() if g.step == step]
@@ -432,7 +499,7 @@ def test_a_program_that_failed_inside_is_drawn():
             return np.sum(x * A)
 
     scene = visual.eager(recording(grad(f), 2.0))
-    assert "closed" in scene.text()
+    assert "the result does" in scene.text()
 
 
 def test_gradients_tell_by_what_they_were_multiplied():
