@@ -138,8 +138,12 @@ class _Lanes:
                 step = self.made.get((name, index))
                 moment, told = (None, "") if step is None else self.named.moment(step)
                 yield replace(drawn, step=moment, moment=told)
+        steps = range(self.scan.steps) if self.sheet.steps is None else ()
+        hidden = next((step for step in steps if not self.columns.has(step)), None)
         for x, fold in self.columns.gaps:
-            yield gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
+            text = gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
+            title = f"opened at step {hidden}"
+            yield text if hidden is None else Group((text,), cell=f"unfold:{hidden}", title=title)
 
     def _sequence_cells(self, name: str) -> Iterator[Cell]:
         values = {
