@@ -9,11 +9,12 @@ a graph and every phase of a derivative, and ends the work by raising `Interrupt
 that was only half done is kept.
 """
 
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -73,7 +74,12 @@ def counted(items: Iterable[T], name: str, unit: str, total: int | None = None) 
         from tqdm import tqdm  # only who does much pays for the import
     except ImportError:
         return items
-    return tqdm(items, name, total, unit=unit, leave=False, delay=1)
+    return tqdm(items, name, total, unit=unit, leave=False, delay=1, file=_stream())
+
+
+def _stream() -> TextIO:
+    """Where a bar stands: on standard error, which a notebook paints red."""
+    return sys.stdout if "ipykernel" in sys.modules else sys.stderr
 
 
 Stretches = Generator[tuple[int, int], None, None]
@@ -81,7 +87,7 @@ SHORTEST, STRETCH = 16, 0.05  # steps, and seconds
 
 
 class Progress:
-    """One bar on standard error for all loops of a run that nobody watches, past a second.
+    """One bar for all loops of a run that nobody watches, past a second.
 
     Each of the loops is as much of it as any other; what loops inside a step do is theirs.
     """
@@ -142,7 +148,8 @@ class Progress:
             return
         if self.bar is None:
             looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-            self.bar = tqdm(desc=name[:NAME], total=self.total, leave=False, bar_format=looks)
+            about = {"desc": name[:NAME], "total": self.total, "bar_format": looks}
+            self.bar = tqdm(**about, leave=False, file=_stream())
         self.bar.total = self.total
         self.bar.set_description_str(name[:NAME], refresh=False)
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))

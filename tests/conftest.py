@@ -1,5 +1,7 @@
 """Settings of the whole suite."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 from in_browser.chromium import CHROMIUM, FLAGS
@@ -7,10 +9,19 @@ from in_browser.chromium import CHROMIUM, FLAGS
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("suite")
 
+# A third of the time would go into looking for garbage among graphs, and among ten thousand tests.
+gc.set_threshold(100_000, 20, 100)
+
 
 def pytest_collection_modifyitems(items):
     """Tests in a browser come first, so that no worker is left alone with a long file of them."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
+def pytest_collection_finish():
+    """The tests themselves are no garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -80,9 +80,9 @@ class Stories:
 
     def _sources(self, value: Value) -> Sequence[Value]:
         write = self.flow.writes.get(value)
-        return write.sources if write is not None else self._parts(value)
+        return write.sources if write is not None else self.parts(value)
 
-    def _parts(self, value: Value) -> Sequence[Value]:
+    def parts(self, value: Value) -> Sequence[Value]:
         """The results of earlier Scans that a seed is the sum of: parts of the same gradient."""
         place = value.scan, value.argument, self._whole(value)
         return () if value.version else self._fed.get(place, ())
@@ -184,7 +184,7 @@ class Stories:
     def _seed(self, value: Value) -> str:
         """What brings the part of a gradient that is there before its Scan begins."""
         others = self._named(value).seeded_by(value.argument)
-        numbers = {part: self.number(part) for part in self._parts(value)}
+        numbers = {part: self.number(part) for part in self.parts(value)}
         known = {
             part: number for part, number in numbers.items() if number is not None and number.any()
         }

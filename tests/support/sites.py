@@ -1,15 +1,17 @@
-"""The lessons; and a small site, built once for all tests: one of everything, the contents."""
+"""The lessons; and a small site, built once for all tests of a run: one of everything."""
 
 import os
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 SMALL = ROOT / "tests" / "site" / "lessons"
+PATIENCE = 300  # seconds, for what another worker builds
 STRICT = ("-W", "-j", "2")
 
 
@@ -33,8 +35,22 @@ def build(lessons, out):
 
 @cache
 def small_site():
-    """The folder of the site."""
-    return build(SMALL, Path(mkdtemp(prefix="scantape-site-")) / "site")
+    """The folder of the site; the workers of a run have one, made by whom asks for it first."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return build(SMALL, Path(mkdtemp(prefix="scantape-site-")) / "site")
+    folder = Path(gettempdir()) / f"scantape-site-{run}"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        end = time.monotonic() + PATIENCE
+        while not (folder / "tried").exists() and time.monotonic() < end:
+            time.sleep(0.2)
+        return folder / "site"
+    try:
+        return build(SMALL, folder / "site")
+    finally:
+        (folder / "tried").touch()
 
 
 def written(folder, **cells):

@@ -149,8 +149,8 @@ class Shared {
   }
 
   read() {
-    const { theme, ...chosen } = this.model.get("_chosen");
-    return { ...chosen, ...(theme && { theme }), step: String(this.model.get("step")) };
+    const { theme, scan, ...chosen } = this.model.get("_chosen");
+    return { ...chosen, ...(theme && { theme }), ...(scan && { scan }), step: String(this.model.get("step")) };
   }
 
   with() {
@@ -159,7 +159,8 @@ class Shared {
 
   write(state) {
     const { model } = this;
-    model.set("_chosen", { ...state.now, theme: state.coloured ? state.now.theme : null });
+    const scan = state.scan === null ? null : String(state.scan);
+    model.set("_chosen", { ...state.now, theme: state.coloured ? state.now.theme : null, scan });
     model.set("step", state.step ?? -1);
     model.save_changes();
   }
@@ -169,7 +170,8 @@ class Shared {
     const chosen = () => {
       const { state } = atlas;
       const other = ([field, value]) => (value ?? (state.coloured ? null : state.now[field])) !== state.now[field];
-      if (Object.entries(model.get("_chosen")).some(other)) atlas.follow();
+      const { scan = null, ...fields } = model.get("_chosen");
+      if (Object.entries(fields).some(other) || (scan && Number(scan)) !== state.scan) atlas.follow();
     };
     const walked = () => {
       if (model.get("step") === (atlas.state.step ?? -1)) return;

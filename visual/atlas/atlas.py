@@ -12,6 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -72,9 +73,10 @@ class Atlas(Walked):
     ArgumentError for what is not possible with any of the others.  What is possible with some of
     them only is left out with the others, and the page says so.
 
-    `loop`, `taps`, `order`, `cost`, `view`, `theme` and `step` are what is chosen: traits, which
-    can be set, observed and linked, as those of a workbench; TraitError for what is not offered.
-    `theme` is None while the colours are those of the page.
+    `loop`, `taps`, `order`, `cost`, `view`, `theme`, `scan` and `step` are what is chosen: traits,
+    which can be set, observed and linked, as those of a workbench; TraitError for what is not
+    offered.  `theme` is None while the colours are those of the page, `scan`, the number of the
+    Scan that is open, while that is the usual one.
     """
 
     script = _esm = pages.module()  # it brings every atlas of a page to life, and every stepper
@@ -87,6 +89,7 @@ class Atlas(Walked):
     cost = traitlets.TraitType(None)
     view = traitlets.TraitType(None)
     theme = traitlets.Any()
+    scan = traitlets.Int(None, min=1, allow_none=True)
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class Atlas(Walked):
                     raise traitlets.TraitError(str(error)) from None
         return ""
 
-    @traitlets.observe(*FIELDS)
+    @traitlets.observe(*FIELDS, "scan")
     def _tell(self, change: Mapping[str, Any]) -> None:
         """Tell the page what is chosen; a loop without the present taps is shown with its own."""
         name, value = change["name"], change["new"]
@@ -161,6 +164,8 @@ class Atlas(Walked):
         for name in FIELDS:
             if name in change["new"]:
                 setattr(self, name, change["new"][name])
+        if "scan" in change["new"]:
+            self.scan = change["new"]["scan"] and int(change["new"]["scan"])
 
     def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step is one of the picture that is chosen with it."""
@@ -173,7 +178,10 @@ class Atlas(Walked):
         """The picture that is chosen, with the loop's own values; LabError if there is none."""
         taps = pattern(self._loop, self.taps)
         at = Combination(self._loop, taps, self.order, self.cost)
-        return at.picture(self.view, self.theme or self.grid.themes[0])
+        about = self.view, self.theme or self.grid.themes[0]
+        with suppress(LabError):  # of another picture, which has no such Scan
+            return at.picture(*about, scan=self.scan)
+        return at.picture(*about)
 
     @property
     def _shown(self) -> Sequence[Scene]:

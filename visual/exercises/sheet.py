@@ -12,6 +12,7 @@ from typing import Any
 import traitlets
 
 from lab.errors import quoted
+from visual.backends.dark import style
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import Answered, as_answered, keep, load, path
@@ -28,7 +29,7 @@ class Sheet(Widget):
 
     call = "exercise.check"  # how it is answered where no script runs
     _esm = source()
-    _css = STYLE
+    _css = f"{STYLE}{style()}\nbody[data-jp-theme-light=false] .exercise{{color-scheme:dark}}\n"
     content = traitlets.Unicode().tag(sync=True)
     answers = traitlets.List().tag(sync=True)
     progress = traitlets.Dict().tag(sync=True)

@@ -93,9 +93,12 @@ def _within(found: Influence, steps: range) -> Influence:
 def _how_to_read(found: Influence) -> Iterator[str]:
     moved, moving = indexed(found.of, "t"), indexed(found.by, "s")
     one = "; on the diagonal it is 1" if found.of == found.by else ""
-    yield f"a square: how much {moved}, its row, moves with {moving}, its column{one}"
+    yield f"of Scan {found.scan} alone, whatever the order of the derivative"
+    yield f"a patch: how much {moved}, its row, moves with {moving}, its column{one}"
     if not found.is_scalar:
         yield "of arrays: how many times larger a change becomes at most, the spectral norm"
+    if found.cuts:
+        yield "lost: the share of a gradient that is missing if truncated to so many last steps"
     if len(found.columns) <= found.steps:
         yield f"rows and columns: {len(found.columns):,} of {found.steps + 1:,}, at equal distances"
 

@@ -87,7 +87,8 @@ def rolled(
     of = NamedScan(trace, number)
     told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
     lines = [_shown_step(of, step), *told]
-    head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet, of.whereabouts)
+    alike = "" if of.scan.order else ": the loop itself, at every order"
+    head = heading(f"{scan} · {of.scan.name}, rolled up{alike}", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
     unfold = one_or_more("unfold", unfold)

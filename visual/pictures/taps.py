@@ -189,6 +189,12 @@ WORDS: Mapping[Use, str] = {
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }
+KINDS: Mapping[Kind, str] = {
+    Kind.SIT_SOT: "one tap read, one written",
+    Kind.MIT_SOT: "several taps read, one written",
+    Kind.MIT_MOT: "several taps read, one or more written",
+    Kind.NIT_SOT: "no tap read, one written",
+}
 ORDERS = 100
 
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
@@ -240,8 +246,23 @@ def _drawn(
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
-        said=[*_rules(named, shown), *([f"⋯ {more}"] if shown < orders else [])],
+        said=[
+            *_rules(named, shown),
+            *([f"⋯ {more}"] if shown < orders else []),
+            *_kinds(named, shown),
+        ],
     )
+
+
+def _kinds(named: Mapping[Tape, tuple[str, ...]], orders: int) -> list[str]:
+    """The kinds that occur, in plain words."""
+    found = set[Kind]()
+    for tape in named:
+        for _ in range(orders + 1):
+            found.add(tape.kind)
+            tape = reverse(tape)
+    told = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in found)
+    return [told] if told else []
 
 
 def _rules(named: Mapping[Tape, tuple[str, ...]], orders: int) -> list[str]:

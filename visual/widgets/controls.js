@@ -83,7 +83,10 @@ const MAKERS = {
       exact.value = slider.value;
       ask(slider.value);
     });
-    typed(exact, () => ask(exact.value));
+    typed(exact, () => {
+      slider.value = exact.value;
+      ask(exact.value);
+    });
     return {
       elements: [element("label", {}, `${label} `, slider), exact],
       set(value) {

@@ -10,6 +10,8 @@ const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp:
 const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
+const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
+
 let hinted = true; // until a cell is clicked
 
 const isLater = (part) => Boolean(part.closest("[data-later]"));
@@ -29,8 +31,13 @@ function storyInPage(svg, number) {
   if (!values || !(cells[number] in values)) return null;
   const before = new Set([cells[number]]); // which grows while it is walked through
   for (const value of before) for (const source of values[value].path) before.add(source);
-  const path = cells.flatMap((value, cell) => (before.has(value) ? [cell] : []));
-  return { ...values[cells[number]], path };
+  const cellsOf = (chosen) => cells.flatMap((value, cell) => (value >= 0 && chosen(value) ? [cell] : []));
+  return {
+    ...values[cells[number]],
+    path: cellsOf((value) => before.has(value)),
+    readers: cellsOf((value) => values[value].path.includes(cells[number])),
+    scans: [...before].map((value) => values[value].scan),
+  };
 }
 
 // The stories that Python tells: a question and its answer have the same number.
@@ -60,6 +67,11 @@ function allOf(names) {
   return `all: ${count(first)} forward, ${count(second)} backward`;
 }
 
+// A text whose numbers have as many digits as those in a picture.
+function rounded(text) {
+  return text.replace(/-?\d+\.\d{4,}(e[-+]?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
+}
+
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
 // With `whole` and without a `step`, all steps are seen at first, as they are by a button.  `all`
@@ -80,6 +92,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let place = -1; // of the moment that is shown, or all of them
   let timer = null;
   let pinned = null; // a cell
+  let chosen = {}; // the moment of a picture that shows only one, and why, where nobody chose it
+  let sought = null; // a cell of a picture that is still to come: its moment and key
   const HINT = `click a number to see where it comes from${hint}; by keyboard: Shift and arrows, then Enter`;
 
   // Takes up the pictures that are inside `root` now.
@@ -128,11 +142,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "|◀", () => go(0));
-  const back = button("previous step", "◀", () => go(place - 1));
-  const play = button("play", "play", () => (timer === null ? start() : stop()));
-  const ahead = button("next step", "▶", () => go(place + 1));
-  const last = button("last step", "▶|", () => go(moments.length - 1));
+  const first = button("first step", "«", () => go(0));
+  const back = button("previous step", "‹ back", () => go(place - 1));
+  const play = button("play", PLAY, () => (timer === null ? start() : stop()));
+  const ahead = button("next step", "step ›", () => go(place + 1));
+  const last = button("last step", "»", () => go(moments.length - 1));
   const every = button("all steps", "all", () => rest());
   const slider = element("input", {
     type: "range", min: 0, step: 1, "aria-label": "step",
@@ -143,7 +157,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   speed.value = "normal";
   const shown = element("output", { "aria-live": "polite", class: "scantape-moment" });
   const told = element("p", { class: "scantape-told", role: "status" });
-  const label = element("label", { class: "scantape-slider" }, "step ", slider);
+  const label = element("label", { class: "scantape-slider" }, slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, every, label, speed, shown);
   const teller = element("aside", { class: "scantape-story", "aria-label": "where this number comes from", "aria-live": "polite", hidden: "" });
@@ -159,6 +173,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let seen = Infinity;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
+  const nameOf = (place) => `${place + 1} of ${moments.length}: ${names.get(moments[place]) || moments[place]}`;
+
   function go(to, { tell = true, scroll = true } = {}) {
     if (!moments.length) return;
     place = Math.min(Math.max(to, 0), moments.length - 1);
@@ -173,7 +189,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     keepRead(now);
     slider.value = place;
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
-    shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
+    shown.textContent = nameOf(place);
     shown.dataset.currentStep = now;
     first.disabled = back.disabled = place === 0;
     every.disabled = false;
@@ -219,12 +235,15 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       part.removeAttribute("data-now");
       part.removeAttribute("data-dim");
     }
-    slider.value = slider.max; // all has happened
-    slider.setAttribute("aria-valuetext", "all steps");
-    shown.textContent = allOf([...names.values()]);
+    if (!tell) place = moments.indexOf(chosen.moment); // by the picture
+    slider.value = place < 0 ? slider.max : place; // all has happened
+    slider.setAttribute("aria-valuetext", place < 0 ? "all steps" : names.get(moments[place]));
+    shown.textContent = place < 0 ? allOf([...names.values()]) : nameOf(place);
     delete shown.dataset.currentStep;
-    back.disabled = every.disabled = true;
-    first.disabled = ahead.disabled = last.disabled = false;
+    back.disabled = place <= 0;
+    every.disabled = true;
+    ahead.disabled = last.disabled = place === moments.length - 1;
+    first.disabled = place === 0;
     if (tell) changed(-1);
   }
 
@@ -246,14 +265,14 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     stop();
     if (place === moments.length - 1) go(0);
     timer = setInterval(() => go(place + 1), SPEEDS[speed.value]);
-    play.textContent = "pause";
+    play.textContent = PAUSE;
     play.setAttribute("aria-label", "pause");
   }
 
   function stop() {
     clearInterval(timer);
     timer = null;
-    play.textContent = "play";
+    play.textContent = PLAY;
     play.setAttribute("aria-label", "play");
   }
 
@@ -272,6 +291,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     else return;
     event.preventDefault();
   });
+
+  const stepOf = (part) => part.closest("[data-step]")?.dataset.step;
 
   // Quantities: the same key is lit wherever it stands.
   function titleOf(cell) {
@@ -302,12 +323,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
     told.toggleAttribute("data-hint", !cell);
     const tells = moments.length && (story !== storyInPage || root.querySelector("[data-stories]"));
-    if (!cell) return (told.textContent = tells && hinted ? HINT : "");
-    const stepOf = (part) => part.closest("[data-step]")?.dataset.step;
+    if (!cell) return (told.textContent = [chosen.words, tells && hinted ? HINT : ""].filter(Boolean).join("; "));
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
     const [title] = titleOf(cell).split(": ");
-    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : titleOf(cell);
+    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : rounded(titleOf(cell));
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
 
@@ -321,6 +341,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
   function pin(cell) {
     if (cell) hinted = false;
+    sought = null;
     const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:'], [data-cell^='moment:']");
     if (card && open(...card.dataset.cell.split(":")) !== false) return;
     pinned = pinned === cell ? null : cell;
@@ -337,20 +358,28 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const found = svg && (await story(svg, own.indexOf(cell)));
     if (number !== asked) return;
     teller.hidden = !found;
-    root.toggleAttribute("data-tracing", Boolean(found) && found.made >= 0);
-    for (const other of cells) other.removeAttribute("data-path");
+    const makers = found ? [...(found.made < 0 ? [] : [[found.made, cell.dataset.cell]]), ...found.seeds] : [];
+    root.toggleAttribute("data-tracing", Boolean(makers.length));
+    for (const other of cells) for (const look of ["data-path", "data-reader"]) other.removeAttribute(look);
     if (!found) return;
-    for (const one of found.path) own[one]?.setAttribute("data-path", "");
+    const end = Number(stepOf(cell) ?? Math.max(-1, ...makers.map(([moment]) => moment)));
+    for (const one of found.path) own[one]?.toggleAttribute("data-path", !(Number(stepOf(own[one])) > end)); // not where it is seen later
+    for (const one of found.readers) own[one]?.toggleAttribute("data-reader", !own[one].hasAttribute("data-path"));
+    for (const number of found.scans) svg.querySelector(`[data-cell='scan:${number}']`)?.setAttribute("data-path", "");
     for (const other of cells) mark(other, other === cell); // the way counts, not the slot
-    for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell);
+    for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell && Number(stepOf(formula) ?? found.made) === found.made);
     const [name, ...origin] = found.origin;
     const open = place < 0 || place === moments.length - 1; // then what comes later is no secret
     head.replaceChildren(element("strong", {}, name));
-    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => visit(found.made)));
+    for (const [moment, key] of makers) {
+      const maker = names.get(moment);
+      if (moments.includes(moment)) head.append(button(`go to ${maker}`, found.made < 0 ? `go to ${maker}` : "show this step", () => visit(moment, key)));
+    }
     head.append(button("close", "×", () => pin(null)));
     const changes = field(found.given);
     if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
     lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
+    if (makers.length) lines.append(element("small", {}, "thick frames: what it was made from; dotted violet: what reads it"));
     if (found.place) {
       const fold = element("details", {}, element("summary", {}, "in PyTensor"), found.place);
       fold.addEventListener("toggle", () => placeBeside(cell, svg));
@@ -359,12 +388,21 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     placeBeside(cell, svg);
   }
 
-  // Goes to the step that made the number, and to the cell in which it did.
-  function visit(made) {
-    const isMaker = (cell) => cell.dataset.cell === pinned.dataset.cell && Number(cell.closest("[data-step]")?.dataset.step) === made;
-    pinned = cells.find(isMaker) || pinned;
-    go(moments.indexOf(made));
-    pinned?.focus({ preventScroll: true });
+  // Goes to the step that made the number, and to the cell in which it did; it may be in a picture
+  // that is still to be brought.
+  function visit(moment, key) {
+    go(moments.indexOf(moment));
+    sought = { moment, key };
+    find();
+  }
+
+  function find() {
+    const cell = sought && cells.find((cell) => cell.dataset.cell === sought.key && Number(stepOf(cell)) === sought.moment);
+    if (!cell) return;
+    sought = null;
+    if (cell !== pinned) pin(cell);
+    else tell(cell);
+    cell.focus({ preventScroll: true });
   }
 
   // Where there is room, the story stands beside the picture, level with the number, or over its
@@ -378,6 +416,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     teller.toggleAttribute("data-beside", beside);
     teller.style.left = beside ? `${left}px` : "";
     teller.style.position = teller.style.top = "";
+    teller.style.minHeight = beside && free < 1 ? `${picture.height}px` : ""; // no half of the legend is left
     if (!beside) return over(box, frame);
     if (free < 1) {
       teller.style.top = `${picture.top - frame.top}px`;
@@ -402,7 +441,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   // Begins with the pictures, or goes on with others that have come in their place.
-  function show(step, whole, more = {}) {
+  function show(step, whole, more = {}, only = {}) {
+    chosen = only;
     const kept = pinned && cells.indexOf(pinned);
     const key = pinned && pinned.dataset.cell;
     adopt(more);
@@ -413,6 +453,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const wanted = moments.indexOf(step);
     if (wanted < 0 && whole) rest({ tell: false });
     else go(Math.max(wanted, 0), { tell: false, scroll: wanted > 0 });
+    find();
   }
 
   show(step, whole, all);

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+import numpy as np
+
 from lab.equations.story import Stories
 from lab.records import cached_property
 from lab.traces.flow import Value, parameter_of, values_read
@@ -24,8 +26,9 @@ class Told(TypedDict):
     """What a page is told of a value.
 
     `made` is the moment in which it was made, -1 if it was given, and `given` is then the name and
-    the place of a number; `path` are the numbers of the cells that it was made from.  `place` is
-    where it stands in PyTensor, for those who look there.
+    the place of a number.  A seed has been made in Scans before: `seeds` are the moments, and the
+    keys of the cells.  `path` are the numbers of the cells that it was made from.  `scan` is its
+    own, and `place` is where it stands in PyTensor, for those who look there.
     """
 
     origin: Sequence[str]
@@ -33,7 +36,16 @@ class Told(TypedDict):
     place: str
     made: int
     given: tuple[str, int] | None
+    seeds: Sequence[tuple[int, str]]
+    scan: int
     path: Sequence[int]
+
+
+class ToldOfCell(Told):
+    """The same, with the cells that show what was made from it, and the Scans on its path."""
+
+    readers: Sequence[int]
+    scans: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -129,17 +141,34 @@ class Teller:
             "place": story.place,
             "made": made,
             "given": given,
+            "seeds": [*self._seeds(value)],
+            "scan": value.scan + 1,
             "path": path,
         }
 
+    def _seeds(self, value: Value) -> Iterator[tuple[int, str]]:
+        """Which steps have made the parts of a seed, and where they stand."""
+        for part in self.stories.parts(value):
+            write = self.stories.flow.writes.get(part)
+            if write is not None and np.any(self.stories.number(part)):
+                named = NamedScan(self.trace, part.scan)
+                (tape,) = (t for t in named.scan.held if t.argument == part.argument)
+                yield named.moment(write.step)[0], named.row_key(tape, part.row)
 
-def of_cell(teller: Teller, cells: Sequence[Cell], number: int) -> Told | None:
+
+def of_cell(teller: Teller, cells: Sequence[Cell], number: int) -> ToldOfCell | None:
     """What is told of a cell, by its number, and on its path those of the cells before it."""
-    value = teller.value(cells[number]) if number in range(len(cells)) else None
+    shown = list(map(teller.value, cells))
+    value = shown[number] if number in range(len(cells)) else None
     if value is None:
         return None
     before = teller.stories.ancestors(value)
-    return teller.told(value, [n for n, cell in enumerate(cells) if teller.value(cell) in before])
+    after = {made for made, _ in teller.stories.readers.get(value, ())}
+    return {
+        **teller.told(value, [n for n, one in enumerate(shown) if one in before]),
+        "readers": [n for n, one in enumerate(shown) if one in after],
+        "scans": sorted({one.scan + 1 for one in before}),
+    }
 
 
 def of_all(picture: Scene) -> Mapping[str, Any]:

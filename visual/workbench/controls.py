@@ -5,7 +5,7 @@ A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]
 is called, and from where to where it goes, is declared in `visual.options`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
-from lab.loops.variables import Sequence, State
+from lab.loops.variables import Sequence as Series
+from lab.loops.variables import State
+from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
@@ -33,7 +35,9 @@ from visual.options import (
     ByName,
     Choice,
     Control,
+    opened,
 )
+from visual.pictures.moment.moment import first_sum
 from visual.widgets.sliders import sliders
 from visual.workbench.state import (
     CHOICES,
@@ -93,6 +97,22 @@ def equation(bench: Bench) -> str:
     return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
+def chosen_step(bench: Bench) -> Mapping[str, object]:
+    """The moment that a picture of a single one shows where nobody chose any, and why; or nothing.
+
+    That is the first sum of the Scan that is open.
+    """
+    trace, options = bench.shown.trace, bench.state.options
+    chooses = bench.state.view in ("moment", "stepgraph") and bench.state.rule is None
+    if trace is None or not chooses or bench.moment >= 0 or "step" in options:
+        return {}
+    scan = opened(trace, options.get("scan"))
+    step, named = first_sum(trace.scans[scan]), NamedScan(trace, scan)
+    why = "its first" if step is None else "the first that adds two things"
+    told = f"step {step or 0} of Scan {scan + 1}, {why}"
+    return {"moment": named.moment(step or 0)[0], "words": told}
+
+
 def _control(
     group: str, choice: Choice, value: object, names: Iterable[str] = (), **more: object
 ) -> Control:
@@ -103,11 +123,23 @@ def _control(
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state = bench.state
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    options = [[name, bench.loop.name if name == OWN else name] for name in names]
+    own = bench.loop.variables
+    taps = [_tapped(n, some) for n, some in state.taps.items() if some != own[n].taps]
+    steps = [f"{state.steps} steps"] if state.steps not in (None, bench.loop.steps) else []
+    called = ", ".join([bench.loop.name, *taps])
+    options = [[n, called if n == state.loop or n == OWN else n] for n in names]
+    about = bench.loop.reason
+    if about and (taps or steps):
+        about = f"Here it has {' and '.join([*taps, *steps])}. As it came: {about}"
     loop = Choice("loop", "", "loop")
-    yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
+    yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)
     yield _control("loop", STEPS, bench.chosen.steps)
+
+
+def _tapped(name: str, taps: Sequence[int]) -> str:
+    """``taps −2, −1 of x``."""
+    return f"taps {signed(*taps)} of {name}"
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -162,7 +194,7 @@ def verdict(breakage: Breakage) -> str:
 
 def _taps(bench: LoopBench) -> Iterator[Control]:
     for variable in bench.chosen.variables.values():
-        if isinstance(variable, State | Sequence):
+        if isinstance(variable, State | Series):
             kind = "state" if isinstance(variable, State) else "sequence"
             offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
             taps = sorted({*offered, *variable.taps})
@@ -201,6 +233,8 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 f"written = {quoted(value)}: expected a step and values, two texts."
             )
     change = _change(bench, key, value)
+    if "view" in change:
+        return bench.seen(change["view"])
     if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)

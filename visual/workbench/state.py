@@ -101,10 +101,14 @@ class BenchState:
             at = checked["at"].items()
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
         old = self
-        if checked.get("view", self.view) != self.view:
-            kept = {INSIDE.name} if INSIDE in PICTURES[checked["view"]].options else set()
-            held = {name: value for name, value in self.options.items() if name in kept}
+        if checked.get("steps", self.steps) != self.steps:  # others are folded
+            held = {name: value for name, value in self.options.items() if name != "unfold"}
             old = replace(self, options=MappingProxyType(held))
+        if checked.get("view", self.view) != self.view:
+            view = PICTURES[checked["view"]]
+            kept = {INSIDE.name} & {one.name for one in view.options} | {"scan"} & {*view.follows}
+            held = {name: value for name, value in old.options.items() if name in kept}
+            old = replace(old, options=MappingProxyType(held))
         if "view" in checked:
             checked = {"rule": None, **checked}
         for name in checked.keys() & {"taps", "at", "options"}:
@@ -145,6 +149,7 @@ class Bench(ABC):
 
     `moment` is the one of the run that is shown, or -1 for all of it; `room` is how wide
     and how high a page would have its picture, in pixels, or 0 where it stands on none.
+    `left` are the states in which other views were left, by their names.
     """
 
     state: BenchState
@@ -152,6 +157,7 @@ class Bench(ABC):
     name: str
     moment: int = field(default=-1, kw_only=True)
     room: tuple[int, int] = field(default=NO_PAGE, kw_only=True)
+    left: Mapping[str, BenchState] = field(default_factory=_nothing, kw_only=True)
 
     @property
     @abstractmethod
@@ -166,6 +172,15 @@ class Bench(ABC):
     @abstractmethod
     def changed(self, **changes: object) -> "Bench":
         """The same with other choices; LabError for what it cannot have."""
+
+    def seen(self, view: str) -> "Bench":
+        """The same in another view, with the options with which that was left if they still fit."""
+        bench = self.changed(view=view)
+        was = self.left.get(view, bench.state)
+        if was.beside(bench.state).keys() <= {OPTIONS.name}:
+            bench = bench.changed(options=was.options)
+        left = MappingProxyType({**self.left, self.state.view: self.state})
+        return replace(bench, left=left)
 
     @abstractmethod
     def _draw(self, screen: Sheet, **options: object) -> Scene:

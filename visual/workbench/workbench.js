@@ -192,6 +192,24 @@ function follow(model, ask) {
   return () => watch.disconnect();
 }
 
+const LOOKS = [100, 300, 600, 1000]; // ms after it was shown, in which a notebook may scroll
+
+// A notebook that goes on to the next cell scrolls past what a cell shows for the first time: then
+// it comes back, unless the person has begun to do something else.
+function appear(root) {
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  for (const type of ["wheel", "keydown", "pointerdown"]) addEventListener(type, end, { signal: ended.signal, capture: true });
+  const look = () => {
+    const above = (part) => part && part !== document.body && (getComputedStyle(part).overflowY === "visible" ? above(part.parentElement) : part);
+    const top = (above(root.parentElement) || document.documentElement).getBoundingClientRect().top;
+    if (!ended.signal.aborted && root.getBoundingClientRect().top < Math.max(0, top)) root.scrollIntoView({ block: "start" });
+  };
+  for (const time of LOOKS) setTimeout(look, time);
+  setTimeout(end, LOOKS.at(-1) + 1);
+  return end;
+}
+
 function renderWorkbench({ model, el }) {
   const root = element("div", { class: "scantape scantape-bench", "data-lm-suppress-shortcuts": "true" });
   const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
@@ -294,6 +312,8 @@ function renderWorkbench({ model, el }) {
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
+    const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
+    frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
     frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
     questions.answered(shown.answered);
     size(); // the controls may have more lines now
@@ -303,7 +323,7 @@ function renderWorkbench({ model, el }) {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
     zoom.show();
-    walking.show(model.get("step"), true, model.get("form").moments);
+    walking.show(model.get("step"), true, model.get("form").moments, model.get("form").chosen);
   }
 
   const write = () => (source.textContent = model.get("python"));
@@ -311,7 +331,8 @@ function renderWorkbench({ model, el }) {
   const receive = (message, buffers) => {
     if (!message.file) return;
     download(message.file, buffers[0]);
-    copied.textContent = `saved ${message.file} where the browser keeps downloads`;
+    save.open = phone.matches;
+    told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
   };
   const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
@@ -328,8 +349,10 @@ function renderWorkbench({ model, el }) {
   addEventListener("resize", size);
   document.addEventListener("fullscreenchange", zoom.show);
   const unfollow = follow(model, ask);
+  const disappear = model.get("room")[1] ? () => {} : appear(root); // no page has shown it yet
   return () => {
     unfollow();
+    disappear();
     clearTimeout(settled);
     resized.disconnect();
     removeEventListener("resize", size);

@@ -33,7 +33,15 @@ from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin, is_in_loop
 from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
-from visual.workbench.controls import Key, changed, controls, equation, view_shown, views
+from visual.workbench.controls import (
+    Key,
+    changed,
+    chosen_step,
+    controls,
+    equation,
+    view_shown,
+    views,
+)
 from visual.workbench.state import NO_PAGE, Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
@@ -247,6 +255,7 @@ class Workbench(Walked):
             "equation": equation(self._bench),
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
+            "chosen": chosen_step(self._bench),
             "problem": {"key": list(key), "text": problem},
             "answered": self._number,
         }

@@ -11,11 +11,13 @@ from pictures import cells
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of
 from twins import assert_twin
 
+import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
 from visual.pictures.taps import conversions, reverse, taps
+from visual.scene.shapes import Text
 from visual.scene.theme import THEMES, Role
 
 SIT = TAPES["one"]
@@ -233,3 +235,32 @@ def test_bad_input_is_told(wrong, says):
         wrong()
     for part in says:
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "not_told"),
+    [
+        ("square", {"sit-sot: one tap read, one written", "mit-mot: several"}, "mit-sot: "),
+        ("gap", {"mit-sot: several taps read, one written", "mit-mot: several"}, "sit-sot: "),
+    ],
+)
+def test_the_words_for_kinds_are_spelled_out(name, told, not_told):
+    text = visual.draw(gallery.loops[name], "taps").text()
+    assert all(text.count(words) == 1 for words in told)
+    assert not_told not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [("rolled", "at every order"), ("influence", "whatever the order")]
+)
+def test_a_picture_that_no_order_changes_says_so(kind, says):
+    first, second = (
+        [
+            shape.content
+            for shape in visual.draw(gallery.loops["gap"], kind, order=order).walk()
+            if isinstance(shape, Text)
+        ]
+        for order in (1, 2)
+    )
+    assert first == second
+    assert sum(says in words for words in first) == 1

@@ -77,3 +77,32 @@ def test_another_number_has_no_story():
     assert lost > of_all(picture)["cells"].count(-1) == 0
     assert of_cell(Teller(picture.trace), cells_of(picture), 10_000) is None
     assert of_all(replace(picture, trace=None)) == {}
+
+
+def test_a_seed_leads_to_the_cells_that_made_it():
+    """In Scan 4 of square, dC'/dx2 begins with what Scan 3 has summed up by hand: 2.321 + 1.548."""
+    loop = gallery.loops["square"].with_taps({"x": (-2, -1)})
+    picture = visual.draw(loop, "tapes", order=2, scan=4)
+    cells, teller = cells_of(picture), Teller(picture.trace)
+    (number,) = (
+        n
+        for n, c in enumerate(cells)
+        if c.title.endswith(" = 3.8689046874999997") and c.moment == 11
+    )
+    seed = of_cell(teller, cells, number)
+    assert (seed["made"], seed["scan"], seed["scans"]) == (-1, 4, [1, 2, 3, 4])
+    whole = visual.draw(loop, "tapes", order=2, scan=3, all=True)
+    made = {(c.moment, c.key): c.title for c in cells_of(whole)}
+    parts = [
+        float(re.search(r" = (\S+)", made[moment, key]).group(1)) for moment, key in seed["seeds"]
+    ]
+    assert sum(parts) == pytest.approx(3.8689046874999997)
+
+
+def test_what_reads_a_number_is_found_where_it_was_made():
+    picture = visual.draw(gallery.loops["square"], "tapes")
+    cells, teller = cells_of(picture), Teller(picture.trace)
+    (number,) = (n for n, c in enumerate(cells) if c.title.startswith("dC/dx₂") and c.moment == 5)
+    told = of_cell(teller, cells, number)
+    assert {cells[n].key for n in told["readers"]} == {"0:dx:1"}
+    assert {cells[n].key for n in told["path"]} >= {"0:dx:3", "0:x:2"}

@@ -88,6 +88,18 @@ def test_an_atlas_is_linked_both_ways():
     assert told == {**chosen, "loop": "square", "taps": "x:-2,-1", "theme": "dark"}
     atlas.theme = None
     assert atlas.picture.theme.name == "light"
+    atlas.order = 2
+    atlas.set_state({"_chosen": {**told, "order": "2", "theme": None, "scan": "1"}})
+    assert atlas.scan == 1
+    opened = drawn(OFFLINE, SQUARE, "tapes", order=2, taps={"x": (-2, -1)}, scan=1)
+    assert atlas.picture.svg() == opened.svg()
+    atlas.scan = 2
+    assert atlas.get_state("_chosen")["_chosen"]["scan"] == "2"
+    atlas.scan = 9  # which there is not: the usual one is open
+    usual = drawn(OFFLINE, SQUARE, "tapes", order=2, taps={"x": (-2, -1)})
+    assert atlas.picture.svg() == usual.svg() != opened.svg()
+    atlas.scan = None
+    assert atlas.picture.svg() == usual.svg()
 
 
 @pytest.mark.parametrize(
@@ -101,6 +113,8 @@ def test_an_atlas_is_linked_both_ways():
         ("order", True, "order = True: this atlas has 1 and 2"),
         ("cost", "sum", "cost = 'sum': this atlas has last"),
         ("view", object(), "view = <object .*: this atlas has tapes"),
+        ("scan", 0, "should not be less than 1"),
+        ("scan", "2", "expected an int"),
         ("theme", "pink", "theme = 'pink': this atlas has light and dark"),
         ("step", 99, "step = 99: the moments of these pictures are 0 to 7"),
     ],

@@ -288,6 +288,7 @@ def all_objects():
     for one in gc.get_objects():
         if type(one) is _lru_cache_wrapper and one.__module__.startswith(("lab.", "visual.")):
             one.cache_clear()
+    gc.unfreeze()  # what the suite has set aside
     gc.collect()
     return len(gc.get_objects()), len(_instances)
 

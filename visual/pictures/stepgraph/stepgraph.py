@@ -382,7 +382,7 @@ def _digits(value: np.ndarray | None, parts: Iterable[np.ndarray | None]) -> int
         return DIGITS
     sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
     lost = max(sizes, default=0.0) / abs(float(value)) * np.finfo("float64").eps
-    return min(DIGITS, max(1, int(-np.log10(lost)))) if lost else DIGITS
+    return min(DIGITS, max(1, int(-np.log10(lost)))) if 0 < lost < np.inf else DIGITS
 
 
 def _turned(node: Node) -> Node:

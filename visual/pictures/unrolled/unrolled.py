@@ -269,7 +269,8 @@ class _Picture:
                 told.append(
                     "the forward values that are read stand in these formulas, not as arrows"
                 )
-        return [*told, *result_words(self.trace)]
+        derived = any(self.trace.scans[number].order for number in self.chosen)
+        return [*told, *(result_words(self.trace) if derived else ())]
 
     def _alike(self) -> list[tuple[Row, Row, int]]:
         """For every arrow what it has in common with those of other steps."""
@@ -317,7 +318,7 @@ class _Picture:
         of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
-        if scan.parent is not None and (self.room.open or number != self.chosen[0]):
+        if scan.parent is not None:
             lines = [f"backward through Scan {scan.parent + 1} in {steps}"]
             if not in_line and shortened(lines[0], room, small) != lines[0]:
                 lines = [f"backward through {scan.parent + 1}", f"in {steps}"]
@@ -445,6 +446,8 @@ class _Picture:
         if moment is None:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
         (number, told), first = moment, shapes[0]
+        if node.place.scan not in self.chosen:
+            told = f"given by {told}"
         if len(shapes) == 1 and isinstance(first, Group):
             return replace(first, step=number, moment=told)
         return Group(shapes, number, moment=told)
