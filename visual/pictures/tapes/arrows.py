@@ -17,15 +17,17 @@ NEXT = 8  # between two columns, for a factor beside an arrow
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
 
-def step_arrows(spell: Speller, step: int, places: Places) -> Iterator[Shape]:
+def step_arrows(
+    spell: Speller, step: int, places: Places, with_numbers: bool = True
+) -> Iterator[Shape]:
     """From every slot that a step reads to the slots that it writes."""
     ways = Detours(places.values())
     for formula in spell.scan.formulas:
-        yield from _formula_arrows(formula, spell, step, places, ways)
+        yield from _formula_arrows(formula, spell, step, places, ways, with_numbers)
 
 
 def _formula_arrows(
-    formula: Formula, spell: Speller, step: int, places: Places, ways: Detours
+    formula: Formula, spell: Speller, step: int, places: Places, ways: Detours, with_numbers: bool
 ) -> Iterator[Shape]:
     """From every slot that a formula reads to the slot that it writes, itself excepted."""
 
@@ -57,7 +59,7 @@ def _formula_arrows(
             yield from tape_arrow(source, target, "", ways)
             alike = sum(one.y == source.y for _, one in sources)
             number = StepOf(spell.named, step).arrival(formula, leaf).number
-            if alike == 1 and number is not None:
+            if with_numbers and alike == 1 and number is not None:
                 yield from _beside(source, target, f"·{number_text(number)}")
 
 

@@ -263,7 +263,7 @@ def _fold(text: Text, step: int) -> Group:
 
 def _alone(block: Block, step: int, text: Text) -> Shape:
     """A word that opens a step in a picture of its own, where there is one who can."""
-    if block.view.sheet.opened_by != CLICK:
+    if block.view.sheet.opened_by != CLICK or block.view.sheet.bare:
         return text
     moment, called = block.named.moment(step)
     return Group((text,), cell=f"moment:{moment}", title=f"{called}, alone and large")
@@ -347,7 +347,7 @@ def _step(block: Block, step: int) -> Piece:
         _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
         for out in block.outputs
     ]
-    arrows = [*step_arrows(block.spell, step, places)]
+    arrows = [*step_arrows(block.spell, step, places, not block.view.sheet.bare)]
     low = y - BAND + 20  # the room of a label under the last tape
     if block.lanes and not any(isinstance(shape, Text) and shape.y > low for shape in arrows):
         y -= 10

@@ -201,10 +201,11 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
-    words = {role: role.value for role in Role if role is not Role.PANEL}
+    words: dict[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
+    words[Role.SEED] = view.seeds
     return finished(
         whole,
-        words | {Role.SEED: view.seeds},
+        words,
         sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
