@@ -130,6 +130,7 @@ def test_the_snippets_for_contributors_work(tmp_path):
     assert names["worst"] < 1e-6
 
 
+@pytest.mark.site
 def test_the_lesson_for_contributors_runs_and_becomes_a_page(tmp_path):
     (lesson,) = blocks("markdown", DOCUMENTS["CONTRIBUTING.md"])
     lessons = written(tmp_path / "lessons")

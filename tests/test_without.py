@@ -13,6 +13,8 @@ from sites import ROOT
 
 from visual.drawing.catalogue import PICTURES
 
+pytestmark = pytest.mark.same
+
 BLOCKED = """
 import os, subprocess, sys, threading
 

@@ -1,6 +1,6 @@
 """Loops that strain a layout: long, hostile and Unicode names, odd numbers, many states; and tapes.
 
-Their derivatives, and those of the gallery's loops, are built once.
+Their derivatives, and those of the gallery's loops, are built once, and run once.
 """
 
 from dataclasses import replace
@@ -93,8 +93,9 @@ def strange_trace(name, order):
     return LOOPS[name].trace(order=order, **WRT.get(name, {}))
 
 
+@cache
 def trace_of(name, order):
-    """The trace of a gallery loop or of a strange one."""
+    """The trace of a gallery loop or of a strange one; it is frozen, and made once."""
     return (
         gallery.loops[name].trace(order=order)
         if name in gallery.loops

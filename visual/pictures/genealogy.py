@@ -2,8 +2,8 @@
 
 A row is a Scan, and how far it stands to the right is its order: the loop first, then the Scan that
 the first derivative adds, then those of the second.  Arrows at the left go from what is
-differentiated to the Scan that does it; arrows at the right go from a Scan to those whose external
-gradients it computes.
+differentiated to the Scan that does it.  Where all is told, arrows at the right go from a Scan to
+those whose external gradients it computes.
 
 Above stands in sentences why there are so many Scans: every Scan that the derivative before is
 computed by is differentiated once, if that derivative's value went through it.
@@ -28,6 +28,7 @@ from visual.layout.gutters import tracks
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, switch
+from visual.pictures.unrolled.overview import short_name
 from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,
@@ -61,10 +62,10 @@ Key = TypeVar("Key", bound=Hashable)
 def genealogy(
     trace: Trace, theme: str = "light", all: bool = False, sheet: Sheet = SCREEN
 ) -> Scene:
-    """The Scans of a trace, which of them differentiates which, and what flows between them.
+    """The Scans of a trace, and which of them differentiates which.
 
     Of more than twelve those of the higher orders are folded, but for the last of each order; with
-    `all` none is.
+    `all` none is, and arrows and words tell what flows between them, through which tapes.
     """
     of_trace(trace)
     check_sheet(sheet)
@@ -72,7 +73,9 @@ def genealogy(
     order, count = max(scan.order for scan in trace.scans), len(trace.scans)
     descents, flows = [*_descents(trace)], [*_flows(trace)]
     head = heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace), sheet)
-    tree = cropped(_tree(trace, shown, descents, flows, sheet), sheet.margin)
+    drawn = flows if all else []
+    tree = cropped(_tree(trace, shown, descents, drawn, all, sheet), sheet.margin)
+    hint = sheet.all_shows("what flows between them") if len(trace.scans) > 1 and not all else ""
     edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
     nodes = [
@@ -94,7 +97,7 @@ def genealogy(
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=[*_arrows(descents, flows), *result_words(trace)],
+        said=[*(f"{told}{hint}" for told in _arrows(descents, drawn)), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),
     )
@@ -118,6 +121,7 @@ def _tree(
     shown: Sequence[int],
     descents: Sequence[tuple[int, int, str]],
     flows: Sequence[tuple[int, int, str]],
+    all: bool,
     sheet: Sheet,
 ) -> Piece:
     """A row for every Scan that is shown, and arrows on both sides."""
@@ -139,7 +143,7 @@ def _tree(
     parts = []
     for n, number in enumerate(shown):
         order = scans[number].order
-        part = _row(trace, number, right - lefts[order])
+        part = _row(trace, number, right - lefts[order], all)
         parts.append(shifted(named(part, _key(number)), lefts[order], 0))
         last = n + 1 == len(shown) or scans[shown[n + 1]].order > order
         hidden = sum(scan.order == order for scan in scans) - sum(
@@ -179,8 +183,8 @@ def _arrow(x0: float, y0: float, x: float, y1: float, x1: float, accent: bool) -
     return Arrow(((x0, y0), (x, y0), (x, y1), (x1, y1)), accent=accent, straight=True)
 
 
-def _row(trace: Trace, number: int, wide: float) -> Piece:
-    """A Scan: what it is, what it reads and computes, and what was asked for of it."""
+def _row(trace: Trace, number: int, wide: float, whole: bool) -> Piece:
+    """A Scan: what it is, what was asked for of it, and on the `whole` what it reads and makes."""
     scan = trace.scans[number]
     role = Role.INPUT if scan.parent is None else Role.INTERMEDIATE
     values = [_value(value) for value in _values(trace) if value[2][-1] == number]
@@ -191,7 +195,8 @@ def _row(trace: Trace, number: int, wide: float) -> Piece:
         Text(10, 19 + SPACE * n, line, TITLE, bold=True, role=role) for n, line in enumerate(title)
     ]
     y = 19.0 + SPACE * (len(title) - 1)
-    for matter in filter(None, _lines(NamedScan(trace, number))):
+    named = NamedScan(trace, number)
+    for matter in filter(None, _lines(named) if whole else [_short(named)]):
         lines = folded(matter, room, LINE)
         cut = len(lines) > MOST_LINES
         for n, line in enumerate(lines[:MOST_LINES], start=1):
@@ -200,8 +205,7 @@ def _row(trace: Trace, number: int, wide: float) -> Piece:
             shapes.append(Text(10, y, told, LINE, role=role, title=matter if cut else ""))
     high = max(y + 9, beside.envelope.height + 12)
     box = Box(0, 0, wide, high, role)
-    told = NamedScan(trace, number).whereabouts
-    sheet = Group((box, *shapes), cell=_key(number), title=told)
+    sheet = Group((box, *shapes), cell=_key(number), title=named.whereabouts)
     where = wide - beside.envelope.width - 8, (high - beside.envelope.height) / 2
     return over(sized(wide, high, sheet), shifted(beside, *where))
 
@@ -230,7 +234,21 @@ def _values(trace: Trace) -> Iterator[tuple[str, str, tuple[int, ...]]]:
 
 
 def _title(trace: Trace, number: int) -> str:
-    return f"{number + 1} · {trace.scans[number].name}"
+    return f"{number + 1} · {short_name(NamedScan(trace, number))}"
+
+
+def _short(named: NamedScan) -> str:
+    """The order and the steps of a Scan, and from which others something comes in."""
+    scan = named.scan
+    told = [counted(scan.steps, "step")]
+    if scan.parent is not None:
+        told = [f"order {scan.order}", *told, f"differentiates {scan.parent + 1}"]
+    for gradients, does in ((True, "adds gradients from"), (False, "reads values of")):
+        feeds = {feed.scan for feed in scan.feeds if _is_gradient(scan, feed) is gradients}
+        others = sorted(feeds - {scan.parent})
+        if others:
+            told.append(f"{does} {_numbers(others)}")
+    return " · ".join(told)
 
 
 def _lines(named: NamedScan) -> Iterator[str]:

@@ -68,7 +68,7 @@ function allOf(names) {
 }
 
 // A text whose numbers have as many digits as those in a picture.
-function rounded(text) {
+function briefly(text) {
   return text.replace(/-?\d+\.\d{4,}(e[-+]?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
 }
 
@@ -327,7 +327,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
     const [title] = titleOf(cell).split(": ");
-    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : rounded(titleOf(cell));
+    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : briefly(titleOf(cell));
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
 

@@ -21,6 +21,8 @@ from visual.drawing import draw
 from visual.layout.sheet import OFFLINE
 from visual.widgets.stories import of_all
 
+pytestmark = pytest.mark.same
+
 GRID = {
     "loops": ("square", "coupled"),
     "taps": {"square": [(-1,), (-2, -1)], "coupled": [{"hunters": (-2,)}]},

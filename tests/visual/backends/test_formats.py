@@ -33,6 +33,8 @@ from visual.scene.shapes import Arrow, Box, Scene, Text, walk
 from visual.scene.theme import LIGHT, THEMES, Role
 from visual.widgets.page import to_page
 
+pytestmark = pytest.mark.same
+
 ROOT = Path(__file__).parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,6 +17,8 @@ from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
 from visual.widgets.page import to_page
 
+pytestmark = pytest.mark.same
+
 ALL = ("svg", "pdf", "png", "html", "txt", "dot")
 GRAPHS = {"genealogy", "stepgraph"}
 

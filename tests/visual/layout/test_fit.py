@@ -7,7 +7,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from pictures import too_large
-from strange_loops import LOOPS
+from strange_loops import LOOPS, trace_of
 
 import lab
 import visual
@@ -58,7 +58,7 @@ def cut(scene):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_every_gallery_loop_fits_with_all_its_steps(name, order):
-    trace = gallery.loops[name].trace(order=order)
+    trace = trace_of(name, order)
     scene = visual.tapes(trace)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
@@ -77,7 +77,7 @@ def test_a_cut_name_is_found():
 @pytest.mark.parametrize("scan", range(1, 9))
 @pytest.mark.parametrize("name", ["gap", "coupled", "rnn", "newton"])
 def test_every_scan_can_be_opened(name, scan):
-    trace = gallery.loops[name].trace(order=3)
+    trace = trace_of(name, 3)
     scene = visual.tapes(trace, scan=scan)
     assert too_large(scene.svg()) == []
     assert any(t.startswith(f"{scan} · ") for t in titles(scene, 16))
@@ -95,7 +95,7 @@ def titles(scene, size):
 @pytest.mark.parametrize("order", [4, 6])
 @pytest.mark.filterwarnings("ignore:order 6 makes about 64 Scans")
 def test_of_many_scans_those_are_named_that_are_folded(order):
-    trace = gallery.loops["square"].trace(order=order)
+    trace = trace_of("square", order)
     scene = visual.tapes(trace)
     assert too_large(scene.svg()) == []
     assert rows_of(scene) == [0, 1, 2, 3]
@@ -138,7 +138,7 @@ def test_large_loops_fit_unrolled_as_well(name, kind):
 @pytest.mark.parametrize("kind", ["unrolled", "rolled"])
 @pytest.mark.parametrize("name", ["gap", "coupled", "rnn", "newton"])
 def test_every_scan_can_be_unrolled(name, kind, scan):
-    scene = getattr(visual, kind)(gallery.loops[name].trace(order=3), scan=scan)
+    scene = getattr(visual, kind)(trace_of(name, 3), scan=scan)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
     assert f"{scan} · " in scene.text()
@@ -155,7 +155,7 @@ def test_of_many_scans_the_last_is_unrolled_below_its_loop(order):
 
 
 def test_what_is_too_large_is_seen():
-    good = visual.tapes(gallery.loops["square"].trace())
+    good = visual.tapes(trace_of("square", 1))
     assert too_large(good.svg()) == []
     small = Text(20, 20, "small", 10)
     for wrong in (
@@ -163,7 +163,7 @@ def test_what_is_too_large_is_seen():
         replace(good, height=1201),
         replace(good, shapes=(*good.shapes, small)),
         replace(good, shapes=good.shapes * 40),
-        visual.tapes(gallery.loops["square"].trace(order=2), all=True),
+        visual.tapes(trace_of("square", 2), all=True),
     ):
         assert too_large(wrong.svg())
     assert beyond(Scene(100, 50, (Text(90, 20, "too far"),), "", "", LIGHT)) == ["too far"]
@@ -171,13 +171,13 @@ def test_what_is_too_large_is_seen():
 
 def test_everything_is_drawn_on_demand():
     """Three tapes of four steps each, and the loop."""
-    scene = visual.tapes(gallery.loops["square"].trace(order=2), all=True)
+    scene = visual.tapes(trace_of("square", 2), all=True)
     assert rows_of(scene) == [0, 1, 2, 3] * 3
     assert [title[:3] for title in titles(scene, 16)] == ["1 ·", "2 ·", "3 ·", "4 ·"]
 
 
 def test_one_walks_through_all_steps_of_all_scans():
     """Of four Scans of four steps one is open; the slots of the others wait for their steps."""
-    scene = visual.tapes(gallery.loops["square"].trace(order=2))
+    scene = visual.tapes(trace_of("square", 2))
     assert list(scene.moments) == list(range(16))
     assert scene.moments[7] == "2 · gradient of square, step 3"

@@ -421,6 +421,20 @@ def test_of_many_scans_the_last_of_each_order_has_a_row():
     assert "more Scans" not in genealogy(trace, all=True).text()
 
 
+@pytest.mark.parametrize("name", ["square", "coupled", "rnn", "newton"])
+def test_a_box_of_the_genealogy_says_little(name):
+    """By hand: what C‴ collects comes from 5, 6 and 7; no word is cut, one arrow leads to a box."""
+    scene = genealogy(gallery.loops[name].trace(order=3))
+    said = [s.content for s in scene.walk() if isinstance(s, Text)]
+    assert [words.split("adds ")[1] for words in said if "adds " in words] == [
+        "gradients from 3", "gradients from 5 · reads values of 1, 2",
+        "gradients from 6 · reads values of 1", "gradients from 5, 6, 7",
+    ]  # fmt: skip
+    assert not any("…" in words for words in said)
+    heads = [arrow.points[-1] for arrow in arrows(scene)]
+    assert len(heads) == len(set(heads)) == 7
+
+
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
 def test_who_differentiates_what_is_what_the_derivative_says(name, order):
     loop = gallery.loops[name]
