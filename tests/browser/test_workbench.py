@@ -216,6 +216,23 @@ def test_a_number_tells_where_it_comes_from(opened):
     assert teller.is_hidden()
 
 
+def test_a_seed_leads_to_the_step_that_made_it(opened):
+    opened.begin("square")
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    cell = "[data-cell='0:d2x:2']"  # in the first step of Scan 4, which does not touch it
+    opened.bench.locator(f"[data-step='12'] {cell}, [data-step='12']{cell}").first.click()
+    story = opened.bench.locator(".scantape-story")
+    story.get_by_text(" from Scan 3, step ").wait_for()
+    heading = story.locator("strong").inner_text()
+    story.get_by_role("button", name="go to 3 · gradient of the gradient").first.click()
+    opened.bench.get_by_text(re.compile(r"of 16: 3 · gradient of the gradient")).wait_for()
+    story.get_by_text("of Scan 3 · gradient of the gradient of square makes it").wait_for()
+    number, *_ = re.findall(r"= ([\d.]+)", heading)
+    assert f"= {number}" in story.locator("strong").inner_text()  # it is all that there is
+    opened.page.keyboard.press("Escape")
+
+
 @pytest.mark.parametrize("depth", [0.5, 0.9])
 def test_a_story_is_seen_at_once_where_the_output_is_clipped(opened, depth):
     opened.begin("gap")
