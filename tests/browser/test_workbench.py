@@ -263,13 +263,24 @@ def test_a_fold_is_opened_by_a_click(opened):
     rows = opened.bench.locator(".picture svg text", has_text=re.compile(r"^step \d+$"))
     before = {*rows.all_text_contents()}
     for _ in range(2):
-        fold = opened.bench.locator("[data-cell^='unfold:']").last
+        folds = opened.bench.locator("[data-cell^='unfold:']", has_text="a click opens step")
+        fold = folds.last
         step = fold.get_attribute("data-cell").removeprefix("unfold:")
         assert fold.locator("text").text_content().endswith(f": a click opens step {step}")
         fold.click()
         rows.get_by_text(f"step {step}", exact=True).wait_for()
         assert {*rows.all_text_contents()} >= before  # none of them is closed
         before = {f"step {step}"}  # the ends may fold, where more columns have no room
+    opened.begin("square")
+
+
+def test_the_name_of_a_step_shows_it_large(opened):
+    opened.begin("square")
+    opened.run(0)
+    label = opened.bench.locator("[data-cell^='moment:']").first
+    moment = int(label.get_attribute("data-cell").removeprefix("moment:"))
+    label.click()
+    opened.bench.get_by_text(f"step {moment % 4} (of 0 to 3)").wait_for()  # of Scans of four steps
     opened.begin("square")
 
 
