@@ -32,16 +32,21 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def watched(pause: Callable[[], None]) -> Iterator[None]:
+def holding(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Have a variable of the thread, or of the asynchronous task, hold a value meanwhile."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def watched(pause: Callable[[], None]) -> AbstractContextManager[None]:
     """Call `pause` often during the work inside, which then shows no bar and warns of no wait.
 
     This holds for the thread, or the asynchronous task, that enters.
     """
-    before = _watching.set(pause)
-    try:
-        yield
-    finally:
-        _watching.reset(before)
+    return holding(_watching, pause)
 
 
 def quietly() -> AbstractContextManager[None]:

@@ -17,6 +17,7 @@ from lab.eager.checks import check_function
 from lab.eager.records import Event, Held, Memory, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
 from lab.errors import ArgumentError
+from lab.progress import holding
 from lab.records import freeze
 
 
@@ -27,12 +28,8 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
     """
     check_function("function", function)
     recorder = Recorder()
-    tapes, current = new_tape.set(recorder.new_tape), _CURRENT.set(recorder)
-    try:
+    with holding(new_tape, recorder.new_tape), holding(_CURRENT, recorder):
         result = function(*args, **kwargs)
-    finally:
-        new_tape.reset(tapes)
-        _CURRENT.reset(current)
     return recorder.recording(result)
 
 

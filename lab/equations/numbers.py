@@ -31,6 +31,9 @@ from lab.notation import (
 MOST = 40  # operations, beyond which no one adds up what is printed
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the numbers on the right, until it is true
 CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may be
+SAFE = 10  # of them, which make a sum of doubles that is exact as far as it is told
+HALF = 5e-4  # of a number: more than half a unit of its fourth digit
+ULP, NUDGE = 2.0**-53, 2.0**-36  # of a number: what rounding takes, and what is added to see that
 
 # Operations that numpy and scipy call otherwise, or that are no function of theirs.
 OPERATIONS: Mapping[str, Callable[..., object]] = {
@@ -105,13 +108,34 @@ def _operation(name: str) -> Callable[..., object]:
     return OPERATIONS[name]
 
 
+def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
+    """How much of a value its own rounding may be: about what moves if each leaf moves by one bit.
+
+    A difference of nearly equal terms has lost digits: 0.3 says that not even the first is certain.
+    None where `array_of` has none; 0 of what is 0.
+    """
+    ways = {one: (-1) ** n * (1 + n / 8) for n, one in enumerate(leaves_of(expression))}
+
+    def moved(one: Leaf) -> np.ndarray | None:
+        value = leaf(one)
+        return None if value is None else np.asarray(value, float) * (1 + NUDGE * ways[one])
+
+    made, other = array_of(expression, leaf), array_of(expression, moved)
+    if made is None or other is None:
+        return None
+    with np.errstate(all="ignore"):
+        lost = np.abs(other - made) / np.abs(made) * (ULP / NUDGE)
+    return np.where((made == 0) | ~np.isfinite(lost), 0.0, lost)
+
+
 def equation(
     left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
 ) -> str:
     """``7.413 = 3.9014·2·0.95 + 0``: true to half a unit of the fourth digit on the left.
 
-    Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither, is
-    longer than anyone would check, or holds an operation that numpy does not know, as a draw.
+    Where no digits make it so, or rounding has eaten some, it says ≈, and is true to a hundredth.
+    Empty, if it is neither, is longer than anyone would check, or holds an operation that numpy
+    does not know, as a draw.
     """
     told = number_text(left)
     if len(calls_of(expression)) > MOST:
@@ -125,11 +149,16 @@ def equation(
         worth = _worth(expression, used, digits)
         if worth is None:
             return ""
-        if _is_true(told, worth):
+        if _is_true(told, worth) and (digits <= SAFE or _is_certain(expression, used)):
             return f"{told} = {_right(expression, used, digits, style)}"
         if not close and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
             close = f"{told} {style.about} {_right(expression, used, digits, style)}"
     return close
+
+
+def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool:
+    lost = rounding(expression, used.__getitem__)
+    return lost is None or float(lost) < HALF
 
 
 def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:

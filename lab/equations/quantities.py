@@ -86,6 +86,21 @@ class Quantities(ScanOf):
         index = None if row is None else index_of(tape, row)
         return self.named_at(tape, index, PLAIN, direct=True)
 
+    def seeded_by(self, *arguments: int) -> list[int]:
+        """The Scans, by number, whose gradients some of its tapes, or all, begin with.
+
+        None where the cost acts alone.
+        """
+        feeds = [f for f in self.scan.feeds if not self.scan.is_reading(f.into)]
+        found = {f.scan for f in feeds if f.into in arguments or not arguments}
+        return [n for n in sorted(found) if self.trace.scans[n].parent is not None]
+
+    @property
+    def seeds(self) -> str:
+        """``from Scans 5, 6, 7``: what its gradients begin with."""
+        scans = ", ".join(str(n + 1) for n in self.seeded_by())
+        return f"from Scan{'s' if ',' in scans else ''} {scans}" if scans else "the cost acts here"
+
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""
         for tape in self.scan.held:

@@ -257,7 +257,9 @@ def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:
     else:
         if np.any(tape.initial[row] != 0):
             direct = one.named.direct_label(tape, row) if tape.gradient_of is not None else ""
-            ways.append(f"was there from the start{direct and f' as {direct}'}")
+            scans = joined([f"Scan {n + 1}" for n in one.named.seeded_by(tape.argument)])
+            origin = f"came from {scans}" if scans else "was there from the start"
+            ways.append(f"{origin}{direct and f' as {direct}'}")
     if not ways:
         return " 0: nothing had arrived"
     number = _with(" ", one.touched(tape).before(row), digits)
@@ -269,13 +271,13 @@ def _part(one: StepOf, arrival: Arrival, digits: int) -> str:
     value, product = one.value(arrival.read), one.product(arrival)
     if arrival.number is None or value is None:
         return f"what becomes of {one.spell.position(arrival.read, one.step)}"
-    factors = (number_text(factor, digits) for factor in (value, arrival.number))
-    numbers = "·".join(map(_factor, factors))
+    first, *rest = sorted((number_text(n, digits) for n in (value, arrival.number)), key=_rank)
+    numbers = "·".join([first, *(f"({n})" if n.startswith("-") else n for n in rest)])
     return f"{product} ({numbers})" if len(product) <= LONGEST_PRODUCT else numbers
 
 
-def _factor(number: str) -> str:
-    return f"({number})" if number.startswith("-") else number
+def _rank(number: str) -> bool:
+    return not number.startswith("-")  # a sign at the beginning needs no parentheses
 
 
 def _reason(one: StepOf, formula: Formula, reads: list[Leaf]) -> str:

@@ -8,10 +8,11 @@ everything else is a value, and has its name.
 """
 
 from dataclasses import dataclass
+from math import log10
 
 import numpy as np
 
-from lab.equations.numbers import equation
+from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
 from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
@@ -65,20 +66,16 @@ class Speller:
 
     def at_k(self, formula: Formula) -> str:
         """``buf[k+1] ← buf[k]·2·x₃₋ₖ + buf[k+1]``: that of step k of a derivative, in k alone."""
+        right = text(formula.expression, self.name_at_k, self.style)
+        return f"{self.name_at_k(formula.target)} {self.sign(formula)} {right}"
 
-        def name(leaf: Leaf) -> str:
-            tape = self.scan.variable(leaf)
-            if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
-                return self.general(leaf)
-            is_place = self.scan.parent is not None and tape.tape.reads
-            return (
-                self.named.place_at_k(tape, leaf.tap, self.style)
-                if is_place
-                else self.general(leaf)
-            )
-
-        right = text(formula.expression, name, self.style)
-        return f"{name(formula.target)} {self.sign(formula)} {right}"
+    def name_at_k(self, leaf: Leaf) -> str:
+        """What a leaf is at step k: of a derivative a place, ``buf[k+1]``, else as in `general`."""
+        tape = self.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
+            return self.general(leaf)
+        is_place = self.scan.parent is not None and tape.tape.reads
+        return self.named.place_at_k(tape, leaf.tap, self.style) if is_place else self.general(leaf)
 
     def numbers(self, formula: Formula, step: int) -> str:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
@@ -152,7 +149,7 @@ def loop_offsets(named: Quantities) -> str:
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:
-    """What a reader of the results must know: of what they are gradients, and what is added."""
+    """What a reader of the results must know: gradients of what, what is added, what cancels."""
     called = [name.partition(" = ")[0] for name in trace.names]
     told = [
         f"{name} has {value.size} entries: {following} is the gradient of their sum"
@@ -167,7 +164,32 @@ def result_words(trace: Trace) -> tuple[str, ...]:
                 f"{called[feed.into] or 'the result'} is more than what {feed.scan + 1} gives: "
                 "something is added that no Scan computes"
             )
-    return tuple(told)
+    return tuple(filter(None, (*told, _rounded(trace))))
+
+
+def _rounded(trace: Trace) -> str:
+    """Where numbers that a step adds up cancel so far that not all that is told of them is right.
+
+    The worst place, or nothing.
+    """
+    worst, told = HALF, ""
+    for number, scan in enumerate(trace.scans):
+        speller = Speller(Quantities(trace, number))
+        for formula in scan.formulas:
+            used = {leaf: values_of(scan, leaf) for leaf in leaves_of(formula.expression)}
+            if any(value is None or value.ndim != 1 for value in used.values()):
+                continue
+            lost = rounding(formula.expression, used.__getitem__)
+            if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:
+                step, worst = int(np.argmax(lost)), float(np.max(lost))
+                digits = ("no digit", "the first digit", "two digits", "three digits")
+                told = (
+                    f"cancellation: of what step {step} of Scan {number + 1} leaves in "
+                    f"{speller.position(formula.target, step)}, a difference of nearly equal terms,"
+                    f" {digits[max(0, int(-log10(worst)))]} can be trusted, and no more of what is "
+                    "made of it"
+                )
+    return told
 
 
 def untaken_words(trace: Trace) -> tuple[str, ...]:

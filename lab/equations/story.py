@@ -183,8 +183,7 @@ class Stories:
 
     def _seed(self, value: Value) -> str:
         """What brings the part of a gradient that is there before its Scan begins."""
-        scans = {f.scan for f in self._named(value).scan.feeds if f.into == value.argument}
-        others = [n for n in sorted(scans) if self.trace.scans[n].parent is not None]
+        others = self._named(value).seeded_by(value.argument)
         numbers = {part: self.number(part) for part in self.parts(value)}
         known = {
             part: number for part, number in numbers.items() if number is not None and number.any()

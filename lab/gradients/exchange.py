@@ -17,6 +17,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.scan.op import Scan
 
 from lab.gradients.pullback import pullback
+from lab.progress import holding
 from lab.scans.node import Pullback, with_initial_values
 
 P = ParamSpec("P")
@@ -53,11 +54,8 @@ def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
             for name in METHODS:
                 type.__setattr__(kind, name, _chosen(kind, name, getattr(kind, name)))
     try:
-        token = _CHOSEN.set({**_CHOSEN.get(), kind: exchange})
-        try:
+        with holding(_CHOSEN, {**_CHOSEN.get(), kind: exchange}):
             yield
-        finally:
-            _CHOSEN.reset(token)
     finally:
         with _LOCK:
             _USERS[kind] -= 1

@@ -14,8 +14,8 @@ from the buffers that the forward Scan filled, not from a record of its reads, e
 where a buffer no longer holds what a step had read (see `lab.gradients.rows`).
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ from lab.gradients.status import (
 )
 from lab.gradients.step import classify, differentiate_step
 from lab.gradients.tapes import again, remaining_outputs, reverse_state
-from lab.progress import pause
+from lab.progress import holding, pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
     LoopVariable,
@@ -172,17 +172,12 @@ class Known:
 _known: ContextVar[Known | None] = ContextVar("known", default=None)
 
 
-@contextmanager
-def shared() -> Iterator[None]:
+def shared() -> AbstractContextManager[None]:
     """While it lasts, what derivatives have in common is made once.
 
     That is the step; the rows, the names and the node are those of each Scan.
     """
-    token = _known.set(Known())
-    try:
-        yield
-    finally:
-        _known.reset(token)
+    return holding(_known, Known())
 
 
 def _key(task: Task, classes: Classification) -> Hashable:

@@ -12,7 +12,7 @@ which remember the `Derivation` that made them.
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
@@ -294,38 +294,31 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     }
     kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
     names = iter(labels_of(op).names or found_names(kinds, inputs[1:]))
-    outer = iter(inputs[1:])
-    variables = {
-        kind: [LoopVariable(kind, next(names), tape, next(outer)) for tape in tapes[kind]]
-        for kind in OUTER_INPUTS
+    inner, made = iter(inner_inputs), iter(inner_outputs)
+    outer, filled = iter(inputs[1:]), iter(outputs)
+    read = {k: [tuple(islice(inner, len(t.reads))) for t in tapes[k]] for k in INNER_INPUTS}
+    written = {
+        k: [(tuple(islice(made, len(t.writes))), next(filled)) for t in tapes[k]] for k in OUTPUTS
     }
-
-    inner = iter(inner_inputs)
-    for kind in INNER_INPUTS:
-        variables[kind] = [
-            replace(v, inner_inputs=tuple(islice(inner, len(v.tape.reads))))
-            for v in variables[kind]
-        ]
-    inner, outer = iter(inner_outputs), iter(outputs)
-    for kind in OUTPUTS:
-        variables[kind] = [
-            replace(
-                v, inner_outputs=tuple(islice(inner, len(v.tape.writes))), outer_output=next(outer)
+    nothing = repeat(((), None))
+    variables = tuple(
+        LoopVariable(kind, next(names), tape, next(outer), arguments, *results)
+        for kind in OUTER_INPUTS
+        for tape, arguments, results in zip(
+            tapes[kind], read.get(kind, repeat(())), written.get(kind, nothing), strict=False
+        )
+    )
+    for variable in variables:
+        for tap, argument in variable.reads:
+            argument.name = (
+                variable.name if variable.kind in UNINDEXED else tapped(variable.name, tap)
             )
-            for v in variables[kind]
-        ]
-    for kind in INNER_INPUTS:
-        for variable in variables[kind]:
-            for tap, argument in variable.reads:
-                argument.name = (
-                    variable.name if variable.kind in UNINDEXED else tapped(variable.name, tap)
-                )
 
     return ScanParts(
         name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),
-        variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
-        until=next(inner) if info.as_while else None,
+        variables=variables,
+        until=next(made) if info.as_while else None,
         truncate_gradient=op.truncate_gradient,
         mode=op.mode,
     )

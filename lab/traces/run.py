@@ -7,6 +7,7 @@ it was built, and every intermediate value can be seen.  For each Scan the run l
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 
 import numpy as np
 from pytensor.compile.builders import OpFromGraph
@@ -38,27 +39,13 @@ class Ready:
     """What the runs of one graph have in common: its Scans and inner graphs, taken apart once."""
 
     def __init__(self) -> None:
-        self.steps: dict[Apply, _Step] = {}
-        self.graphs: dict[Apply, tuple[list[Variable], list[Variable]]] = {}
-        self.thunks: dict[Apply, tuple[Thunk, list[Cell], list[Cell]]] = {}
-
-    def step(self, node: Apply) -> "_Step":
-        """The step of a Scan."""
-        if node not in self.steps:
-            self.steps[node] = _Step(read_scan(node.op, node.inputs, node.outputs))
-        return self.steps[node]
-
-    def graph(self, node: Apply) -> tuple[list[Variable], list[Variable]]:
-        """The arguments and results of an OpFromGraph."""
-        if node not in self.graphs:
-            self.graphs[node] = inner_graph(node.op)
-        return self.graphs[node]
+        self.step = cache(lambda node: _Step(read_scan(node.op, node.inputs, node.outputs)))
+        self.graph = cache(lambda node: inner_graph(node.op))  # of an OpFromGraph
+        self._thunk = cache(_thunk)
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """What any other node computes from `inputs`."""
-        if node not in self.thunks:
-            self.thunks[node] = _thunk(node)
-        thunk, sources, targets = self.thunks[node]
+        thunk, sources, targets = self._thunk(node)
         for cell, value in zip(sources, inputs, strict=True):
             cell[0] = value
         for cell in targets:  # what is in them is a result of an earlier run
@@ -82,12 +69,8 @@ def run(
     """
     values = checked_values(given)
     recordings: list[Recording] = []
-    progress = Progress()
-    try:
-        with without_backtraces():
-            _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
-    finally:
-        progress.close()
+    with Progress() as progress, without_backtraces():
+        _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
     return values, recordings
 
 

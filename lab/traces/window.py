@@ -202,11 +202,6 @@ def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] |
     return _function(graph.inputs, told, None) if told else None
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _graph(outputs: tuple[Variable, ...], also: tuple[Variable, ...]) -> "_Graph":
-    return _Graph(outputs, also)
-
-
 class _Graph:
     """A graph, its Scans taken apart, and how long what they work on is.
 
@@ -294,6 +289,9 @@ class _Graph:
             first = max(0, min(first, steps - 1))
             found[node] = Window(steps, first, max(first + 1, min(last, steps)))
         return found
+
+
+_graph = lru_cache(maxsize=REMEMBERED)(_Graph)
 
 
 def _number(variable: Variable) -> Variable:

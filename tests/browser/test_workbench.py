@@ -216,6 +216,23 @@ def test_a_number_tells_where_it_comes_from(opened):
     assert teller.is_hidden()
 
 
+def test_a_seed_leads_to_the_step_that_made_it(opened):
+    opened.begin("square")
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    cell = "[data-cell='0:d2x:2']"  # in the first step of Scan 4, which does not touch it
+    opened.bench.locator(f"[data-step='12'] {cell}, [data-step='12']{cell}").first.click()
+    story = opened.bench.locator(".scantape-story")
+    story.get_by_text(" from Scan 3, step ").wait_for()
+    heading = story.locator("strong").inner_text()
+    story.get_by_role("button", name="go to 3 · gradient of the gradient").first.click()
+    opened.bench.get_by_text(re.compile(r"of 16: 3 · gradient of the gradient")).wait_for()
+    story.get_by_text("of Scan 3 · gradient of the gradient of square makes it").wait_for()
+    number, *_ = re.findall(r"= ([\d.]+)", heading)
+    assert f"= {number}" in story.locator("strong").inner_text()  # it is all that there is
+    opened.page.keyboard.press("Escape")
+
+
 @pytest.mark.parametrize("depth", [0.5, 0.9])
 def test_a_story_is_seen_at_once_where_the_output_is_clipped(opened, depth):
     opened.begin("gap")
@@ -246,13 +263,24 @@ def test_a_fold_is_opened_by_a_click(opened):
     rows = opened.bench.locator(".picture svg text", has_text=re.compile(r"^step \d+$"))
     before = {*rows.all_text_contents()}
     for _ in range(2):
-        fold = opened.bench.locator("[data-cell^='unfold:']").last
+        folds = opened.bench.locator("[data-cell^='unfold:']", has_text="a click opens step")
+        fold = folds.last
         step = fold.get_attribute("data-cell").removeprefix("unfold:")
         assert fold.locator("text").text_content().endswith(f": a click opens step {step}")
         fold.click()
         rows.get_by_text(f"step {step}", exact=True).wait_for()
         assert {*rows.all_text_contents()} >= before  # none of them is closed
         before = {f"step {step}"}  # the ends may fold, where more columns have no room
+    opened.begin("square")
+
+
+def test_the_name_of_a_step_shows_it_large(opened):
+    opened.begin("square")
+    opened.run(0)
+    label = opened.bench.locator("[data-cell^='moment:']").first
+    moment = int(label.get_attribute("data-cell").removeprefix("moment:"))
+    label.click()
+    opened.bench.get_by_text(f"step {moment % 4} (of 0 to 3)").wait_for()  # of Scans of four steps
     opened.begin("square")
 
 

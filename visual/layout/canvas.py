@@ -260,11 +260,13 @@ def finished(
     return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
 
 
-def kind_text(tape: TapeTrace) -> str:
-    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for."""
+def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
+    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for; `in_short`, that alone."""
     if tape.is_total:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
-        return "nit-sot: one value at every step"
+        return f"{'' if in_short else 'nit-sot: '}one value at every step"
+    if in_short:
+        return ""
     taps = tape.tape
     return f"{tape.kind} · reads {listed(taps.reads)} · writes {listed(taps.writes)}"

@@ -19,6 +19,8 @@ VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
+TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
+LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -127,8 +129,9 @@ def _array_inside(
     """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
     room = 0.0
     if old is not None or label:
-        beside = _above(box, "start", box.width / 2 + 2, old, label)
-        room = (beside.width if old is None else box.width / 2) + 4  # numbers in line
+        beside = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
+        least = 0 if old is None else box.width / 2  # numbers in line
+        room = max(beside.width, least) + 4
         yield beside
     yield from strip(box, value, room)
     shape = "×".join(map(str, value.shape))
@@ -157,21 +160,27 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
+def thin_width(value: np.ndarray, name: str) -> float:
+    """How wide a thin cell has to be for its name and its value, side by side."""
+    return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
+
+
 def thin_cell(
     box: Box, value: np.ndarray, name: str, step: int | None, key: str, digits: int = 4
 ) -> Group:
-    """A low box with a name and a value side by side."""
-    written = value_text(value, digits)
-    room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
-    label = shortened(name, room, 11, mono=True)
-    if label.startswith("…"):  # whose value it is counts more than its last digits
-        written = value_within(value, box.width - 34, 11)
-        label = shortened(name, box.width - 12 - text_width(written, 11, mono=True), 11, mono=True)
-    if label != name and box.width < NARROW:
+    """A low box with a name and a value side by side; in a higher one the value stands below."""
+    written, baseline = value_text(value, digits), box.y + box.height - 8
+    beside, above = text_width(written, 11, mono=True) + 2, baseline
+    if box.height >= TWO_LINES:
+        beside, above = 0.0, box.y + 13
+    if box.width - 10 - text_width(name, 11, mono=True) < beside:  # whose it is counts more
+        written = value_within(value, box.width - 12 - text_width(name, 11, mono=True), 11)
+        beside = text_width(written, 11, mono=True) + 2
+    label = shortened(name, box.width - 10 - beside, 11, mono=True)
+    if label != name and beside:  # and more than all of a number, which a tooltip tells
         written, label = "", shortened(name, box.width - 10, 11, mono=True)
-    middle = box.y + box.height - 8
-    left = inside(box, box.x + 5, middle, label, 11, "start", mono=True, bold=True)
-    right = inside(box, box.x + box.width - 5, middle, written, 11, "end", mono=True)
+    left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
+    right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
     return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
 
 

@@ -10,9 +10,12 @@ from visual.layout.names import NamedScan
 
 
 def block_heading(
-    named: NamedScan, outputs: Sequence[TapeTrace] | None = None
+    named: NamedScan, outputs: Sequence[TapeTrace] | None = None, in_short: bool = False
 ) -> tuple[str, list[str]]:
-    """The title of a Scan, and the lines that explain it, with all its `outputs` or some."""
+    """The title of a Scan, and the lines that explain it, with all its `outputs` or some.
+
+    `in_short`, they do without PyTensor's words for tapes, and their taps.
+    """
     scan, parent = named.scan, named.parent
     if scan.carries:
         title = f"{named.number + 1} · {scan.name}: the loop, and what it carries"
@@ -32,9 +35,9 @@ def block_heading(
             is_part = named.share(tape) is not None and not tape.collects
             whole = named.whole_label(tape, None) if is_part else ""
             label = named.tape_label(tape, None)
-            told.setdefault((tape.name, whole, kind_text(tape)), []).append(label)
+            told.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)
     for (name, whole, kind), labels in told.items():
         meaning = f" = {listing(labels)}" if labels != [name] else ""
         part = f", {'a part' if len(labels) == 1 else 'parts'} of {whole}" if whole else ""
-        lines.append(f"{name}{meaning}{part} · {kind}")
+        lines.append(f"{name}{meaning}{part}{kind and f' · {kind}'}")
     return title, lines

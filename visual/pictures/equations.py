@@ -15,10 +15,12 @@ from math import inf
 import numpy as np
 
 from lab.equations.quantities import index_of
+from lab.equations.spelling import Speller, loop_offsets
 from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.errors import expect
 from lab.notation import Leaf, leaves_of, signed, text
+from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import (
@@ -32,7 +34,7 @@ from visual.layout.canvas import (
     place_columns,
 )
 from visual.layout.cells import cell
-from visual.layout.columns import Gap, shown_steps, with_gaps
+from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import scan_index, step_of
@@ -43,6 +45,7 @@ from visual.scene.theme import Role
 
 WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
 CELL, NARROW_CELL, BETWEEN = 76, 52, 8
+NOTE = PITCH - HEIGHT + SIGN  # the line that tells what has no room
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "by a step",
@@ -90,14 +93,14 @@ def equations(
     writer = Writer(system)
     title = f"{scan} · {loop.name}: a system of equations"
     places = _Places(NamedScan(trace, number), step)
-    terms = [_equation(writer, formula, places, sheet.line) for formula in system.equations]
+    terms = [_equation(formula, places, sheet.line) for formula in system.equations]
     states = [(writer.system.quantity(Leaf(t.name, None, t.argument)), t) for t in loop.tapes]
     tapes = [
         _tape(quantity.symbol, tape, places, sheet)
         for quantity, tape in states
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
-    head = heading(title, _subtitles(writer, loop, step), sheet, places.named.whereabouts)
+    head = heading(title, _subtitles(writer, places), sheet, places.named.whereabouts)
     if len(trace.scans) > 2 and sheet.has_hints and not (sheet.bare or sheet.is_low):
         head = above(cropped(overview(trace, number, ANOTHER, sheet), sheet.margin), head, apart=16)
 
@@ -109,7 +112,7 @@ def equations(
             WORDS,
             sheet=sheet,
             title=f"Equations of {loop.name}",
-            description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
+            description=f"{' '.join(map(places.spell.at_k, system.equations))} for {writer.range}.",
             theme=theme,
         )
 
@@ -125,7 +128,7 @@ def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -
     hidden, join = Counter[str](), partial(above, apart=PITCH - HEIGHT)
     terms, tapes = [*terms], [*tapes]
     for parts, least, what in ((tapes, 1, "more tape"), (terms, 0, "more equation")):
-        while len(parts) > least and join(*terms, *tapes).envelope.height > room - SIGN:
+        while len(parts) > least and join(*terms, *tapes).envelope.height > room - NOTE:
             del parts[-1]
             hidden[what] += 1
     told = ", ".join(counted(count, what) for what, count in hidden.items())
@@ -133,13 +136,15 @@ def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -
     return join(*terms, *tapes, *note)
 
 
-def _subtitles(writer: Writer, scan: ScanTrace, step: int) -> list[str]:
+def _subtitles(writer: Writer, places: "_Places") -> list[str]:
+    scan, step = places.scan, places.step
     early = f" at most (it made {scan.steps} of them)" if scan.stopped_early else ""
-    told = [
-        f"for {writer.range}{early}; the values are those of step {step}, the tapes those after it"
-    ]
-    if writer.offsets:
-        told.append(writer.offsets)
+    steps = writer.range
+    if places.named.parent is not None:
+        steps = steps.replace("steps 0", "steps k = 0")
+    told = [f"for {steps}{early}; the values are those of step {step}, the tapes those after it"]
+    if offsets := loop_offsets(places.named):
+        told.append(offsets)
     if writer.system.until is not None:
         told.append(f"until {writer.right(writer.system.until)}")
     return told
@@ -155,6 +160,11 @@ class _Places:
     @property
     def scan(self) -> ScanTrace:
         return self.named.scan
+
+    @cached_property
+    def spell(self) -> Speller:
+        """What writes its formulas: as in the tapes."""
+        return Speller(self.named)
 
     def term(self, leaf: Leaf, made: bool) -> Term:
         """What a leaf stands for at the step; `made` for what the step writes."""
@@ -183,22 +193,23 @@ class _Places:
 
     def read_as(self, tape: TapeTrace, tap: int) -> Role:
         """What a step does with a slot that it reads."""
-        return Role.OVERWRITTEN if tap in tape.tape.overwritten else Role.PRESERVED
+        replaced = tape.is_total or tap in tape.tape.overwritten
+        return Role.OVERWRITTEN if replaced else Role.PRESERVED
 
 
-def _equation(writer: Writer, formula: Formula, places: _Places, room: float) -> Piece:
+def _equation(formula: Formula, places: _Places, room: float) -> Piece:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
     leaves = leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
-    right = text(formula.expression, signs.__getitem__, writer.style)
-    target = _term(writer, formula.target, places, True)
-    left = beside(target, _sign(f" {writer.sign(formula)} ", room), apart=2)
+    right = text(formula.expression, signs.__getitem__)
+    target = _term(formula.target, places, True)
+    left = beside(target, _sign(f" {places.spell.sign(formula)} ", room), apart=2)
     room -= left.envelope.width
     lines: list[Piece] = [gap()]
     for part in filter(None, re.split("([\ue000-\uf8ff])", right)):
         leaf = by_sign.get(part)
-        next_one = _term(writer, leaf, places, False) if leaf else _sign(part, room)
+        next_one = _term(leaf, places, False) if leaf else _sign(part, room)
         longer = beside(lines[-1], next_one, apart=2 if lines[-1].shapes else 0)
         fits = longer.envelope.width <= room or not lines[-1].envelope.width
         lines[len(lines) - fits :] = [longer if fits else next_one]
@@ -211,9 +222,9 @@ def _width(label: str, value: np.ndarray | None) -> float:
     return max(LEAST, min(room * 2 if value is not None and value.ndim else room, WIDEST_TERM))
 
 
-def _term(writer: Writer, leaf: Leaf, places: _Places, made: bool) -> Piece:
+def _term(leaf: Leaf, places: _Places, made: bool) -> Piece:
     """A term as a cell with its value."""
-    found, label = places.term(leaf, made), writer.term(leaf)
+    found, label = places.term(leaf, made), places.spell.name_at_k(leaf)
     wide = _width(label, found.value)
     short = shortened(label, wide - 8, 12, bold=True)
     box = Box(0, 0, wide, HEIGHT, found.role)
@@ -232,14 +243,20 @@ def _sign(told: str, room: float) -> Piece:
 def _tape(symbol: str, tape: TapeTrace, places: _Places, sheet: Sheet) -> Piece:
     """What a tape holds after the step, and which of its slots the step has read and written."""
     wide, start = NARROW_CELL if sheet.is_narrow else CELL, sheet.labels - sheet.margin
-    columns = place_columns(_rows(tape, places, sheet, wide), wide, BETWEEN, start)
+    time = timeline(places.named.root.scan)
+    rows = {column_of(tape, row, time): row for row in _rows(tape, places, sheet, wide)}
+    columns = place_columns(rows, wide, BETWEEN, start)
+    is_place = places.named.parent is not None and not tape.is_total
+    known_as = places.named.place(tape, 0).partition("[")[0] if is_place else ""
     names = (
         fitted(start - 12, 46, symbol, start - 12, 13, "end", bold=True),
-        fitted(start - 12, 62, str(tape.kind), start - 12, 11, "end", muted=True),
+        fitted(start - 12, 62, known_as, start - 12, 11, "end", muted=True),
     )
     shapes: list[Shape] = [] if sheet.bare else [*names]
-    for row, x in columns.left.items():
-        label, position = places.named.tape_label(tape, row), f"pos {signed(tape.position(row))}"
+    for column, x in columns.left.items():
+        row = rows[column]
+        label = places.named.tape_label(tape, row)
+        position = "" if tape.is_total else f"pos {signed(tape.position(row))}"
         shapes += column_header(x, 0, label, position, wide, BETWEEN)
         shapes.append(_slot(tape, row, Box(x, 32, wide, HEIGHT, Role.INPUT), places))
     shapes += [gap_text(hidden, x, 34 + HEIGHT / 2, wide) for x, hidden in columns.gaps]
@@ -249,6 +266,8 @@ def _tape(symbol: str, tape: TapeTrace, places: _Places, sheet: Sheet) -> Piece:
 def _rows(tape: TapeTrace, places: _Places, sheet: Sheet, wide: float) -> list[int]:
     """The rows that the shown steps touch; of many the ends and those of the step, or these."""
     steps = numbers(shown_steps(places.scan.steps, places.step))
+    if tape.is_total:
+        return [int(tape.writes[0].rows[places.step])]
     accesses = (*tape.reads, *tape.writes)
     rows = sorted({int(a.rows[step]) for a in accesses for step in steps})
     near = sorted({int(access.rows[places.step]) for access in accesses})
@@ -268,7 +287,9 @@ def _slot(tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
     done = {int(a.rows[s]) for a in tape.writes for s in range(step + 1)}
     value: np.ndarray | None = tape.contents(step)[row]
     old = None
-    if row in read:
+    if tape.is_total:
+        role, old = Role.OVERWRITTEN, tape.reads[0].values[step]
+    elif row in read:
         role = places.read_as(tape, read[row])
         before = written[row].before if row in written else None
         old = before[step] if before is not None else None
@@ -280,6 +301,7 @@ def _slot(tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
         earlier = {int(a.rows[s]) for a in tape.reads for s in range(step)}
         role = Role.SPENT if row in earlier else Role.WAITING
     else:
-        role = Role.INPUT
+        later = {int(a.rows[s]) for a in tape.writes for s in range(step, places.scan.steps)}
+        role = Role.WAITING if row in later else Role.INPUT
     box = replace(box, role=role)
     return cell(box, value, places.named.slot_label(tape, row), old, None, places.key(tape, row))

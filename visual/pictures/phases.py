@@ -211,10 +211,9 @@ def _chip(record: DerivationRecord, item: Item, content: str, keys: Keys, widest
     wide = text_width(label, SMALL, mono=True) + left + 6
     title = f"{item.subject}: {item.decision}"
     title += f": {item.expression}" if item.expression else ""
-    drawn = Box(0, 3, 18, CHIP - 6, role), Text(left, 14, label, SMALL, mono=True)
-    group = Group(drawn, cell=f"{record.backward}:{item.subject}", title=title)
-    about = _about(item, keys)
-    return sized(wide, CHIP, Group((group,), mentions=about) if about else group)
+    cell = Group((Box(0, 3, 18, CHIP - 6, role),), cell=f"{record.backward}:{item.subject}")
+    drawn = cell, Text(left, 14, label, SMALL, mono=True)
+    return sized(wide, CHIP, Group(drawn, mentions=_about(item, keys), title=title))
 
 
 def _about(item: Item, keys: Keys) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 On the left the tape after every step, where a write replaces what stood in the slot.  On the
 right stand the values of the slots that hold more than one over time, and with enough room those
 that these are made of, each in a box of its own: slots have letters, and every write makes a value
-with the next subscript.  Two values that shared one slot stand below one another, in a column that
-nothing else stands in.
+with the next subscript.  There it is the old value that is overwritten.  Two values that shared one
+slot stand below one another, in a column that nothing else stands in.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,6 +60,7 @@ from visual.scene.shapes import (
     of_run,
     text_width,
 )
+from visual.scene.theme import Role
 
 SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
 STEPS, LEFT = 64, 170  # of names of steps; of the buffer at least, with the formulas below it
@@ -157,7 +158,8 @@ class _Block:
         self.steps = shown_steps(self.scan.steps, unfold, ends, only)
         self.time = timeline(named.root.scan)
         writes = flow.writes.items()
-        self.used = {s for v, w in writes if v.scan == named.number for s in w.sources}
+        self.read = {s for v, w in writes if v.scan == named.number for s in w.sources}
+        self.used = self.read
         common = place_columns(touched_columns(self.scan, self.time, unfold, ends, only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
@@ -298,7 +300,8 @@ class _Block:
                     cells.append(self._small(lane, slot, value, low))
                 x = self.x.get((lane.tape.argument, slot.row))
                 if x is not None and slot.value is not None and (step is None or value in now):
-                    self.places[value] = box = Box(x, y, self.cell, HEIGHT, slot.role)
+                    role = self._role(lane.tape, value, slot)
+                    self.places[value] = box = Box(x, y, self.cell, HEIGHT, role)
                     label, key = self._names(lane.tape, slot.row)
                     cells.append(cell(box, slot.value, label, None, None, key, self._name(value)))
             low += LOW + 4
@@ -314,6 +317,16 @@ class _Block:
         chain = self.flow.chain(self.named.number, tape, row)
         made = [v for v in chain[1:] if step is not None and self.flow.writes[v].step <= step]
         return made[-1] if made else chain[0]
+
+    def _role(self, tape: TapeTrace, value: Value, slot: Slot) -> Role:
+        """What becomes of a value: here the old one is what is overwritten, not the new one."""
+        if value != self.flow.chain(self.named.number, tape, slot.row)[-1]:
+            return Role.OVERWRITTEN
+        if slot.row in self.named.wanted_rows(tape):
+            return Role.RESULT
+        if slot.role is not Role.OVERWRITTEN:
+            return slot.role
+        return Role.PRESERVED if value in self.read else Role.INTERMEDIATE
 
     def _names(self, tape: TapeTrace, row: int) -> tuple[str, str]:
         return self.named.slot_label(tape, row), self.named.row_key(tape, row)

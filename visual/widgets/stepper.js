@@ -10,6 +10,7 @@ const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp:
 const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
+const CARDS = "[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:'], [data-cell^='moment:']"; // a click opens them
 const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
 
 let hinted = true; // until a cell is clicked
@@ -342,7 +343,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   function pin(cell) {
     if (cell) hinted = false;
     sought = null;
-    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:']");
+    const card = open && cell && cell.closest(CARDS);
     if (card && open(...card.dataset.cell.split(":")) !== false) return;
     pinned = pinned === cell ? null : cell;
     light(pinned);
@@ -373,7 +374,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     head.replaceChildren(element("strong", {}, name));
     for (const [moment, key] of makers) {
       const maker = names.get(moment);
-      if (moments.includes(moment)) head.append(button(`go to ${maker}`, found.made < 0 ? `go to ${maker}` : "show this step", () => visit(moment, key)));
+      const shortly = maker?.replace(/^(\d+) · .*, (step \d+)$/, "$2 of Scan $1");
+      if (moments.includes(moment) && moments[place] !== moment) head.append(button(`go to ${maker}`, found.made < 0 ? `go to ${shortly}` : "show this step", () => visit(moment, key)));
     }
     head.append(button("close", "×", () => pin(null)));
     const changes = field(found.given);
@@ -397,7 +399,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function find() {
-    const cell = sought && cells.find((cell) => cell.dataset.cell === sought.key && Number(stepOf(cell)) === sought.moment);
+    const isMaker = (cell) => cell.dataset.cell === sought.key && Number(stepOf(cell)) === sought.moment;
+    const cell = sought && cells.find((cell) => isMaker(cell) && !cell.closest(CARDS));
     if (!cell) return;
     sought = null;
     if (cell !== pinned) pin(cell);

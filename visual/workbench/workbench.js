@@ -289,7 +289,12 @@ function renderWorkbench({ model, el }) {
     },
     story: storyFrom(model),
     hint: " or, if it is given, to change it; a Scan or a fold to open it",
-    open: (option, value) => ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value),
+    open: (option, value) => {
+      if (option !== "moment") return ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value);
+      model.set("step", Number(value));
+      model.save_changes();
+      ask(["view"], "moment"); // one step, large
+    },
     field: (given) => form.field(["at", ...(given || [])]),
   });
   const equation = element("span", { class: "scantape-equation" });

@@ -1,6 +1,9 @@
 """Equations in numbers are true as they are printed, and one symbol has one value."""
 
+import re
 from collections import Counter, defaultdict
+from fractions import Fraction
+from math import factorial
 
 import numpy as np
 import pytensor
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from oracles import half_a_unit, is_true, symbols_of, values_in
 from random_loops import loops
+from strange_loops import cancelling
 
 import lab
 from lab.equations.quantities import Quantities
@@ -194,3 +198,59 @@ def test_the_gallery_has_no_such_part():
     for name in CERTAIN:
         trace = gallery.loops[name].trace(order=1)
         assert not [line for line in result_words(trace) if "something is added" in line]
+
+
+def by_hand(numbers):
+    """The exact right side of an equation, and the number that it says that is."""
+    left, right = re.split(" [=≈] ", numbers)
+    exact = re.sub(r"(?<![\w.])(\d[\d.]*(?:e-?\d+)?)", r"Fraction('\1')", right.replace("·", "*"))
+    body, *named = exact.split("; ")  # b + b; b := 2*3
+    known = {"Fraction": Fraction}
+    for name, term in (one.split(" := ") for one in reversed(named)):
+        known[name] = eval(term, known)
+    return eval(body, known), float(left)
+
+
+def newton_series(steps):
+    """Taylor coefficients of x after so many steps of (x + 2/x)/2 from 3 + h, in exact numbers."""
+    x = [Fraction(3), Fraction(1), Fraction(0), Fraction(0)]
+    for _ in range(steps):
+        inverse = [1 / x[0]]
+        for n in (1, 2, 3):
+            inverse.append(-sum(x[k] * inverse[n - k] for k in range(1, n + 1)) / x[0])
+        x = [(a + 2 * b) / 2 for a, b in zip(x, inverse, strict=True)]
+    return x
+
+
+def test_every_printed_digit_of_newton_holds():
+    trace = gallery.loops["newton"].trace(order=3)
+    series = newton_series(trace.scans[0].steps)
+    for order, value in enumerate(trace.outputs):
+        assert float(value) == pytest.approx(float(series[order] * factorial(order)), rel=1e-10)
+    lines = [numbers for *_, numbers in lines_of(trace)]
+    assert len(lines) > 60
+    for numbers in lines:
+        exact, told = by_hand(numbers)
+        assert " = " in numbers
+        assert abs(float(exact - Fraction(told))) <= half_a_unit(numbers.split(" ")[0]) * 1.001
+    assert result_words(trace) == ()
+
+
+def test_where_rounding_has_eaten_printed_digits_no_equation_is_claimed():
+    trace = cancelling().trace(order=2)
+    wrong = []
+    for scan, step, _, numbers in lines_of(trace):
+        exact, told = by_hand(numbers)
+        off = abs(float(exact - Fraction(told)))
+        if off > half_a_unit(numbers.split(" ")[0]) * 1.001:
+            wrong.append((scan, step, numbers))
+            assert off < abs(told) / 100
+    assert wrong
+    assert all(" ≈ " in numbers for *_, numbers in wrong)
+    (told,) = result_words(trace)
+    assert told.startswith("cancellation: of what step 0 of Scan 2 leaves in buf[1]")
+    x = Fraction(float(trace.scans[0].tapes[0].final[-2]))
+    written = float(trace.scans[1].tapes[0].writes[0].values[0])
+    error = abs(written / float(Fraction(1, 2) - 1 / x**2) - 1)
+    assert 5e-4 < error < 0.05  # so that the first digit holds, and not the third
+    assert "the first digit can be trusted" in told

@@ -52,6 +52,7 @@ def faults(trace, number, step, sentence, reach):
         row = int(position.replace("−", "-")) - min(tape.tape.reads)
         before, after = contents(tape, step - 1)[row], contents(tape, step)[row]
         yield from origin_faults(tape, row, step, sentence)
+        yield from seed_faults(trace, tape, row, sentence)
         if np.ndim(before):
             continue
         if not near(held, before):
@@ -81,6 +82,18 @@ def origin_faults(tape, row, step, sentence):
         yield "something had arrived"
     if "was there from the start" in sentence and not np.any(tape.initial[row]):
         yield "nothing was there from the start"
+
+
+def seed_faults(trace, tape, row, sentence):
+    """``came from Scan 5, Scan 6 and Scan 7``: what these put out at that time adds up to it."""
+    for told in re.findall(r"came from ((?:Scan \d+(?:, | and )?)+)", sentence):
+        when, found = tape.axis.index[row], 0.0
+        scans = [trace.scans[int(number) - 1] for number in re.findall(r"\d+", told)]
+        for output in (output for scan in scans for output in scan.outputs):
+            if output.gradient_of == tape.gradient_of and when in output.axis.index:
+                found = found + output.final[output.axis.index.tolist().index(when)]
+        if not np.allclose(found, tape.initial[row]):
+            yield f"{told} put out {found}, not {tape.initial[row]}"
 
 
 def reason_faults(trace, number, step, sentence, reach):
@@ -170,7 +183,8 @@ def test_the_numbers_of_the_square_are_those_of_the_chain_rule():
         ("held 8.213", "held 8.214"),
         ("leaves 57.49", "leaves 57.4"),
         ("27.30·1.805", "27.30·1.629"),
-        ("from the start", "from the start and arrived through x₃ at step 2"),
+        ("from Scan 3", "from Scan 3 and arrived through x₃ at step 2"),
+        ("from Scan 3", "from Scan 2"),
         ("x₁ went into x₂", "x₁ went into x₃"),
         ("at step 1 of Scan 1", "at step 2 of Scan 1"),
         ("at step 1 of Scan 1", "at step 1 of Scan 2"),

@@ -54,6 +54,16 @@ def test_what_is_used_twice_stands_behind_and_only_if_that_is_shorter():
     assert text(shared(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
 
 
+def test_no_part_is_called_as_the_step_is():
+    of_one = [Leaf(f"v{number}", -1, 0) for number in range(60)]
+    parts = [Call("exp", (Call("sin", (leaf,)),)) for leaf in of_one]
+    made = shared(Call("Add", tuple(Call("Mul", (one, one, one)) for one in parts)))
+    names = {binding.name for binding in made.bindings}
+    assert len(names) == len(parts)
+    assert {"a", "j", "m", "a2"} <= names
+    assert not {name for name in names if name[0] in "kt"}
+
+
 def test_it_computes_the_same():
     value = 0.3
     for _ in range(6):

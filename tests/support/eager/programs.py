@@ -78,7 +78,7 @@ def extra(x, w):
 def newton(x, a):
     for _ in range(20):
         before, x = x, (x + a / x) / 2
-        if abs(x - before) < 1e-9:
+        if abs(x - before) < 1e-3:
             break
     return x
 

@@ -105,6 +105,6 @@ def test_a_workbench_follows_three_levels_and_back():
     bench = changed(changed(bench, ["options", "inside"], "2,1"), ["view"], "moment")
     assert (
         bench.shown.title
-        == "Inside step 1 of 2 · gradient of outer: Step 0 of 2 · gradient of inner"
+        == "Inside step 1 of 2 · gradient of outer: Step 1 of 2 · gradient of inner"
     )
     assert not changed(bench, ["view"], "connections").state.options

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from strange_loops import cancelling
 
 import visual
-from lab.loops import gallery
 from visual.layout.cells import cell, told_apart
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import Role
@@ -44,7 +44,7 @@ def test_of_other_quantities_and_rows_nothing_is_changed():
 
 
 def test_the_last_values_of_newton_are_told_apart():
-    groups = visual.draw(gallery.loops["newton"], "tapes").groups()
+    groups = visual.draw(cancelling(), "tapes").groups()
     found = {
         g.cell: [s.content for s in g.shapes if isinstance(s, Text)]
         for g in groups

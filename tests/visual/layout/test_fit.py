@@ -47,6 +47,14 @@ def rows_of(scene):
     return [int(found[1]) for label in labels if (found := re.fullmatch(r"step (\d+)", label))]
 
 
+def cut(scene):
+    """Names that are cut; a number may end with an ellipsis, where there is more to tell apart."""
+    texts = (shape.content for shape in scene.walk() if isinstance(shape, Text))
+    return [
+        told for told in texts if re.search(r"[^\s,]…|…[^\s,]", re.sub(r"^(-?[\d.]+)…$", "", told))
+    ]
+
+
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_every_gallery_loop_fits_with_all_its_steps(name, order):
@@ -54,7 +62,16 @@ def test_every_gallery_loop_fits_with_all_its_steps(name, order):
     scene = visual.tapes(trace)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
+    equations = visual.draw(gallery.loops[name], "equations", order=order)
+    for one in (scene, visual.moment(trace), equations):
+        assert cut(one) == []
     assert rows_of(scene) == list(range(trace.scans[0].steps))
+
+
+def test_a_cut_name_is_found():
+    texts = ("hun…[t−1]", "∂C′…₂", "‖0.07…", "1.414…", "x₀, …, x₃", "⋯31", "dC/dx₃")
+    scene = Scene(9, 9, tuple(Text(0, 0, told, 11) for told in texts), "title", "description")
+    assert cut(scene) == [*texts[:3]]
 
 
 @pytest.mark.parametrize("scan", range(1, 9))

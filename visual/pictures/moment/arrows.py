@@ -20,6 +20,7 @@ PITCH, EDGE = 27.0, 9.0  # from lane to lane, and from them to the slots
 PORTS = 14.0, 22.0  # between arrows that leave a slot, and that come into one
 NEAR, ON = 5.0, 8.0  # from a factor to what is not its own, and how much of its arrow it covers
 MORE = 6.0  # from one factor to another, so that two are not read as one
+SEEN = 10.0  # of an arrow's way across, beside its factor
 FEWEST = 2  # lanes
 
 Span = tuple[float, float]
@@ -53,8 +54,9 @@ def ways_of(one: StepOf) -> list[Way]:
 def in_short(ways: Sequence[Way]) -> list[Way]:
     """What comes to the main slot, and to every other one how many parts are not drawn."""
     others = Counter(way.target for way in ways if not way.is_main and not way.is_whole)
-    told = "⋯ of {}" if any(way.is_whole for way in ways) else "+ {} more"
-    parts = (Way("", target, False, told.format(n), n) for target, n in others.items())
+    sign, what = ("of", "value") if any(way.is_whole for way in ways) else ("+", "term")
+    told = ((target, f"{sign} {counted(n, what)}", n) for target, n in others.items())
+    parts = (Way("", target, False, label, n) for target, label, n in told)
     return [*(way for way in ways if way.is_main), *parts]
 
 
@@ -105,7 +107,7 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Pie
     upper, lower = _apart(upper, lower, best.count)
     said = [_brief(some[n], best.rank(n))[1] for n in sorted(best.short)]
     hidden = sum(way.hidden for way in ways if way not in some)
-    said += [f"⋯ {counted(hidden, 'more arrow')}"] if hidden else []
+    said += [f"{counted(hidden, 'arrow')} not drawn"] if hidden else []
     told = "; ".join(filter(None, said))
     notes = (words(line, SMALL, muted=True) for line in folded(told, width, SMALL) if line)
     drawn = best.drawn({**upper.anchors, **lower.anchors}, upper.envelope.bottom + EDGE)
@@ -234,7 +236,10 @@ class _Lanes:
         put: Mapping[int, tuple[int, float]],
         short: Collection[int],
     ) -> tuple[int, float] | None:
-        """Where a factor touches its own arrow and nothing else, as near its middle as can be."""
+        """Where a factor touches its own arrow and nothing else, as near its middle as can be.
+
+        It does not cover all of the way across.
+        """
         wide, own = self.chips[number][is_short].envelope.width, self.lane[number]
         lanes = [own, *range(own + 1, self.count), *range(own - 1, -1, -1)]
         for lane in lanes if self.ways[number].source else [own]:
@@ -251,8 +256,10 @@ class _Lanes:
                 least, most = held + NEAR, first - NEAR - wide
                 on = min(ON, (high - low) / 2)
                 least, most = max(least, low + on - wide), min(most, high - on)
-                if least <= most:
-                    places.append(min(max((low + high - wide) / 2, least), most))
+                sides = ((max(least, low + SEEN), most), (least, min(most, high - SEEN - wide)))
+                for start, end in sides if high - low > 2 * SEEN else ((least, most),):
+                    if start <= end:
+                        places.append(min(max((low + high - wide) / 2, start), end))
                 held = max(held, last)
             if places:
                 return lane, min(places, key=lambda left: abs(2 * left + wide - low - high))

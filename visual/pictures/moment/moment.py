@@ -42,7 +42,8 @@ from visual.scene.theme import Role
 
 MARGIN, HEIGHT = 20.0, 548.0  # with the margin, 840 × 588
 HIGHER = 1.6  # in a column, where there is less room beside one another
-FORMULA, NUMBERS, READ = 16.0, 15.0, 230.0
+FORMULA, NUMBERS, READ = 16.0, 15.0, 262.0
+UNTOUCHED = "⋯ and a number: so many slots that the step does not touch"
 THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
 
 
@@ -57,13 +58,14 @@ def moment(
     """The step number `step` of Scan `scan` of a trace, on 840 × 588 pixels at most.
 
     The Scan, by the number in its heading, is by default the one that holds the result, the step
-    the first in which two values are added up that are not 0, or step 0.
+    the first in which two values are added up that are not 0, on a tape or else in a running total;
+    or else step 1 of a derivative.
     """
     of_trace(trace)
     check_sheet(sheet)
     number = opened(trace, scan)
     made = trace.scans[number]
-    chosen = step_of(made, (first_sum(made) or 0) if step is None else step)
+    chosen = step_of(made, _telling(made) if step is None else step)
     return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
 
 
@@ -84,12 +86,12 @@ def asked(named: NamedScan, step: int, tape: TapeTrace, theme: str, formula: str
     return scene(whole, f"{tape.name}, step {step}", told, theme, MARGIN)
 
 
-def first_sum(scan: ScanTrace) -> int | None:
-    """The first step in which a slot of a tape gets several values that are not 0, if one does."""
+def first_sum(scan: ScanTrace, is_total: bool = False) -> int | None:
+    """The first step in which a slot of a tape, or a running total, gets several values but 0."""
     several = np.zeros(scan.steps, dtype=bool)
     for formula in scan.formulas:
         target = scan.variable(formula.target)
-        if isinstance(target, TapeTrace) and target.tape.reads and not target.is_total:
+        if isinstance(target, TapeTrace) and target.tape.reads and target.is_total is is_total:
             leaves = {(leaf.argument, leaf.tap) for leaf in leaves_of(formula.expression)}
             full = [
                 access.values.reshape(scan.steps, -1).any(axis=1)
@@ -99,6 +101,13 @@ def first_sum(scan: ScanTrace) -> int | None:
             ]
             several |= np.sum(full, axis=0) > 1
     return int(np.argmax(several)) if several.any() else None
+
+
+def _telling(scan: ScanTrace) -> int:
+    """The step that tells the most: of a derivative without a sum, one that reads what it made."""
+    second = min(1, scan.steps - 1) if scan.parent is not None else 0
+    found = (first_sum(scan, is_total) for is_total in (False, True))
+    return next((step for step in found if step is not None), second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +192,7 @@ class _Drawn:
         boxes = [self._reading(sequence) for sequence in self.named.scan.sequences]
         row = list[Piece]()
         for number, box in enumerate(boxes, start=1):
-            more = words(f"⋯ {len(boxes) - number + 1} more", SMALL, muted=True)
+            more = words(f"and {len(boxes) - number + 1} more", SMALL, muted=True)
             rest = [more] if number < len(boxes) else []
             if beside(*row, box, *rest, apart=APART).envelope.width > self.width - SIDE:
                 row.append(more)
@@ -231,7 +240,7 @@ class _Drawn:
             ways = [replace(way, label=way.label.partition(" = ")[0]) for way in ways]
         drawn = joined(upper, lower, ways, self.width)
         hidden = len(self.named.scan.held) - len(self.tapes.shown)
-        more = f"⋯ {counted(hidden, 'more tape')}: the picture tapes has all"
+        more = f"{counted(hidden, 'more tape')}: the picture tapes has all"
         return above(drawn, words(more, SMALL, muted=True), apart=6) if hidden else drawn
 
     def _at_side(self, label: str) -> Piece:
@@ -253,7 +262,7 @@ class _Drawn:
         where = self.sheet.hint(code, "“equations”, above, has all")
         for number, sentence in enumerate(self.sentences):
             left = len(self.sentences) - number
-            more = f"⋯ {counted(left, 'more slot')} written{where}"
+            more = f"{counted(left, 'more slot')} written{where}"
             rest = words(more, SMALL, muted=True)
             part = above(
                 *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2
@@ -285,7 +294,8 @@ def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Pie
         if beside(*lines[-1], entry, apart=18).envelope.width > width:
             lines.append([])
         lines[-1].append(entry)
-    said = [note for note in notes(shapes) if with_notes and note != FOLDS]
+    known = [note for note in notes(shapes) if with_notes]
+    said = [UNTOUCHED if note == FOLDS else note for note in known]
     if any("▢" in s.content for s in walk(shapes) if isinstance(s, Text)):
         said.insert(0, "▢ is what the arrow brings")
     told = folded("; ".join([*said, *scale_words(scales)]), width, SMALL)

@@ -11,7 +11,7 @@ from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.touched import Touched
 from lab.traces.trace import TapeTrace
-from visual.layout.cells import full_text, strip, value_text
+from visual.layout.cells import full_text, strip, value_text, value_within
 from visual.layout.columns import Gap, Timeline, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.scene.combinators import Piece, above, beside, gap, named, sized
@@ -235,7 +235,7 @@ def _cell(
     shapes: list[Shape] = [box]
     if old is not None:
         title += f" (before: {full_text(old)})"
-        told = shortened(value_text(old), width - 8, SMALL, mono=True)
+        told = value_within(old, width - 8, SMALL)
         shapes.append(Text(width / 2, 17, told, SMALL, "middle", mono=True, struck=True, role=role))
     if value is not None:
         shapes += _inside(Box(0, top, width, HIGH, role), value)
@@ -248,7 +248,9 @@ def _inside(box: Box, value: np.ndarray) -> Iterator[Shape]:
     if value.ndim:
         yield from strip(box, value, 0)
         shape = "×".join(map(str, value.shape))
-        told = shortened(f"{value_text(value)} {shape}", box.width - 6, SMALL, mono=True)
+        told = f"{value_text(value)} {shape}"
+        if text_width(told, SMALL, mono=True) > box.width - 6:  # its strip shows the shape
+            told = value_within(value, box.width - 6, SMALL)
         yield Text(middle, box.y + box.height - 6, told, SMALL, "middle", mono=True, role=role)
         return
     told = number_text(value)

@@ -8,6 +8,7 @@ running totals of the parameters' gradients, and below all of them the formulas.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from textwrap import wrap
 
 import numpy as np
@@ -17,10 +18,10 @@ from lab.notation import signed
 from lab.records import cached_property
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 from visual.layout.canvas import Columns, column_header, gap_text
-from visual.layout.cells import PARTS, cell, thin_cell
+from visual.layout.cells import PARTS, cell, thin_cell, thin_width
 from visual.layout.columns import Gap, Timeline, column_of
 from visual.layout.names import NamedScan, at_moment, counted, listed
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import CLICK, SCREEN, Sheet
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, above, grouped, sized
@@ -41,7 +42,7 @@ class View:
     Of long loops the steps next to `unfold` as well; of all loops only the step `step`, if it
     is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
     `contributions` tells in every cell what came directly and what through later steps.
-    All that has to find room on `sheet`.
+    All that has to find room on `sheet`; what is `said` of it, and of its `seeds`, stands below.
     """
 
     unfold: tuple[int, ...] = ()
@@ -49,6 +50,8 @@ class View:
     buffer: bool = False
     contributions: bool = False
     sheet: Sheet = SCREEN
+    said: tuple[str, ...] = ()
+    seeds: str = Role.SEED.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,14 @@ class Block:
     def apart(self) -> float:
         """Between two columns."""
         return self.columns.cell * 0.22
+
+    @property
+    def folds(self) -> list[int]:
+        """The first step of each fold that can be opened; of steps that were chosen, none can."""
+        if self.view.step is not None or self.view.sheet.steps is not None:
+            return []
+        held = pairwise((-1, *self.steps))
+        return [a + 1 for a, b in held if isinstance(b, Gap) and not isinstance(a, Gap)]
 
     @cached_property
     def spell(self) -> Speller:
@@ -127,13 +138,11 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
             for lane in block.lanes:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
-            is_chosen = block.view.step is not None or block.view.sheet.steps is not None
-            if not is_chosen:
+            if block.folds:
                 how = f"unfold={step + 1} opens it", f"a click opens step {step + 1}"
                 words += block.view.sheet.hint(*how)
             text = Text(block.labels, 14, words, 12, muted=True)
-            fold = Group((text,), cell=f"unfold:{step + 1}", title=f"opened at step {step + 1}")
-            yield None, _row(block, 24, text if is_chosen else fold)
+            yield None, _row(block, 24, _fold(text, step + 1) if block.folds else text)
         else:
             step = item
             yield item, _step(block, item)
@@ -191,7 +200,8 @@ def formulas(block: Block, step: int, detail: str) -> Piece:
                 texts.append(
                     Text(left, y + 12, line.lstrip(), SMALL, mono=True, muted=muted, title=title)
                 )
-        shapes.append(Group(tuple(texts), mentions=block.named.formula_keys(formula, step)))
+        rest = [_alone(block, step, text) if "⋯" in text.content else text for text in texts]
+        shapes.append(Group(tuple(rest), mentions=block.named.formula_keys(formula, step)))
         y = max(start, y) + LINE
     return _row(block, y + (12 if detail == "whole" else 4), *shapes)
 
@@ -225,7 +235,8 @@ def is_cut(shape: Shape) -> bool:
 
 def _every_step(block: Block, most: int) -> Piece:
     """Up to `most` formulas of all steps at once, where there is no room for those of each."""
-    shapes, y = [Text(block.labels - 12, 12, "step k", 12, "end", bold=True)], 0
+    shapes: list[Shape] = [Text(block.labels - 12, 12, "step k", 12, "end", bold=True)]
+    y = 0
     if block.view.sheet.is_narrow:
         shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
     known = block.formulas
@@ -237,12 +248,25 @@ def _every_step(block: Block, most: int) -> Piece:
             y += LINE
     left = len(known) - most
     more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
-    code = "step shows one step with its formulas in numbers"
-    click = "“one step”, above, shows a step with its formulas in numbers"
-    hint = block.view.sheet.hint(code, click, before="")
+    step = next((step for step in block.steps if not isinstance(step, Gap)), 0)
+    is_told = block.steps and any(block.told(n, step)[1] for n in range(len(known)))
+    alone = f"shows step {step} alone{', in numbers' if is_told else ''}"
+    hint = block.view.sheet.hint(f"step={step} {alone}", f"a click {alone}", before="")
     words = f"⋯ {more}{hint}" if hint else f"⋯ {more[:-2]}" if more else ""
-    shapes.append(Text(block.labels, y + 12, words, SMALL, muted=True))
+    shapes.append(_alone(block, step, Text(block.labels, y + 12, words, SMALL, muted=True)))
     return _row(block, y + LINE + 8, *shapes)
+
+
+def _fold(text: Text, step: int) -> Group:
+    return Group((text,), cell=f"unfold:{step}", title=f"opened at step {step}")
+
+
+def _alone(block: Block, step: int, text: Text) -> Shape:
+    """A word that opens a step in a picture of its own, where there is one who can."""
+    if block.view.sheet.opened_by != CLICK or block.view.sheet.bare:
+        return text
+    moment, called = block.named.moment(step)
+    return Group((text,), cell=f"moment:{moment}", title=f"{called}, alone and large")
 
 
 def _row(block: Block, height: float, *shapes: Shape) -> Piece:
@@ -277,7 +301,9 @@ def _initial(block: Block) -> Piece:
             named_columns = named_columns or label != lane.tape.name
             slots.append(_slot(block, lane.tape, slot, y + HEADER))
         y += HEADER
-        shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
+        is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
+        seeds = named.seeds if is_fed else ""
+        shapes += [*_gaps(block, lane, y), *_words(block, lane, y, seeds)]
         y += block.height + 6
     if not block.lanes:
         y = HEADER + block.height + 6
@@ -301,12 +327,13 @@ def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
     readings = [_reading(block, sequence, step) for sequence in scan.sequences]
     shapes, y = _in_lines(block, readings, 0.0)
-    shapes.append(_label(block, f"step {step}", y + 18))
+    shapes.append(_alone(block, step, _label(block, f"step {step}", y + 18)))
+    places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
         row, value, old = int(written.rows[step]), written.values[step], read.values[step]
         shapes.append(_slot(block, tape, Slot(row, x, Role.OVERWRITTEN, value, old), y))
-    places: Places = {}
+        places[tape.argument, row] = Box(x, y, block.columns.cell, block.height, Role.OVERWRITTEN)
     for lane in block.lanes:
         for slot in lane.after(step):
             box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
@@ -320,9 +347,10 @@ def _step(block: Block, step: int) -> Piece:
         _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
         for out in block.outputs
     ]
-    arrows = [*step_arrows(block.spell, step, places)]
-    if block.lanes and not any(isinstance(shape, Text) for shape in arrows):
-        y -= 10  # the room of labels
+    arrows = [*step_arrows(block.spell, step, places, not block.view.sheet.bare)]
+    low = y - BAND + 20  # the room of a label under the last tape
+    if block.lanes and not any(isinstance(shape, Text) and shape.y > low for shape in arrows):
+        y -= 10
     more, y = _in_lines(block, outputs, y)
     return _row(block, y, *shapes, *more, *arrows)
 
@@ -368,8 +396,11 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     """Thin cells in as few lines as their columns allow, at most four; and where they end."""
     lines: list[set[float]] = []
     shapes: list[Shape] = []
-    hidden = 0
-    for x, name, value, role, key in cells:
+    hidden, cell = 0, block.columns.cell
+    needed = [thin_width(value, name) for _, name, value, *_ in cells]
+    most = cell + block.apart - 4
+    high = LOW + (13 if block.idle and max(needed, default=0) > most else 0)  # if there is room
+    for (x, name, value, role, key), asked in zip(cells, needed, strict=True):
         left = block.labels if x is None else x
         number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
         if number == 4:
@@ -378,9 +409,10 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
         if number == len(lines):
             lines.append(set())
         lines[number].add(left)
-        box = Box(left, y + number * (LOW + 3), block.columns.cell, LOW, role)
+        wide = max(cell, min(asked, most))
+        box = Box(left - (wide - cell) / 2, y + number * (high + 3), wide, high, role)
         shapes.append(thin_cell(box, value, name, None, key))
-    bottom = y + len(lines) * (LOW + 3)
+    bottom = y + len(lines) * (high + 3)
     if hidden:
         more = f"⋯ {hidden} more"
         shapes.append(Text(block.labels - 12, bottom - 9, more, SMALL, "end", muted=True))
@@ -427,9 +459,11 @@ def _column(block: Block, output: TapeTrace, step: int) -> float | None:
     return block.columns.left.get(column_of(output, step, block.time) if known else step)
 
 
-def _gaps(block: Block, lane: Lane, y: float) -> Iterator[Text]:
+def _gaps(block: Block, lane: Lane, y: float) -> Iterator[Shape]:
+    step = next(iter(block.folds), None)
     for x, gap in lane.columns.gaps:
-        yield gap_text(gap, x, y + block.height / 2 + 4, block.columns.cell)
+        text = gap_text(gap, x, y + block.height / 2 + 4, block.columns.cell)
+        yield text if step is None else _fold(text, step)
 
 
 def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
@@ -448,8 +482,8 @@ def _in_room(block: Block, words: str) -> list[str]:
     """The positions read and written in two lines, if there is no room for them in one."""
     if shortened(words, block.labels - block.view.sheet.margin - 12, SMALL) == words:
         return [words]
-    read, written = words.split(" → ")
-    return [read, f"→ {written}"]
+    read, arrow, written = words.partition(" → ")
+    return [read, f"→ {written}"] if arrow else []
 
 
 def _positions(lane: Lane, step: int) -> str:

@@ -39,18 +39,19 @@ def forward_block(
 
     `faded` washes out what the result does not need.
     """
-    head = shifted(heading(*_heading(named), sheet, named.whereabouts), sheet.margin, 0)
+    head = shifted(heading(*_heading(named, faded), sheet, named.whereabouts), sheet.margin, 0)
     head = over(gap(sheet.width - sheet.margin), head)
     return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
 
 
-def _heading(named: NamedScan) -> tuple[str, list[str]]:
+def _heading(named: NamedScan, whole: bool) -> tuple[str, list[str]]:
     scan, spell = named.scan, Speller(named)
     lines = [f"forward · {counted(scan.steps, 'step')}"]
     if scan.stopped_early:
         lines[0] += " until its condition was met"
     lines[0] += f" · {loop_offsets(named)}"
-    lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
+    if whole:
+        lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
     if scan.untraced:
         lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
     title = f"{named.number + 1} · {scan.name}"
@@ -137,8 +138,12 @@ class _Lanes:
                 step = self.made.get((name, index))
                 moment, told = (None, "") if step is None else self.named.moment(step)
                 yield replace(drawn, step=moment, moment=told)
+        steps = range(self.scan.steps) if self.sheet.steps is None else ()
+        hidden = next((step for step in steps if not self.columns.has(step)), None)
         for x, fold in self.columns.gaps:
-            yield gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
+            text = gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
+            title = f"opened at step {hidden}"
+            yield text if hidden is None else Group((text,), cell=f"unfold:{hidden}", title=title)
 
     def _sequence_cells(self, name: str) -> Iterator[Cell]:
         values = {

@@ -7,7 +7,7 @@ from what was read, and below it the formula, then the same formula in numbers. 
 left to right everywhere, so that the work of a backward loop moves leftwards.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf
 
@@ -28,8 +28,10 @@ from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
+from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
+POSITIONS = "pos 0 → 1: a step reads slot 0, writes slot 1"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
@@ -68,9 +70,12 @@ def tapes(
     elif step is not None:
         step_of(trace.scans[number], step)
     unfolded = unfolded or (() if step is None else (step,))
-    view = View(unfolded, step, buffer, contributions, sheet)
+    said = (*result_words(trace), *untaken_words(trace))
+    shown = range(len(trace.scans)) if switch("all", all) else [number]
+    seeds = _seeds(trace, shown)
+    view = View(unfolded, step, buffer, contributions, sheet, said, seeds)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
-    if switch("all", all):
+    if all:
         part, width = _everything(trace, view)
         return _finished(trace, part, width, view, theme)
     return _open(trace, view, number, pair, theme)
@@ -152,11 +157,14 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     named, sheet = block.named, block.view.sheet
     if sheet.bare:
         return gap()
-    title, lines = block_heading(named, block.outputs)
+    title, lines = block_heading(named, block.outputs, in_short=not whole)
     if named.parent is not None and not whole:
         title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
+    if block.lanes and not whole:  # if it takes no line of its own
+        more = folded(f"{told[0]}; {POSITIONS}", sheet.line, 12)
+        said = more if len(more) == len(said) else said
     if sheet.is_low and not whole:
         said = told
     elif len(said) > 3 and not whole:
@@ -193,9 +201,11 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
+    words: dict[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
+    words[Role.SEED] = view.seeds
     return finished(
         whole,
-        None,
+        words,
         sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
@@ -203,11 +213,18 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         theme=theme,
         said=[
             *([parts] if view.contributions else ()),
-            *result_words(trace),
-            *untaken_words(trace),
+            *view.said,
         ],
         close=True,
     )
+
+
+def _seeds(trace: Trace, shown: Iterable[int]) -> str:
+    """What brings the seeds of the Scans that are open, and in the small tape of the loop."""
+    told = {number: NamedScan(trace, number).seeds for number in (*shown, 0)}
+    first, *others = dict.fromkeys(told.values())
+    more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
+    return "; ".join([first, *(f"in {', '.join(of)}: {words}" for words, of in more.items())])
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:

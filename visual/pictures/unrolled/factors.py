@@ -114,13 +114,12 @@ def labels(
 
     It goes no farther right than `edge`, and stands in the same place on all arrows that are
     `alike`, if they all have room there.  Where there is no room for the name as well, the number
-    stands alone.  A label on its arrow, and not beside it, has a ground of its own, which may
-    cover faint arrows where there is no better place.
+    stands alone.  A label on its arrow, and not beside it, has a ground of its own.
     """
     ways = [_Way.of(arrow) for arrow in arrows]
     taken, found = [*boxes], dict[int, tuple[Shape, ...]]()
 
-    def is_free(label: Label, own: int, strict: bool = True) -> bool:
+    def is_free(label: Label, own: int) -> bool:
         wide = label.room if label.covers else label.room.padded(NEAR, 1)
         box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
         return (
@@ -129,13 +128,9 @@ def labels(
             and not any(
                 wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
                 for number, way in enumerate(ways)
-                if number != own and (strict or not arrows[number].faint)
+                if number != own
             )
         )
-
-    def put(number: int, label: Label) -> None:
-        taken.append(label.room)
-        found[number] = label.shapes
 
     groups: dict[Hashable, list[int]] = {}
     for number in factors:
@@ -148,13 +143,12 @@ def labels(
                 tried = [[label] for label in same]
                 break
         else:
-            tried = [[*_candidates(ways[n], factors[n])] for n in group]
+            tried = [_candidates(ways[n], factors[n]) for n in group]
         for number, own in zip(group, tried, strict=True):
-            choice = ((label, strict) for strict in (True, False) for label in own)
-            for label, strict in choice:
-                if (strict or label.covers) and is_free(label, number, strict):
-                    put(number, label)
-                    break
+            free = next((label for label in own if is_free(label, number)), None)
+            if free is not None:
+                taken.append(free.room)
+                found[number] = free.shapes
     return found
 
 

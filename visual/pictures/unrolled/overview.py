@@ -15,7 +15,17 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline, shortened
+from visual.scene.shapes import (
+    Box,
+    Group,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    outline,
+    shortened,
+    text_width,
+)
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
@@ -123,7 +133,8 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     if is_open:
         frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in (0, 1)]
     called = f"{of.number + 1} · {short_name(of)}"
-    title = Text(10, 19, shortened(called, wide - 20, 12, bold=is_open), 12, bold=is_open)
+    size = 12 if text_width(called, 12, bold=is_open) <= wide - 20 else 11
+    title = Text(10, 19, shortened(called, wide - 16, size, bold=is_open), size, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
     steps = f"{'←' if goes_back(of) else '→'} {_steps(of)}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)

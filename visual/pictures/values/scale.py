@@ -16,7 +16,10 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high`, of values divided by `unit`, or of their decimal logarithms."""
+    """From `low` to `high`, of values divided by `unit`, or of their decimal logarithms.
+
+    On a log axis zeros stand at the bottom, one decade below everything else.
+    """
 
     low: float
     high: float
@@ -27,6 +30,8 @@ class Scale:
         """Where values stand, from 0 to 1; nan for what has no place."""
         with np.errstate(divide="ignore", invalid="ignore"):
             held = np.log10(values) if self.log else values / self.unit
+        if self.log:
+            held = np.where(values == 0, self.low, held)
         shares = (np.where(np.isfinite(held), held, np.nan) - self.low) / (self.high - self.low)
         return 0.06 + 0.88 * shares
 

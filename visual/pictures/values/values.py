@@ -360,9 +360,10 @@ def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
     shapes: list[Shape] = []
     kept = thinned(series.values, BUCKETS)
     shares = scale.at(series.values[kept])
+    there = np.isfinite(shares) & ~(scale.log & (series.values[kept] == 0))
     points = np.column_stack([_x(series.index[kept], plan), TITLE + HIGH * (1 - shares)])
     dots = len(kept) <= DOTTED
-    starts = np.flatnonzero(np.diff(np.concatenate([[0], np.isfinite(shares), [0]])))
+    starts = np.flatnonzero(np.diff(np.concatenate([[0], there, [0]])))
     for start, stop in zip(starts[::2], starts[1::2], strict=True):
         line = tuple(map(tuple, points[start:stop].round(1).tolist()))
         shapes.append(Polyline(line, dots=dots or len(line) == 1))

@@ -15,7 +15,8 @@ import visual
 from lab.loops import gallery
 from lab.notation import number_text
 from visual.layout.cells import full_text
-from visual.scene.shapes import Box, Group, Text
+from visual.layout.sheet import PAGE
+from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -288,3 +289,69 @@ def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
     assert bool(seeds) == (cost == "sum")
     last = max(tape.final.shape[0] for tape in kept.scans[0].tapes)
     assert len(seeds) < last * 2
+
+
+def folds(scene):
+    """What looks like a fold, and the key of what a click on it opens; none is ""."""
+
+    def found(shapes, key):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                yield from found(shape.shapes, shape.cell or key)
+            elif isinstance(shape, Text) and shape.content.startswith("⋯"):
+                yield shape.content, key
+
+    return list(found(scene.shapes, ""))
+
+
+@pytest.mark.parametrize("loop", ["coupled", "rnn", "gap", "long"])
+def test_on_a_page_a_click_opens_what_looks_like_a_fold(loop):
+    long = gallery.loops["square"].with_steps(40)
+    trace = (long if loop == "long" else gallery.loops[loop]).trace(order=2)
+    scans = range(1, len(trace.scans) + 1)
+    drawn = [visual.tapes(trace, scan=scan, sheet=PAGE) for scan in scans]
+    steps = sum(scan.steps for scan in trace.scans)
+    keys = [(told, key) for scene in drawn for told, key in folds(scene) if ":" not in told]
+    assert keys
+    for told, key in keys:
+        kind, _, number = key.partition(":")
+        assert kind in ("unfold", "moment", "scan"), told
+        assert int(number) in range(steps)
+    (first, *_) = (g for g in drawn[-1].groups() if g.cell.startswith("moment:"))
+    assert [s.content for s in first.shapes] == ["step 0"]
+    assert drawn[-1].moments[int(first.cell.partition(":")[2])].endswith(", step 0")
+    assert not [g for g in visual.tapes(trace).groups() if g.cell.startswith("moment:")]
+
+
+@pytest.mark.parametrize(
+    ("order", "scan", "told"),
+    [
+        (1, 2, {"the cost acts here"}),
+        (2, 3, {"the cost acts here"}),
+        (3, 8, {"from Scans 5, 6, 7"}),
+    ],
+)
+def test_seeds_say_where_they_come_from(order, scan, told):
+    """By hand, of the square loop: what Scan 4 begins with is 2·dC/dxₖ₊₁·(what Scan 3 has made)."""
+    trace = gallery.loops["square"].trace(order=order)
+    words = [s.content for s in visual.tapes(trace, scan=scan).walk() if isinstance(s, Text)]
+    (seed,) = {word.removeprefix("seed: ").split("; ")[0] for word in words if "seed: " in word}
+    assert {seed} == told
+    assert ("from Scans 5, 6, 7" in words) == (order == 3)
+
+
+def test_arrows_come_to_every_running_total():
+    """dbirth = Σ dprey·0.1·prey: of two tapes, an arrow leaves the first."""
+    trace = gallery.loops["coupled"].trace(order=1)
+    scene = visual.tapes(trace)
+    faint = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
+    x = {g.shapes[0].x for g in scene.groups() if g.title.startswith("dC/dbirth: dbirth = ")}
+    ends = [arrow.points[-1][0] for arrow in faint]
+    assert len(x) == 1
+    assert sum(min(x) < end < min(x) + 100 for end in ends) == trace.scans[1].steps
+    factors = [s.content for s in scene.walk() if isinstance(s, Text) and s.content[:1] == "·"]
+    prey, hunters = (tape.final for tape in trace.scans[0].tapes)
+    for step in range(3):  # of dprey and dhunters: by hand
+        p, h = prey[2 - step], hunters[2 - step]
+        for factor in (1 + 0.1 * 1.1 - 0.1 * h, -0.1 * p, 0.1 * h, 1 + 0.1 * p - 0.1):
+            assert f"·{number_text(factor)}" in factors
