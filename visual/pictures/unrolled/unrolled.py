@@ -201,6 +201,7 @@ class _Picture:
         room: Room = BARE,
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
+        self.begin, _ = NamedScan(trace, min(chosen)).moment(0)  # all before is given
         self.nodes, self.room = graph.nodes, room
         gradients = [n for n in chosen if trace.scans[n].parent is not None]
         if room.open:
@@ -443,7 +444,7 @@ class _Picture:
     def _at(self, node: Node, shapes: tuple[Shape, ...]) -> Shape:
         """Shapes in the moment of a node, if there is one."""
         moment = self._moment(node)
-        if moment is None:
+        if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
         (number, told), first = moment, shapes[0]
         if node.place.scan not in self.chosen:
