@@ -105,7 +105,7 @@ class _Rows:
             for row, x in lane.shown.items():
                 label = side.named.tape_label(side.tape, row) or side.tape.name
                 position = f"pos {signed(side.tape.position(row))}"
-                head = column_header(x, 0, label, position, wide, wide / 5)
+                head: tuple[Text, ...] = column_header(x, 0, label, position, wide, wide / 5)
                 if told := _done(side, row, self.step):
                     done = fitted(x + wide / 2, 40, told, wide * 1.2 - 4, 11, "middle")
                     head = *head, done

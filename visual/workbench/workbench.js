@@ -40,7 +40,7 @@ class Zoom {
     const svg = this.frame.querySelector("svg");
     if (!svg) return;
     const { width, height } = svg.viewBox.baseVal;
-    const large = Math.min(innerWidth / width, (innerHeight - BAR) / height);
+    const large = Math.min(this.frame.clientWidth / width, (innerHeight - BAR) / height);
     const natural = this.root.value === "width" ? this.frame.clientWidth / width : 1;
     const scale = this.isAlone ? large : natural;
     svg.setAttribute("width", Math.round(width * scale));

@@ -77,7 +77,7 @@ def _told(node: Apply, scan: ScanTrace) -> Told:
             aspect, told = Aspect.READS, f"{run.name}{sliced(part.outer_input)}"
         dtype = str((part.inner_inputs or part.inner_outputs)[0].type.dtype)
         alike = found[aspect].setdefault(keys[run.argument], [])
-        if aspect is not Aspect.READS:  # one stands for all
+        if aspect is Aspect.TAKES:  # an argument that is given twice is told once
             alike.clear()
         alike.append(_Held(run.name, told, dtype, run))
     return found

@@ -70,6 +70,10 @@ def test_the_loops_of_the_gallery_are_the_same_on_both(name):
     assert facets
     assert not [f for f in facets if f.differs and not f.harmless]
     assert len(found.pairs) == len([s for s in found.ours.scans if s.parent is not None])
+    for pair in found.pairs:
+        scan = found.ours.scans[pair.ours]
+        told = [facet.subject for facet in pair.facets if facet.aspect is Aspect.TAPE]
+        assert sorted(told) == sorted(tape.name for tape in (*scan.tapes, *scan.outputs))
     assert "give the same gradients" in str(found)
 
 

@@ -1,6 +1,7 @@
 """Traces of which only a window is kept: the same numbers as in the whole one, compiled or not."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytensor
@@ -49,11 +50,17 @@ def parted(part, whole):
                 yield f"{number}: {value.operation}"
 
 
+@cache
+def derived(name, order):
+    """A derivative, and its whole trace."""
+    derivative = gallery.loops[name].derivative(order)
+    return derivative, lab.trace(derivative)
+
+
 @pytest.mark.parametrize("keep", LAST)
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
-    derivative = gallery.loops[name].derivative(order)
-    whole = lab.trace(derivative)
+    derivative, whole = derived(name, order)
     kept = lab.trace(derivative, keep=LAST[keep], backend=QUICK)
     assert list(parted(kept, whole)) == []
     assert lab.Trace.from_json(kept.to_json()) == kept
@@ -61,8 +68,7 @@ def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
 
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_every_kth_step_has_the_numbers_of_the_whole_trace(name, order):
-    derivative = gallery.loops[name].derivative(order)
-    whole = lab.trace(derivative)
+    derivative, whole = derived(name, order)
     kept = lab.trace(derivative, keep=2, backend=QUICK)
     steps, each = gallery.loops[name].steps, len(whole.scans)
     loops = [scan for scan in kept.scans if not scan.order]

@@ -164,6 +164,77 @@ def test_a_picture_below_many_lines_has_a_slide_of_its_own(tmp_path):
         assert ["<svg" in one for one in made] == [False, True][-slides_of_it:]
 
 
+PICTURES = """
+visual.breaking(lab.break_rule(square.with_steps(2), "accumulate-overwritten"))
+visual.two_tapes(square)
+visual.unrolled(square.trace(order=2), scans=(2, 3))
+visual.draw(square, "genealogy", order=2)
+visual.routing("narrow", (numpy.arange(5.0),), cotangent=[1.0, 2.0], dim=0, start=1, length=2)
+visual.tapes(gallery.loops["rnn"].trace())
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no letters are measured")
+def test_letters_are_large_enough(tmp_path, browser):
+    imports = (
+        "import numpy, lab, visual\nfrom lab import gallery\n\nsquare = gallery.loops['square']"
+    )
+    cells = [imports, *PICTURES.strip().splitlines()]
+    told = "\n".join(f"```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells)
+    (tmp_path / "x.md").write_text(f"# T\n\n## A\n\n{told}", encoding="utf-8")
+    page = tmp_path / "x.html"
+    page.write_text(slides(tmp_path / "x.md"), encoding="utf-8")
+    shown = browser.new_page(viewport={"width": 1280, "height": 720})
+    shown.goto(page.as_uri())
+    shown.wait_for_function("window.Reveal && Reveal.isReady()")
+    told, pictures = [], set()
+    while told[-1:] != (now := [shown.evaluate("JSON.stringify(Reveal.getIndices())")]):
+        told += now
+        sizes = shown.evaluate(LETTERS)
+        assert all(size >= 11 for size in sizes), (told[-1], min(sizes))
+        box = shown.evaluate(PLACE)
+        if box:
+            pictures.add(told[-1])
+            assert box["top"] >= 0, told[-1]
+            assert box["bottom"] <= 720, told[-1]
+            assert box["right"] - box["left"] <= 1280, told[-1]
+        shown.evaluate("Reveal.next()")
+    assert len(pictures) > len(cells)  # some are shown in parts
+    shown.evaluate("Reveal.getCurrentSlide().querySelector('svg').setAttribute('width', 300)")
+    assert min(shown.evaluate(LETTERS)) < 11
+    shown.close()
+
+
+# How large the letters of the present slide are, on the screen; where its picture is.
+LETTERS = """() => [...Reveal.getCurrentSlide().querySelectorAll("svg text")].map((text) =>
+  parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().d)"""
+PLACE = """() => [...Reveal.getCurrentSlide().querySelectorAll("svg")].filter((svg) =>
+  svg.checkVisibility({visibilityProperty: true}))[0]?.getBoundingClientRect().toJSON()"""
+
+
+def test_a_lesson_without_a_lead_keeps_its_first_slide(tmp_path):
+    lesson = tmp_path / "x.md"
+    cell = "```{code-cell} ipython3\nprint(1)\n```\n"
+    for told, lead in (("", ""), ("Hello.\n\n", "<p>Hello.</p>"), ("Hello.\n", "<p>Hello.</p>")):
+        lesson.write_text(f"# T\n\n{told}{cell}\n## B\n\n{cell}")
+        title, *others = re.findall(r"<section>(.*?)</section>", slides(lesson), re.DOTALL)
+        assert title == f"<h1>T</h1>{lead}"
+        assert ["print(1)" in one for one in others] == [True, True]
+        assert "<h2>T</h2>" in others[0]
+
+
+def test_what_is_no_part_of_the_talk_is_left_out(tmp_path):
+    lesson = tmp_path / "x.md"
+    cell = "```{code-cell} ipython3\nprint(1)\n```\n"
+    more = f"## Want more?\n\nMuch.\n\n{cell.replace('1', '2')}\nNext: [x](y.md).\n"
+    lesson.write_text(f"# T\n\nHello.\n\n## B\n\n{cell}\n{more}")
+    told = slides(lesson)
+    assert "print(1)" in told
+    assert "print(2)" not in told
+    assert "Much." not in told
+
+
 def test_markdown_is_spoken():
     assert plain("A **tape**, a *slot* and `buf[1]`:\n[here](x.md), 2*3*4") == (
         "A tape, a slot and buf[1]: here, 2*3*4"

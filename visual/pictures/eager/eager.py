@@ -34,7 +34,7 @@ from visual.pictures.eager.words import (
     value_key,
 )
 from visual.scene.combinators import Piece, above, beside, gap, named, over, piece, shifted, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, text_width
 from visual.scene.theme import Role
 
 NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
@@ -225,12 +225,10 @@ class _Tapes:
         is_open = self._is_open(tape)
         lines = [f"run of {record.function}", counted(len(record.nodes), "node")]
         lines[1] += f": {memory}" if is_open else ""
-        ranks = is_open and len(self.recording.tapes) > 1
-        title = f"tape {tape}" + f" · priority {record.priority}" * ranks
-        title = shortened(title, room / 1.08, 13)
+        lines += [f"priority {record.priority}"] if len(self.recording.tapes) > 1 else []
         shapes: list[Shape] = [
             Box(left, y, right - left, foot - y, Role.PANEL),
-            Text(left + PAD, y + 20, title, 13, bold=True, role=Role.PANEL),
+            Text(left + PAD, y + 20, f"tape {tape}", 13, bold=True, role=Role.PANEL),
         ]
         for line, words in enumerate(lines):
             at = left + PAD, y + 37 + 15 * line
@@ -238,8 +236,8 @@ class _Tapes:
         groups = [self._at(told.opened, *shapes)]
         if told.closed is not None and not told.off:
             idle = "the result does not depend on the argument"
-            words = fitted(left + PAD, y + 67, idle, room, 11, role=Role.PANEL)
-            groups.append(self._at(told.closed, words))
+            closed = fitted(left + PAD, y + 82, idle, room, 11, role=Role.PANEL)
+            groups.append(self._at(told.closed, closed))
         return piece(*groups)
 
     def _folds(self) -> Iterator[Piece]:

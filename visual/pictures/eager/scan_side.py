@@ -55,7 +55,7 @@ class ScanTapes:
             reads = [self._reading_line(s, step) for s in forward.sequences]
             side.rows[step] = [*made, *filter(None, reads)]
             side.costs[step] = f"{kept[1]:,} bytes"
-            side.turns[step] = f"backward step {forward.steps - 1 - step}: {more[1]:,} bytes"
+            side.turns[step] = f"to backward step {forward.steps - 1 - step}: {more[1]:,} bytes"
         for parameter in forward.parameters:
             side.rows[START].extend(self._parameter_lines(parameter))
         side.ways.extend(_ways(forward, shown))

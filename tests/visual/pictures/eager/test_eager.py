@@ -230,7 +230,7 @@ def of_opened(run, event, shapes, nodes, totals):
     words = " ".join(texts(mine))
     several = len(run.tapes) > 1
     assert f"tape {event.tape}" in words
-    assert (f"tape {event.tape} · priority {tape.priority}" in words) == several
+    assert (f"priority {tape.priority}" in words) == several
     assert tape.function in words
     memory = run.memory(event.tape)
     assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of book" in words

@@ -81,8 +81,8 @@ def test_it_is_walked_down_to_the_cost_and_back_up_to_the_start(name, wrt):
     assert wrong_way(scene, steps) == []
     words = [texts(at_step(scene, moment)) for moment in scene.moments]
     assert [words.index(w) for w in words if "step 0" in w] == [0]
-    back = [w for told in words for w in told if w.startswith("backward step")]
-    assert [word.split(":")[0] for word in back] == [f"backward step {n}" for n in range(steps)]
+    back = [w for told in words for w in told if w.startswith("to backward step")]
+    assert [word.split(":")[0] for word in back] == [f"to backward step {n}" for n in range(steps)]
     off = [w for told in words for w in told if w.startswith("off ")]
     assert off
     assert all(not w.startswith("off ") for told in words[:steps] for w in told)
