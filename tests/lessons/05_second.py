@@ -24,8 +24,9 @@ assert turn.check(mine).is_right
 states, slopes = (0.9, 0.9**3, 0.9**9), (9 * 0.9**24, 3 * 0.9**18, 1)  # of x₃ = x₁⁹ = x₂³
 before = (1, 3 * 0.9**2, 9 * 0.9**8)  # how fast x₀, x₁ and x₂ change with x₀
 begins = [6 * x * g * by for x, g, by in zip(states, slopes, before, strict=True)]
-assert all(map(isclose, mine(0.9), [*begins, 0]))
-tape = mine(0.9)
+assert all(map(isclose, mine(0.9), begins))
+assert len(mine(0.9)) == 3
+tape = [*mine(0.9), 0]
 for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
     tape[t] += 3 * states[t] ** 2 * tape[t + 1]
 assert isclose(tape[0], 27 * 26 * 0.9**25, rel_tol=1e-12)
@@ -33,8 +34,7 @@ assert "after all steps" in turn.check(lambda _: tape).reason
 assert "first tape" in turn.check(lambda _: [27 * 0.9**26, *slopes]).reason
 assert (
     "by_g is missing"
-    in turn.check(lambda _: [*(6 * x * g for x, g in zip(states, slopes, strict=True)), 0]).reason
+    in turn.check(lambda _: [6 * x * g for x, g in zip(states, slopes, strict=True)]).reason
 )
 
-solve(last, 0, 1)
 solve(summed, 2, 4, 3, 8)
