@@ -201,8 +201,9 @@ class _Picture:
         room: Room = BARE,
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
-        self.begin, _ = NamedScan(trace, min(chosen)).moment(0)  # all before is given
         self.nodes, self.room = graph.nodes, room
+        first = 0 if room.open else min(chosen)  # what stands alone is walked from its first Scan
+        self.begin, _ = NamedScan(trace, first).moment(0)
         gradients = [n for n in chosen if trace.scans[n].parent is not None]
         if room.open:
             placing = placing.thinned(graph.nodes, gradients)
