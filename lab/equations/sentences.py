@@ -271,13 +271,10 @@ def _part(one: StepOf, arrival: Arrival, digits: int) -> str:
     value, product = one.value(arrival.read), one.product(arrival)
     if arrival.number is None or value is None:
         return f"what becomes of {one.spell.position(arrival.read, one.step)}"
-    first, *rest = sorted((number_text(n, digits) for n in (value, arrival.number)), key=_rank)
-    numbers = "·".join([first, *(f"({n})" if n.startswith("-") else n for n in rest)])
+    factor = number_text(arrival.number, digits)
+    factor = f"({factor})" if factor.startswith("-") else factor
+    numbers = f"{number_text(value, digits)}·{factor}"
     return f"{product} ({numbers})" if len(product) <= LONGEST_PRODUCT else numbers
-
-
-def _rank(number: str) -> bool:
-    return not number.startswith("-")  # a sign at the beginning needs no parentheses
 
 
 def _reason(one: StepOf, formula: Formula, reads: list[Leaf]) -> str:

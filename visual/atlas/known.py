@@ -226,7 +226,7 @@ class Known:
         is_scale = words[0].startswith("±")  # the same while the same entry is the largest
         if len(set(words)) == 1 and not is_scale:
             return [words[0]]
-        words = [APART.sub(r"\1\2", word) for word in words]
+        written, words = words, [APART.sub(r"\1\2", word) for word in words]
         if {word.count("‖") for word in words} == {2} and any(word[-1] == "‖" for word in words):
             words = [word[: word.rfind("‖") + 1] for word in words]  # some lack room for the shape
         letters = [NUMBER.split(word) for word in words]
@@ -235,7 +235,8 @@ class Known:
         parts: Parts = [letters[0][0]]
         tokens = zip(*map(NUMBER.findall, words), strict=True)
         for token, (before, after) in zip(tokens, pairwise(letters[0]), strict=True):
-            multiplied = after[:1] == "·" or (before[-1:] == "·" and words[0] != before + token[0])
+            multiplied = _is_factor((before, after), token, written)
+            multiplied = multiplied and words[0] != before + token[0]
             if len(set(token)) == 1 and not is_scale:
                 parts += [_apart(token[0], multiplied), after]
                 continue
@@ -244,6 +245,17 @@ class Known:
                 slot = Slot(slot.place, FACTOR)
             parts += [slot, after]
         return parts
+
+
+def _is_factor(around: tuple[str, str], token: Sequence[str], written: Sequence[str]) -> bool:
+    """Whether a number gets parentheses where it is negative, as a factor that is not the first.
+
+    What was written shows it if it was negative there, else what stands around it.
+    """
+    shown = [f"({number})" in one for number, one in zip(token, written) if number[0] == "-"]
+    before, after = around
+    is_first = before[-1:] == "(" and after[:1] == "·"
+    return all(shown) if shown else not is_first and "·" in (before[-1:], after[:1])
 
 
 def _apart(number: str, multiplied: bool) -> str:
@@ -358,7 +370,7 @@ class Sentence(Equation):
         waiting = [*range(len(numbers))]
         for count, token in enumerate(tokens):
             yield words[count]
-            multiplied = "·" in (words[count][-1:], words[count + 1][:1])
+            multiplied = _is_factor((words[count], words[count + 1]), token, told)
             pairs = [(n, zip(numbers[n], digits, token, strict=True)) for n in waiting]
             fits = [n for n, one in pairs if all(number_text(v, d or 4) == t for v, d, t in one)]
             if count == len(tokens) - 1:

@@ -19,6 +19,7 @@ VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
+MOST_NAME, WIDE = 0.7, 120  # of a thin cell; where a name with a formula leaves room for a number
 TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
 LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
@@ -173,11 +174,12 @@ def thin_cell(
     beside, above = text_width(written, 11, mono=True) + 2, baseline
     if box.height >= TWO_LINES:
         beside, above = 0.0, box.y + 13
-    if box.width - 10 - text_width(name, 11, mono=True) < beside:  # whose it is counts more
-        written = value_within(value, box.width - 12 - text_width(name, 11, mono=True), 11)
+    named = min(text_width(name, 11, mono=True), MOST_NAME * (box.width - 10))
+    if box.width - 10 - named < beside:  # whose it is counts more
+        written = value_within(value, box.width - 12 - named, 11)
         beside = text_width(written, 11, mono=True) + 2
     label = shortened(name, box.width - 10 - beside, 11, mono=True)
-    if label != name and beside:  # and more than all of a number, which a tooltip tells
+    if label != name and beside and box.width < WIDE:  # a tooltip tells the number
         written, label = "", shortened(name, box.width - 10, 11, mono=True)
     left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)

@@ -92,7 +92,19 @@ function numberText(value, digits = 4) {
 }
 
 const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
+const SAFE = 10; // of them, which make a sum of doubles that is exact as far as it is told
+const HALF = 5e-4; // of a number: half a unit of its fourth digit
+const ULP = 2 ** -53, NUDGE = 2 ** -36; // of a number: what rounding takes, and what is added to see that
 const CLOSE = 0.01; // of the number on the left: how far off an equation with ≈ may be
+
+// Whether rounding leaves four digits of what is computed, as `rounding` in lab.equations.
+function isCertain(lines, used) {
+  const worth = (change) =>
+    computed(lines, { "": used.map((number, n) => number * (1 + change * (-1) ** n * (1 + n / 8))) }).at(-1);
+  const [made, moved] = [worth(0), worth(NUDGE)];
+  const lost = (Math.abs(moved - made) / Math.abs(made)) * (ULP / NUDGE);
+  return made === 0 || !Number.isFinite(lost) || lost < HALF;
+}
 
 // `7.413 = 3.9014·2·0.95 + 0`: true to half a unit of the last digit on the left.  What is told of
 // a sum has what is left in a slot of its own, -1.
@@ -114,7 +126,8 @@ function equationText([left, places, right, lines, isTold], numbers) {
   for (const digits of used.every(Number.isFinite) ? DIGITS : []) {
     const texts = used.map((number) => numberText(number, digits));
     const away = Math.abs(computed(lines, { "": texts.map(Number) }).at(-1) - Number(told));
-    if (away <= (unit / 2) * (1 + 1e-9)) return equation("=", texts);
+    const isTrue = away <= (unit / 2) * (1 + 1e-9);
+    if (isTrue && (isTold || digits <= SAFE || isCertain(lines, used))) return equation("=", texts);
     if (!close && away <= CLOSE * Math.abs(Number(told))) close = equation("≈", texts);
   }
   return close;

@@ -9,6 +9,7 @@ from lab.notation import Leaf, leaves_of, number_text, summands_of
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.detours import Detours
+from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, Text, fitted
 
@@ -21,9 +22,15 @@ def step_arrows(
     spell: Speller, step: int, places: Places, with_numbers: bool = True
 ) -> Iterator[Shape]:
     """From every slot that a step reads to the slots that it writes."""
-    ways = Detours(places.values())
+    ways, written = Detours(places.values()), list[Envelope]()
     for formula in spell.scan.formulas:
-        yield from _formula_arrows(formula, spell, step, places, ways, with_numbers)
+        for shape in _formula_arrows(formula, spell, step, places, ways, with_numbers):
+            if isinstance(shape, Text):  # what has no room stands in the formula alone
+                room = envelope_of(shape).padded(0, -2)
+                if any(room.meets(other) for other in written):
+                    continue
+                written.append(room)
+            yield shape
 
 
 def _formula_arrows(
