@@ -1,7 +1,7 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
@@ -47,12 +47,16 @@ def place_columns(
     apart: float = BETWEEN,
     start: float = LABELS,
     fold: float | None = None,
+    every: Collection[int] = (),
 ) -> Columns:
-    """Columns from left to right, neighbours close together, a gap where some are left out."""
+    """Columns from left to right, neighbours close together, a gap where some are left out.
+
+    Those of `every` column that are left out at the ends are in a gap as well.
+    """
     left: dict[int, float] = {}
     gaps = []
     x = start
-    for item in with_gaps(columns):
+    for item in with_gaps(columns, every):
         if isinstance(item, Gap):
             gaps.append((x, item))
             x += fold_width(cell) if fold is None else fold

@@ -5,7 +5,7 @@ stand to the left of column 0.  Long loops are folded: first steps, last steps, 
 neighbourhood of a chosen one are shown; between them stands a gap that tells its size.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -64,11 +64,19 @@ def with_ends(chosen: range, steps: int) -> list[int | Gap]:
     return [*([Gap(before)] if before else []), *chosen, *([Gap(after)] if after else [])]
 
 
-def with_gaps(chosen: Iterable[int]) -> list[int | Gap]:
-    """The numbers in ascending order, with gaps between those that are not neighbours."""
+def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
+    """The numbers in ascending order, with gaps between those that are not neighbours.
+
+    Of `every` number, those before the first and after the last one are in a gap as well.
+    """
+    chosen = sorted(set(chosen))
+    if chosen and every:
+        before, after = chosen[0] - min(every), max(every) - chosen[-1]
+        ends = [[Gap(n)] if n > 0 else [] for n in (before, after)]
+        return [*ends[0], *with_gaps(chosen), *ends[1]]
     result: list[int | Gap] = []
     previous: int | None = None
-    for number in sorted(set(chosen)):
+    for number in chosen:
         if previous is not None and number > previous + 1:
             result.append(Gap(number - previous - 1))
         result.append(number)

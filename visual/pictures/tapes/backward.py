@@ -21,9 +21,9 @@ from visual.layout.canvas import Columns, column_header, gap_text
 from visual.layout.cells import PARTS, cell, thin_cell, thin_width
 from visual.layout.columns import Gap, Timeline, column_of
 from visual.layout.names import NamedScan, at_moment, counted, listed
-from visual.layout.sheet import CLICK, SCREEN, Sheet
+from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
-from visual.pictures.tapes.lanes import Lane, Slot
+from visual.pictures.tapes.lanes import Lane, Slot, View
 from visual.scene.combinators import Piece, above, grouped, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
@@ -33,25 +33,6 @@ TALL, CLOSE, LOW = 40, 34, 20  # a cell, one in rows that are close, a thin one
 HEADER, BAND = 34, 28  # what heads a cell, arrows under it
 SMALL, LINE, MORE = 11, 15, "more signs"
 DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
-
-
-@dataclass(frozen=True)
-class View:
-    """What is shown of the tapes.
-
-    Of long loops the steps next to `unfold` as well; of all loops only the step `step`, if it
-    is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
-    `contributions` tells in every cell what came directly and what through later steps.
-    All that has to find room on `sheet`; what is `said` of it, and of its `seeds`, stands below.
-    """
-
-    unfold: tuple[int, ...] = ()
-    step: int | None = None
-    buffer: bool = False
-    contributions: bool = False
-    sheet: Sheet = SCREEN
-    said: tuple[str, ...] = ()
-    seeds: str = Role.SEED.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,6 +357,11 @@ def _result(block: Block) -> Piece:
             y += block.height + 6
     if shapes and not y:
         y = block.height + 6
+    drawn = [*(lane.tape for lane in block.lanes), *(tape for tape, _ in block.totals)]
+    left = [tape for tape in scan.tapes if tape not in drawn and passed_on(tape)]
+    if left and scan.parent is not None:  # what has no room for its steps has some for its end
+        more, y = _in_lines(block, [*_ends(block, left)], y)
+        shapes += more
     for output in filter(passed_on, scan.outputs):
         steps = (n for n in range(scan.steps) if _column(block, output, n) is not None)
         found = [_output(block, output, step, Role.RESULT) for step in steps]
@@ -452,6 +438,16 @@ def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:
         block.named.tape_label(output, step),
     )
     return _column(block, output, step), label, output.final[step], role, key
+
+
+def _ends(block: Block, tapes: Iterable[TapeTrace]) -> Iterator[Thin]:
+    """The results of tapes that are not drawn."""
+    named = block.named
+    for tape in tapes:
+        for row in sorted(named.wanted_rows(tape)) if not tape.is_total else [len(tape.final) - 1]:
+            x = None if tape.is_total else _column(block, tape, row)
+            name, key = named.slot_label(tape, row), named.row_key(tape, row)
+            yield x, name, tape.final[row], Role.RESULT, key
 
 
 def _column(block: Block, output: TapeTrace, step: int) -> float | None:

@@ -4,8 +4,9 @@ Steps, tapes, columns and formulas fold, in that order of what is given up last 
 says what is tried, `block_of` lays a Scan out by one of them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL, GAP, fold_width, numbers, place_columns
@@ -21,8 +22,8 @@ from visual.layout.columns import (
 )
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.pictures.tapes.backward import Block, View
-from visual.pictures.tapes.lanes import Lane
+from visual.pictures.tapes.backward import Block
+from visual.pictures.tapes.lanes import Lane, View
 
 NARROWEST, IN_A_COLUMN, BARE = 80.0, 54.0, 46.0  # from column to column
 PITCH = CELL + BETWEEN
@@ -97,6 +98,21 @@ def _rows(tape: TapeTrace, steps: Sequence[int]) -> set[int]:
     return {int(access.rows[step]) for access in (*tape.reads, *tape.writes) for step in steps}
 
 
+def _results(named: NamedScan, tape: TapeTrace) -> set[int]:
+    """The rows of a tape that are results, if they are not all of them."""
+    if not named.scan.steps or named.parent is None or not named.is_passed_on(tape):
+        return set()
+    rows = named.wanted_rows(tape)
+    return rows if len(rows) < len(tape.final) else set()
+
+
+def _kept(named: NamedScan, most: int | None) -> list[TapeTrace]:
+    """So many of the tapes, at first those that hold results."""
+    tapes = [tape for tape in named.scan.tapes if not tape.is_total]
+    first = sorted(tapes, key=lambda tape: not named.is_passed_on(tape))[:most]
+    return [tape for tape in tapes if tape in first]
+
+
 def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
     """The columns in order; of many so many at both `ends`, however many a step touches."""
     chosen = sorted(set(columns))
@@ -104,7 +120,7 @@ def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
 
 
 def _sizes(
-    columns: Sequence[int], more: int, plan: Plan, sheet: Sheet
+    columns: Sequence[int], every: Collection[int], more: int, plan: Plan, sheet: Sheet
 ) -> tuple[float, float, int] | None:
     """How wide cells are, how far apart, and how many of `more` columns find room beside them.
 
@@ -114,7 +130,7 @@ def _sizes(
         return CELL, BETWEEN, more
     narrowest = BARE if sheet.bare else IN_A_COLUMN if sheet.is_narrow or plan.slim else NARROWEST
     fold = fold_width(narrowest * CELL / PITCH)
-    gaps = sum(isinstance(item, Gap) for item in with_gaps(columns))
+    gaps = sum(isinstance(item, Gap) for item in with_gaps(columns, every))
     room = sheet.width - sheet.margin - sheet.labels - gaps * fold + BETWEEN * 0.6
     beside = max(0, min(more, int(room / narrowest) - len(columns)))
     count = max(1, len(columns) + beside)
@@ -134,7 +150,7 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     common = timeline(root)
     time = Timeline({}) if view.buffer and scan.parent is not None else common
     steps = steps_of(scan, view, plan)
-    tapes = [tape for tape in scan.tapes if not tape.is_total][: plan.tapes]
+    tapes = _kept(named, plan.tapes)
     totals = [tape for tape in scan.tapes if tape.is_total]
     near = numbers(steps_of(scan, replace(view, step=None), plan))  # of one step, more is shown
     found = _columns(scan, (*tapes, *scan.outputs), common, near)
@@ -145,23 +161,29 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
             common,
             numbers(steps_of(root, View(view.unfold, sheet=view.sheet), plan)),
         )
-    positions = {
-        tape.position(row)
-        for tape in tapes
-        if not time.knows(tape.axis)
-        for row in _rows(tape, near)
-    }
+    positions, every, places = set[int](), set[int](), set[int]()
+    for tape in tapes:
+        in_own = not time.knows(tape.axis)
+        of_rows = tape.position if in_own else partial(column_of, tape, time=time)
+        (places if in_own else every).update(map(of_rows, range(len(tape.final))))
+        if in_own:
+            positions |= {tape.position(row) for row in _rows(tape, near)}
+        (positions if in_own else found).update(map(of_rows, _results(named, tape)))
+    if plan.ends == 0:  # a fold of one column takes the room of that column
+        found |= {n for n in every if {n - 1, n + 1} <= found}
     sheet, sizes, in_time, in_buffer = view.sheet, None, list[int](), list[int]()
     for ends in (3, 2, 1) if plan == LEAST else (len(found | positions),):
         in_time, in_buffer = (_trimmed(chosen, ends) for chosen in (found, positions))
-        sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan, sheet)
+        widest = max((in_time, every), (in_buffer, places), key=lambda pair: len(pair[0]))
+        sizes = _sizes(*widest, len(totals), plan, sheet)
         if sizes is not None:
             break
     if sizes is None:
         return None
     cell, apart, beside = sizes
     columns, own = (
-        place_columns(found, cell, apart, sheet.labels) for found in (in_time, in_buffer)
+        place_columns(shown, cell, apart, sheet.labels, every=known)
+        for shown, known in ((in_time, every), (in_buffer, places))
     )
     lanes = tuple(
         Lane(scan, tape, columns, time, view.unfold, None if time.knows(tape.axis) else own)

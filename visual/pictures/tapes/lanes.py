@@ -1,4 +1,4 @@
-"""One tape in a picture: where its slots stand, and what each of them is at every step."""
+"""What is shown of tapes, and one of them: its slots, and what each of them is at every step."""
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,27 @@ from lab.traces.flow import adds_old
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import Columns, place_columns, touched_rows
 from visual.layout.columns import Timeline, Unfold, column_of
+from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.theme import Role
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown of the tapes.
+
+    Of long loops the steps next to `unfold` as well; of all loops only the step `step`, if it
+    is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
+    `contributions` tells in every cell what came directly and what through later steps.
+    All that has to find room on `sheet`; what is `said` of it, and of its `seeds`, stands below.
+    """
+
+    unfold: tuple[int, ...] = ()
+    step: int | None = None
+    buffer: bool = False
+    contributions: bool = False
+    sheet: Sheet = SCREEN
+    said: tuple[str, ...] = ()
+    seeds: str = Role.SEED.value
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,10 @@ from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
-from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
+from visual.pictures.tapes.backward import DETAILS, Block, at_end, is_cut, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.forward import forward_block
+from visual.pictures.tapes.lanes import View
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk

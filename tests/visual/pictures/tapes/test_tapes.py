@@ -15,8 +15,8 @@ import visual
 from lab.loops import gallery
 from lab.notation import number_text
 from visual.layout.cells import full_text
-from visual.layout.sheet import PAGE
-from visual.scene.shapes import Arrow, Box, Group, Text
+from visual.layout.sheet import PAGE, Sheet
+from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -355,3 +355,37 @@ def test_arrows_come_to_every_running_total():
         p, h = prey[2 - step], hunters[2 - step]
         for factor in (1 + 0.1 * 1.1 - 0.1 * h, -0.1 * p, 0.1 * h, 1 + 0.1 * p - 0.1):
             assert f"·{number_text(factor)}" in factors
+
+
+@pytest.fixture(scope="module")
+def in_low():
+    """The tapes in the room of a screen that is low, by loop, order and opened Scan."""
+    low = Sheet(height=600)
+    cases = [("coupled", 1), ("coupled", 2), ("gap", 2), ("square", 2)]
+    traces = {case: gallery.loops[case[0]].trace(order=case[1]) for case in cases}
+    return [
+        (trace, number, cells(trace, scan=number, sheet=low))
+        for trace in traces.values()
+        for number in range(2, len(trace.scans) + 1)
+    ]
+
+
+def test_what_is_passed_on_stands_in_the_row_of_results_however_low_the_picture(in_low):
+    for trace, number, found in in_low:
+        scan = trace.scans[number - 1]
+        read = {(feed.scan, feed.variable) for feed in trace.feeds}
+        shown = [shape.title for shape, _, role in found if role is Role.RESULT]
+        shown = {float(title.split(" = ")[1].split(" ")[0]) for title in shown if " = " in title}
+        for tape in scan.tapes:
+            if (number - 1, tape.argument) in read and not tape.is_total:
+                assert float(tape.final[-1]) in shown, (scan.name, tape.name)
+
+
+def test_columns_that_are_left_out_are_counted():
+    trace = gallery.loops["coupled"].trace(order=1)
+    for steps in (range(0, 1), range(1, 2), range(2, 3)):
+        scene = visual.tapes(trace, scan=2, sheet=Sheet(steps=steps, height=600))
+        texts = [shape for shape in walk(scene.shapes) if isinstance(shape, Text)]
+        hidden = {t.x: int(t.content[1:]) for t in texts if re.fullmatch(r"⋯\d+", t.content)}
+        columns = {t.x for t in texts if re.fullmatch(r"pos \d", t.content)}
+        assert len(columns) + sum(hidden.values()) == 4  # as many as there are slots
