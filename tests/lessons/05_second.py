@@ -37,4 +37,6 @@ assert (
     in turn.check(lambda _: [6 * x * g for x, g in zip(states, slopes, strict=True)]).reason
 )
 
+solve(first, 11.17, 12.5, 0)
+assert f"{by_x[3] + 2 * x[3] * 0:.4g}" == "11.17"
 solve(summed, 2, 4, 3, 8)

@@ -252,7 +252,8 @@ def _is_factor(around: tuple[str, str], token: Sequence[str], written: Sequence[
 
     What was written shows it if it was negative there, else what stands around it.
     """
-    shown = [f"({number})" in one for number, one in zip(token, written) if number[0] == "-"]
+    runs = zip(token, written, strict=True)
+    shown = [f"({number})" in one for number, one in runs if number[0] == "-"]
     before, after = around
     is_first = before[-1:] == "(" and after[:1] == "·"
     return all(shown) if shown else not is_first and "·" in (before[-1:], after[:1])

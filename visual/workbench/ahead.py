@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from lab.loops import gallery
+from visual.workbench.controls import lasting
 from visual.workbench.state import Bench, LoopBench, with_loop
 
 HIGHEST = 3  # order; every one takes twice as long as the one before
@@ -34,4 +35,4 @@ def draw_ahead(bench: Bench) -> None:
     """Draw what may come after a bench; of what cannot be drawn, nothing is told."""
     for make in likely(bench) if isinstance(bench, LoopBench) else ():
         with suppress(Exception):
-            make().shown  # noqa: B018 (it is remembered)
+            lasting(make())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, one_of, quoted
+from lab.errors import ArgumentError, LabError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
@@ -239,6 +239,24 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)
+
+
+def lasting(bench: Bench) -> Bench:
+    """The same without an option that names what there is no more, as the third of two Scans.
+
+    LabError if nothing can be shown without options either: what is wrong with all of them.
+    """
+    options, wrong = bench.state.options, None
+    for gone in ((), *((name,) for name in options), tuple(options)):
+        less = bench.changed(options=dict.fromkeys(gone)) if gone else bench
+        try:
+            less.shown  # noqa: B018 (it is remembered)
+        except LabError as error:
+            wrong = wrong or error
+        else:
+            return less
+    assert wrong is not None  # as was tried
+    raise wrong
 
 
 def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:

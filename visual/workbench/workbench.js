@@ -96,7 +96,7 @@ class Questions {
   constructor(model, working) {
     this.model = model;
     this.working = working;
-    this.number = 0;
+    this.number = Date.now(); // no other page of this workbench has asked by it
     this.waiting = new Map();
     this.asked = null;
     this.late = false;

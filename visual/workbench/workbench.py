@@ -39,6 +39,7 @@ from visual.workbench.controls import (
     chosen_step,
     controls,
     equation,
+    lasting,
     view_shown,
     views,
 )
@@ -124,7 +125,7 @@ class Workbench(Walked):
     room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _ahead = Work()  # on what it may ask for next
-    _number = -1  # of the last thing that the page asked for
+    _number = -1  # of the last thing that the page asked for; numbers of all pages differ
 
     def __init__(
         self,
@@ -188,8 +189,8 @@ class Workbench(Walked):
         try:
             bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
-            bench = bench.changed(**choices)
-            self._show(Work().do(lambda: Drawn.of(bench)), step)
+            bench, held = bench.changed(**choices), "options" in choices
+            self._show(Work().do(lambda: Drawn.of(bench if held else lasting(bench))), step)
             self._look_ahead()
         except BaseException:
             self._tell()  # the page waits no more
@@ -257,7 +258,7 @@ class Workbench(Walked):
             "moments": dict(self._bench.moments),
             "chosen": chosen_step(self._bench),
             "problem": {"key": list(key), "text": problem},
-            "answered": self._number,
+            "answered": self._number if self._asked is None else -1,
         }
 
     def receive(self, message: Message) -> None:
@@ -311,7 +312,8 @@ class Workbench(Walked):
                         raise
 
         self._asked = asked
-        begin(lambda: Drawn.of(asked.bench), asked.work, done)
+        held = key[0] in ("options", "fold")  # what is asked for is not forgotten
+        begin(lambda: Drawn.of(asked.bench if held else lasting(asked.bench)), asked.work, done)
 
     def _give_up(self) -> Bench:
         """Give up what the page waits for, and return the bench as it was to become.

@@ -60,7 +60,7 @@ def test_every_option_changes_the_picture(capsys):
 
 @pytest.mark.parametrize("taps", ["-2,-1", "x:-2,-1"])
 def test_taps_are_chosen(capsys, taps):
-    assert main(["draw", "tapes", "--loop", "square", f"--taps={taps}", "-o", "-"]) == 0
+    assert main(["draw", "tapes", "--loop", "square", f"--taps={taps}", "--all", "-o", "-"]) == 0
     assert "mit-mot · reads 0, 2, 1 · writes 2, 1" in capsys.readouterr().out
 
 

@@ -356,3 +356,31 @@ def test_a_pymc_model_is_its_log_density():
     (by,) = (one for one in bench.form["controls"] if one["key"] == ["wrt"])
     assert {*by["options"][0]} == {"omega_log__"}
     assert "visual.Workbench(model, order=1, wrt='beta_logodds__')" in bench.python
+
+
+LOST = [
+    ("tapes", ["options", "scan"], "3", ["order"], "1", {"order": 1}),
+    ("tapes", ["options", "scan"], "2", ["order"], "0", {"order": 0}),
+    ("moment", ["options", "step"], "3", ["steps"], "2", {"order": 2, "steps": 2}),
+    ("unrolled", ["options", "scan"], "4", ["wrt"], "x", {"order": 2, "wrt": "x"}),
+]
+
+
+@pytest.mark.parametrize(("view", "place", "there", "key", "value", "chosen"), LOST, ids=str)
+def test_a_place_that_is_gone_is_left(view, place, there, key, value, chosen):
+    """And one that is there still is kept: the fourth Scan, by another variable."""
+    bench = Workbench(order=2, view=view)
+    assert ask(bench, place, there) == ask(bench, key, value) == ""
+    kept = {"scan": 4} if view == "unrolled" else {}
+    assert dict(bench.state.options) == kept
+    assert bench.svg == visual.draw(gallery.loops["square"], view, **chosen, **kept).svg()
+
+
+def test_a_place_that_is_asked_for_must_be_there():
+    bench = Workbench(order=2)
+    assert "scan = 5: the Scans" in ask(bench, ["options", "scan"], "5")
+    bench.set(options={"scan": 3})
+    with pytest.raises(ArgumentError, match="scan = 3: the Scans"):
+        bench.set(order=1, options={"scan": 3})
+    bench.set(order=1)
+    assert (bench.state.order, dict(bench.state.options)) == (1, {})
