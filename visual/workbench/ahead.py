@@ -6,6 +6,7 @@ Nothing is kept here: the pictures of a loop that were drawn last are remembered
 `visual.drawing.draw`.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -15,6 +16,7 @@ from visual.workbench.controls import lasting
 from visual.workbench.state import Bench, LoopBench, with_loop
 
 HIGHEST = 3  # order; every one takes twice as long as the one before
+SLOW = 0.5  # seconds for a picture; of loops that take longer the rest is not drawn for nothing
 
 
 def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
@@ -34,5 +36,8 @@ def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
 def draw_ahead(bench: Bench) -> None:
     """Draw what may come after a bench; of what cannot be drawn, nothing is told."""
     for make in likely(bench) if isinstance(bench, LoopBench) else ():
+        begun = time.monotonic()
         with suppress(Exception):
             lasting(make())
+        if time.monotonic() - begun > SLOW:
+            return
