@@ -212,13 +212,14 @@ def finished(
     below: float = 12,
     dot: str = "",
     close: bool = False,
+    seeds: str = "",
 ) -> Scene:
     """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
     Below it, or aside, is a legend in `words` of its own for what is drawn.  Without `words` they
-    are called what they are called everywhere.  Notes tell what arrays and folds are.  `said` are
-    further lines, `below` is the room beneath the last one.  The columns of a `close` legend are as
-    wide as their words.
+    are called what they are called everywhere; what brings its `seeds` is its own, too.  Notes tell
+    what arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+    The columns of a `close` legend are as wide as their words.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -227,6 +228,7 @@ def finished(
         width, bottom = part.envelope.right + margin, part.envelope.bottom + BETWEEN
     if words is None:
         words = {role: role.value for role in Role if role is not Role.PANEL}
+    words = {**words, Role.SEED: seeds} if seeds else words
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
     words = {role: told for role, told in words.items() if role in drawn}

@@ -89,6 +89,14 @@ class NamedScan(Quantities):
         return count, f"{self.number + 1} · {self.scan.name}, step {step}"
 
 
+def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
+    """What brings the seeds of the Scans that are open, and in the small tape of the loop."""
+    told = {number: NamedScan(trace, number).seeds for number in (*shown, 0)}
+    first, *others = dict.fromkeys(told.values())
+    more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
+    return "; ".join([first, *(f"in {', '.join(of)}: {words}" for words, of in more.items())])
+
+
 def at_moment(trace: Trace, moment: int) -> tuple[int, int]:
     """The Scan, and its step, that happen at a moment of the whole run: the inverse of `moment`."""
     for number, scan in enumerate(trace.scans):

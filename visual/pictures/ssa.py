@@ -42,7 +42,7 @@ from visual.layout.columns import (
 )
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan, counted, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, switch
 from visual.pictures.tapes.lanes import Lane, Slot
@@ -122,6 +122,7 @@ def ssa(
             description="The tape after every step, and each of its values in a box of its own.",
             theme=theme,
             close=True,
+            seeds=seeds_of(trace, numbers if all else [chosen]),
         )
 
     found = [drawn_with(None)]

@@ -7,7 +7,7 @@ from what was read, and below it the formula, then the same formula in numbers. 
 left to right everywhere, so that the work of a backward loop moves leftwards.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
@@ -19,7 +19,7 @@ from visual.layout.canvas import Columns, finished
 from visual.layout.cells import values_text
 from visual.layout.columns import Unfold, one_or_more, timeline
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, at_end, is_cut, rows, with_formulas
@@ -29,7 +29,6 @@ from visual.pictures.tapes.lanes import View
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
-from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 POSITIONS = "pos 0 → 1: a step reads slot 0, writes slot 1"
@@ -73,7 +72,7 @@ def tapes(
     unfolded = unfolded or (() if step is None else (step,))
     said = (*result_words(trace), *untaken_words(trace))
     shown = range(len(trace.scans)) if switch("all", all) else [number]
-    seeds = _seeds(trace, shown)
+    seeds = seeds_of(trace, shown)
     view = View(unfolded, step, buffer, contributions, sheet, said, seeds)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if all:
@@ -202,11 +201,9 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
-    words: dict[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
-    words[Role.SEED] = view.seeds
     return finished(
         whole,
-        words,
+        None,
         sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
@@ -217,15 +214,8 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
             *view.said,
         ],
         close=True,
+        seeds=view.seeds,
     )
-
-
-def _seeds(trace: Trace, shown: Iterable[int]) -> str:
-    """What brings the seeds of the Scans that are open, and in the small tape of the loop."""
-    told = {number: NamedScan(trace, number).seeds for number in (*shown, 0)}
-    first, *others = dict.fromkeys(told.values())
-    more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
-    return "; ".join([first, *(f"in {', '.join(of)}: {words}" for words, of in more.items())])
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:
