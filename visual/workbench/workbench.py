@@ -49,7 +49,7 @@ from visual.workbench.still import still
 HERE = Path(__file__).parent
 
 
-CALM = 0.06  # seconds in which a page shows a picture
+CALM = 0.4  # seconds after which a person looks, and nobody waits for what is drawn ahead
 CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
