@@ -59,7 +59,12 @@ const MAKERS = {
   select(control, ask) {
     const input = element("select");
     for (const [value, text] of control.options) input.append(element("option", { value }, text));
-    return labelled(control, input, ask);
+    const named = labelled(control, input, ask);
+    const set = (value) => {
+      named.set(value);
+      input.title = input.selectedOptions[0]?.text ?? ""; // it may be cut
+    };
+    return { ...named, set };
   },
   text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number: (control, ask) => labelled(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),

@@ -143,11 +143,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "«", () => go(0));
-  const back = button("previous step", "‹ back", () => go(place - 1));
+  const first = button("first step", "«", () => walk(0));
+  const back = button("previous step", "‹ back", () => walk(place - 1));
   const play = button("play", PLAY, () => (timer === null ? start() : stop()));
-  const ahead = button("next step", "step ›", () => go(place + 1));
-  const last = button("last step", "»", () => go(moments.length - 1));
+  const ahead = button("next step", "step ›", () => walk(place + 1));
+  const last = button("last step", "»", () => walk(moments.length - 1));
   const every = button("all steps", "all", () => rest());
   const slider = element("input", {
     type: "range", min: 0, step: 1, "aria-label": "step",
@@ -167,7 +167,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const [head, changing, lines] = ["div", "div", "div"].map((tag) => element(tag));
   teller.append(head, changing, lines);
   root.append(teller);
-  on(slider, "input", () => go(Number(slider.value)));
+  on(slider, "input", () => walk(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
 
   // Steps.  Of what happens after the moment `seen`, no number can be read.
@@ -189,6 +189,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     }
     keepRead(now);
     slider.value = place;
+    slider.removeAttribute("data-all");
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
     shown.textContent = nameOf(place);
     shown.dataset.currentStep = now;
@@ -198,6 +199,12 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     if (scroll) bring(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
+  }
+
+  // Who goes to a moment does not play any more.
+  function walk(to) {
+    stop();
+    go(to);
   }
 
   // What the moment reads stays as it is, where each picture had it last.
@@ -238,6 +245,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     }
     if (!tell) place = moments.indexOf(chosen.moment); // by the picture
     slider.value = place < 0 ? slider.max : place; // all has happened
+    slider.toggleAttribute("data-all", place < 0);
     slider.setAttribute("aria-valuetext", place < 0 ? "all steps" : names.get(moments[place]));
     shown.textContent = place < 0 ? allOf([...names.values()]) : nameOf(place);
     delete shown.dataset.currentStep;
@@ -283,9 +291,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     if (changing.contains(event.target) && event.key !== "Escape") return;
     const among = event.shiftKey && KEYS[event.key] && cells.includes(event.target);
     if (among) turn(event.target, KEYS[event.key]);
-    else if (event.key in KEYS) go(place + KEYS[event.key]);
-    else if (event.key === "Home") go(0);
-    else if (event.key === "End") go(moments.length - 1);
+    else if (event.key in KEYS) walk(place + KEYS[event.key]);
+    else if (event.key === "Home") walk(0);
+    else if (event.key === "End") walk(moments.length - 1);
     else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
     else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target);
     else if (event.key === "Escape") pin(null);
@@ -489,9 +497,9 @@ function render({ model, el }) {
 
   function draw() {
     if (walking) walking.destroy();
-    root.replaceChildren(...model.get("pictures").map((source) => {
+    root.replaceChildren(...model.get("pictures").map((source, number) => {
       const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
-      return element("div", { class: "picture" }, document.importNode(svg, true));
+      return element("div", { class: `picture ${model.get("themes")[number]}` }, document.importNode(svg, true));
     }));
     walking = stepper(root, {
       step: model.get("step"),

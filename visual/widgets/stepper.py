@@ -13,6 +13,7 @@ from pathlib import Path
 import traitlets
 
 from lab.errors import ArgumentError, KindError, quoted, whole
+from visual.backends import dark
 from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
 from visual.widgets.page import fragment, to_page
@@ -75,8 +76,9 @@ class Stepper(Walked):
     """
 
     _esm = STEPPER  # of a path, anywidget would keep every widget for as long as the file
-    _css = style()
+    _css = style() + dark.style()
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    themes = traitlets.List(traitlets.Unicode()).tag(sync=True)  # a light one goes with the page
     scenes: Sequence[Scene] = ()
 
     @property
@@ -99,6 +101,7 @@ class Stepper(Walked):
         step = shown_step(moments, self.step, step)
         self.scenes = scenes
         with self.hold_sync():
+            self.themes = [one.theme.name if isinstance(one, Scene) else "" for one in scenes]
             self.pictures = [scene.svg() for scene in scenes]
             self.step = step
 
