@@ -12,6 +12,7 @@ from visual.layout.detours import Detours
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, Text, fitted
+from visual.scene.theme import Role
 
 DEPTH, LETTERS = 14, 11  # of the points that bend a curve; of a label
 NEXT = 8  # between two columns, for a factor beside an arrow
@@ -79,7 +80,7 @@ def _beside(source: Box, target: Box, factor: str) -> Iterator[Shape]:
     elif source.y > target.y:
         x, y, anchor = source.x + source.width / 2 + 6, source.y - 4, "start"
     if text_width(factor, LETTERS, mono=True) <= target.width / 2 + NEXT:
-        yield Text(x, y, factor, LETTERS, anchor, mono=True, muted=True)
+        yield Text(x, y, factor, LETTERS, anchor, mono=True, role=Role.OVERWRITTEN)  # not grey
 
 
 def _label(spell: Speller, step: int, formula: Formula, read: Leaf, room: float) -> str:
