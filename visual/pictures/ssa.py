@@ -323,7 +323,7 @@ class _Block:
         """What becomes of a value: here the old one is what is overwritten, not the new one."""
         if value != self.flow.chain(self.named.number, tape, slot.row)[-1]:
             return Role.OVERWRITTEN
-        if slot.row in self.named.wanted_rows(tape):
+        if self.named.is_passed_on(tape) and slot.row in self.named.wanted_rows(tape):
             return Role.RESULT
         if slot.role is not Role.OVERWRITTEN:
             return slot.role

@@ -269,7 +269,7 @@ class _StepGraph:
 
     def _lines(self) -> list[str]:
         scan, model = self.scan, self.whole
-        which = f"step {self.step} of {scan.steps}{self.why}"
+        which = f"step {self.step} (of 0 to {scan.steps - 1}){self.why}"
         lines = [f"forward · {which}"]
         if scan.parent is not None and model.parent is not None:
             parent = f"{scan.parent + 1} · {model.parent.name}"

@@ -389,3 +389,14 @@ def test_columns_that_are_left_out_are_counted():
         hidden = {t.x: int(t.content[1:]) for t in texts if re.fullmatch(r"⋯\d+", t.content)}
         columns = {t.x for t in texts if re.fullmatch(r"pos \d", t.content)}
         assert len(columns) + sum(hidden.values()) == 4  # as many as there are slots
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_in_ssa_a_result_is_what_was_asked_for(order):
+    """By hand: the cost of coupled is differentiated by prey₀ alone, and not by hunters₀."""
+    scene = visual.draw(gallery.loops["coupled"], "ssa", order=order)
+    boxes = [s for s in scene.walk() if isinstance(s, Box) and s.role is Role.RESULT]
+    told = [g.title for g in scene.groups() if any(box in boxes for box in g.shapes)]
+    assert [title for title in told if "hunters" in title] == []
+    result = full_text(gallery.loops["coupled"].trace(order=order).outputs[-1])
+    assert any("prey₀" in title and title.endswith(f" = {result}") for title in told)
