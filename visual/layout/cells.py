@@ -183,7 +183,8 @@ def thin_cell(
         written, label = "", shortened(name, box.width - 10, 11, mono=True)
     left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
-    return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
+    shapes = (box, left, right) if written else (box, left)
+    return Group(shapes, step, key, f"{name} = {full_text(value)}")
 
 
 def inside(
