@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from visual.atlas.page import module
-from visual.exercises.page import MODULE
+from visual.exercises.page import source
 from visual.workbench.workbench import Workbench
 
 TSC = shutil.which("tsc")
@@ -15,7 +15,7 @@ FLAGS = "--allowJs --checkJs --noEmit --target esnext --module esnext --lib esne
 MODULES = {
     "workbench": lambda: str(Workbench._esm),
     "atlas": module,
-    "exercise": lambda: MODULE.read_text(encoding="utf-8"),
+    "exercise": source,
 }
 
 

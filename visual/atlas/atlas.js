@@ -158,11 +158,9 @@ class Shared {
   }
 
   write(state) {
-    const { model } = this;
     const scan = state.scan === null ? null : String(state.scan);
-    model.set("_chosen", { ...state.now, theme: state.coloured ? state.now.theme : null, scan });
-    model.set("step", state.step ?? -1);
-    model.save_changes();
+    const theme = state.coloured ? state.now.theme : null;
+    share(this.model, { _chosen: { ...state.now, theme, scan }, step: state.step ?? -1 });
   }
 
   listen(atlas) {
@@ -178,24 +176,20 @@ class Shared {
       atlas.state.step = model.get("step") < 0 ? null : model.get("step");
       atlas.walking.set(model.get("step"));
     };
-    model.on("change:_chosen", chosen);
-    model.on("change:step", walked);
-    const watch = new MutationObserver(() => atlas.colour());
-    watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+    const unheard = listening(model, { "change:_chosen": chosen, "change:step": walked });
+    const unseen = onTheme(() => atlas.colour());
     return () => {
-      model.off("change:_chosen", chosen);
-      model.off("change:step", walked);
-      watch.disconnect();
+      unheard();
+      unseen();
       atlas.walking.destroy();
     };
   }
 }
 
-// Whether what is around an atlas is dark, as JupyterLab says of itself; a page of its own is what
-// its reader likes.
+// Whether what is around an atlas is dark; a page of its own is what its reader likes.
 function isDark(root) {
-  const said = document.body.dataset.jpThemeLight;
-  if (said !== undefined) return said === "false";
+  const said = isJupyterDark();
+  if (said !== undefined) return said;
   const scheme = getComputedStyle(root).colorScheme;
   if (scheme.trim() === "dark") return true;
   const either = root.hasAttribute("data-page") || scheme.includes("dark");
@@ -243,7 +237,7 @@ class Numbers {
     const fitting = Object.entries(values).every(([name, entries]) => live.base?.[name]?.length === entries.length);
     const isOwn = !fitting || !Object.keys(values).length;
     this.values.show(live, fitting ? values : {}, isOwn ? "" : this.lacking());
-    this.apart?.set();
+    this.apart?.set(this.values.value(this.apart.found));
     if (!live.lines || (isOwn && this.isOwn)) return "";
     this.isOwn = isOwn;
     if (isOwn) {
@@ -286,12 +280,8 @@ class Numbers {
   field(given) {
     const found = given && this.values.find(...given);
     if (!found) return (this.apart = null);
-    if (this.apart?.found !== found) {
-      const control = made(found, (value) => this.values.change(found.key, value));
-      const set = () => control.set((this.values.now[found.key[1]] || this.values.base[found.key[1]])[found.key[2]]);
-      this.apart = { found, root: control.root, set };
-    }
-    this.apart.set();
+    if (this.apart?.found !== found) this.apart = { found, ...this.values.slider(found) };
+    this.apart.set(this.values.value(found));
     return this.apart.root;
   }
 
@@ -301,8 +291,7 @@ class Numbers {
     this.frame.addEventListener("pointerdown", (event) => {
       const slider = this.given(event);
       if (!slider || event.button) return;
-      const [, name, place] = slider.key;
-      held = { slider, at: event.clientX, from: (this.values.now[name] || this.values.base[name])[place], moved: false };
+      held = { slider, at: event.clientX, from: this.values.value(slider), moved: false };
     });
     this.frame.addEventListener("pointerover", (event) => this.frame.classList.toggle("scantape-dragged", Boolean(held || this.given(event))));
     this.frame.addEventListener("pointermove", (event) => {
@@ -496,11 +485,9 @@ atlases.forEach((root, place) => {
 });
 
 function renderAtlas({ model, el }) {
-  const made = element("div", { "data-lm-suppress-shortcuts": "true" });
+  const made = placed(el);
   made.innerHTML = model.get("content");
-  made.addEventListener("keydown", (event) => event.stopPropagation());
   made.firstElementChild.dataset.started = "";
-  el.append(made);
   return new Atlas(made.firstElementChild, new Shared(model)).destroy;
 }
 

@@ -194,16 +194,6 @@ const store = {
   },
 };
 
-// The score as a file, which `scantape score` reads.
-function download(progress) {
-  const file = new Blob([JSON.stringify({ scantape: 1, answers: progress }, null, 1)]);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = "scantape-progress.json";
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 // Brings the exercises in `root` to life; `answers` are theirs, in the same order.
 export function start(root, answers, kept = store) {
   const score = root.querySelector(".score");
@@ -229,7 +219,10 @@ export function start(root, answers, kept = store) {
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
   for (const one of exercises) if (Object.hasOwn(progress, one.name)) one.restore(progress[one.name]);
-  root.querySelector(".export").addEventListener("click", () => download(progress));
+  root.querySelector(".export").addEventListener("click", () => {
+    const file = JSON.stringify({ scantape: 1, answers: progress }, null, 1); // for `scantape score`
+    download("scantape-progress.json", file);
+  });
   again.addEventListener("click", () => {
     for (const exercise of exercises) {
       exercise.reset();
@@ -268,23 +261,15 @@ if (sheets.length) {
   start(document, sheets.flatMap((sheet) => JSON.parse(sheet.querySelector("script").textContent)));
 }
 
-// In a notebook, as an anywidget: its keys are not those of the notebook.
+// In a notebook, as an anywidget.
 export default {
   render({ model, el }) {
-    const root = document.createElement("div");
+    const root = placed(el);
     root.innerHTML = model.get("content");
-    root.setAttribute("data-lm-suppress-shortcuts", "true");
-    root.addEventListener("keydown", (event) => event.stopPropagation());
-    el.append(root);
     const follow = start(root, model.get("answers"), {
       load: () => ({ ...model.get("progress") }),
-      save(progress) {
-        model.set("progress", progress);
-        model.save_changes();
-      },
+      save: (progress) => share(model, { progress }),
     });
-    const told = () => follow(model.get("progress"));
-    model.on("change:progress", told);
-    return () => model.off("change:progress", told);
+    return listening(model, { "change:progress": () => follow(model.get("progress")) });
   },
 };

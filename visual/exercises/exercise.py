@@ -17,11 +17,9 @@ from types import MappingProxyType
 from lab.errors import GraphError, listing, one_of, quoted, refused, several, whole
 from lab.traces.trace import Trace
 from visual.exercises.answers import Task, Verdict
-from visual.exercises.candidates import Candidate
 from visual.exercises.progress import MOST, Answered
+from visual.exercises.questions import Candidate, numbers, slots, taps
 from visual.exercises.sheet import Asked, Sheet, Single
-from visual.exercises.slots_and_numbers import numbers, slots
-from visual.exercises.taps import taps
 from visual.pictures.taps import Use
 
 
@@ -67,13 +65,13 @@ def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
     one_of("kind", kind, Ask)
     whole("seed", seed)
     candidates = list(CANDIDATES[Ask(kind)](trace))
-    derivatives = [c for c in candidates if c.order] or candidates
+    derivatives = [make for order, make in candidates if order] or [make for _, make in candidates]
     if not candidates:
         raise GraphError(
             f"kind = {quoted(kind)}: this trace allows no such question. The trace of a "
             "derivative of a loop of single numbers allows all."
         )
-    return derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))].make(theme)
+    return derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))](theme)
 
 
 class Exercises(Sheet):

@@ -9,6 +9,7 @@ from visual.backends.svg import text
 from visual.exercises.answers import Answer, Task
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
+from visual.widgets.module import DOM
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
@@ -160,4 +161,4 @@ def answer_data(answer: Answer) -> dict[str, object]:
 
 def source() -> str:
     """The module that checks answers in a page."""
-    return MODULE.read_text(encoding="utf-8")
+    return DOM + MODULE.read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ import numpy as np
 from lab.errors import one_of
 from lab.notation import indexed, number_text, tapped
 from visual.exercises.answers import Answer, Form, Mistake, Task
-from visual.exercises.candidates import listed, taps_text
 from visual.exercises.exercise import Exercises
+from visual.exercises.questions import listed, taps_text
 from visual.exercises.sheet import Asked
 from visual.layout.canvas import CELL, HEIGHT, finished, heading
 from visual.layout.cells import cell

@@ -17,8 +17,7 @@ from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import Answered, as_answered, keep, load, path
 from visual.scene.shapes import Scene
-from visual.widgets.mimebundle import in_notebook
-from visual.widgets.widget import Widget, save_page
+from visual.widgets.widget import Widget, in_notebook, save_page
 
 
 class Sheet(Widget):

@@ -1,4 +1,4 @@
-"""ES modules that begin with the stepper's: those of the workbench and of an atlas.
+"""The ES modules of widgets: those of the workbench and of an atlas begin with the stepper's.
 
 A widget is one module, which can import no other; so that each stays a file, they are joined, and
 call the functions of those before.
@@ -7,7 +7,8 @@ call the functions of those before.
 from pathlib import Path
 
 HERE = Path(__file__).parent
-STEPPER = (HERE / "stepper.js").read_text(encoding="utf-8")
+DOM = (HERE / "dom.js").read_text(encoding="utf-8")  # with which all of them begin
+STEPPER = DOM + (HERE / "stepper.js").read_text(encoding="utf-8")
 FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
 CONTROLS = HERE / "controls.js"
 NUMBERS = (HERE / "numbers.js", CONTROLS)

@@ -5,20 +5,11 @@ earlier run of the same cell stands nowhere any more, so it is closed when the c
 """
 
 import sys
-from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
-
-@dataclass
-class _Run:
-    """A run of a cell, and the widgets that were made in it, as far as they are still there."""
-
-    message: str
-    widgets: list[ref[Any]] = field(default_factory=list)
-
-
-_runs: dict[str, _Run] = {}
+# Of every cell the message of its last run, and the widgets made in it that are still there.
+_runs: dict[str, tuple[str, list[ref[Any]]]] = {}
 
 
 def made_in_cell(widget: Any) -> None:
@@ -26,12 +17,12 @@ def made_in_cell(widget: Any) -> None:
     cell, message = _running()
     if not cell:
         return
-    last = _runs.get(cell)
-    if last is None or last.message != message:
-        for old in filter(None, (made() for made in last.widgets) if last else ()):
+    before, widgets = _runs.get(cell, ("", []))
+    if before != message:
+        for old in filter(None, (made() for made in widgets)):
             shut(old)
-        _runs[cell] = _Run(message)
-    _runs[cell].widgets.append(ref(widget))
+        widgets = []
+    _runs[cell] = message, [*widgets, ref(widget)]
 
 
 def shut(widget: Any) -> None:

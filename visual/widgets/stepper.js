@@ -17,13 +17,6 @@ let hinted = true; // until a cell is clicked
 
 const isLater = (part) => Boolean(part.closest("[data-later]"));
 
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
 // The stories that a page without Python has with it: in a script of data beside a picture.
 function storyInPage(svg, number) {
   const script = svg.parentElement.querySelector("script[data-stories]");
@@ -49,10 +42,10 @@ function storyFrom(model) {
     const picture = [...svg.parentElement.parentElement.children].filter((box) => box.matches(".picture")).indexOf(svg.parentElement);
     const answered = (message) => {
       if (message.story !== story) return;
-      model.off("msg:custom", answered);
+      unheard();
       resolve(message.told);
     };
-    model.on("msg:custom", answered);
+    const unheard = listening(model, { "msg:custom": answered });
     model.send({ story, picture, cell });
   });
 }
@@ -491,8 +484,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
 // In a notebook: the pictures are a trait, and so is the step.
 function render({ model, el }) {
-  const root = element("div", { class: "scantape", "data-lm-suppress-shortcuts": "true" });
-  el.append(root);
+  const root = placed(el, { class: "scantape" });
   let walking = null;
 
   function draw() {
@@ -504,21 +496,16 @@ function render({ model, el }) {
     walking = stepper(root, {
       step: model.get("step"),
       whole: true,
-      changed: (step) => {
-        model.set("step", step);
-        model.save_changes();
-      },
+      changed: (step) => share(model, { step }),
       story: storyFrom(model),
     });
   }
 
   const move = () => walking.set(model.get("step"));
-  model.on("change:pictures", draw);
-  model.on("change:step", move);
+  const unheard = listening(model, { "change:pictures": draw, "change:step": move });
   draw();
   return () => {
-    model.off("change:pictures", draw);
-    model.off("change:step", move);
+    unheard();
     walking.destroy();
   };
 }

@@ -2,12 +2,16 @@
 
 >>> ipywidgets.VBox([visual.Stepper(picture), visual.Exercise(trace), visual.Atlas()])
 
-Where anywidget is not installed they are the same, but show their static forms only.
+Where anywidget is not installed they are the same, but show their static forms only.  JupyterLab
+shows a widget where its kernel is; a front end without one takes what it knows of its static form:
+a page with a script, images, or plain text.
 """
 
 import os
+import sys
+from base64 import b64encode
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import traitlets
@@ -15,7 +19,6 @@ import traitlets
 from lab.errors import LabError
 from visual.scene.formats import as_report, write_whole
 from visual.scene.shapes import Scene
-from visual.widgets.mimebundle import in_notebook, still
 from visual.widgets.rerun import made_in_cell
 
 try:
@@ -41,6 +44,18 @@ except ImportError:
 
 else:
     Base = AnyWidget
+
+
+def in_notebook() -> bool:
+    """Whether the code that runs was sent to a kernel, whose pages can show widgets.
+
+    SCANTAPE_STATIC=1 says that they cannot: what is shown will be read when the kernel has ended.
+    """
+    if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
 
 
 class Widget(Base):
@@ -80,10 +95,15 @@ class Widget(Base):
         return f"<{type(self).__name__}: {self._title}>"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        live = {}
+        shown = {}
         if AnyWidget is not None and in_notebook():
-            live, *_rest = super()._repr_mimebundle_()
-        return {**live, **still(*self._still)}
+            shown, *_rest = super()._repr_mimebundle_()
+        shown["text/html"], shown["text/plain"], picture = self._still
+        if picture is not None:  # as nbconvert and viewers of notebooks take it
+            shown["image/svg+xml"] = picture.svg()
+            with suppress(ImportError):  # Python in a browser has nothing that writes a PNG
+                shown["image/png"] = b64encode(picture.png()).decode()
+        return shown
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:

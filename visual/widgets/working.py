@@ -10,10 +10,11 @@ Where there is no event loop nobody can ask for anything meanwhile, and the work
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Lock, RLock, Thread
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from lab.progress import Interrupted, watched
 
@@ -81,21 +82,14 @@ class Work:
             return make()
 
 
-class Outcome(Generic[T]):
+def outcome_of(make: Callable[[], T]) -> Future[T]:
     """What came of a piece of work: a result, or what it raised."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._error: BaseException | None = None
-        try:
-            self._result = make()
-        except BaseException as error:
-            self._error = error
-
-    def get(self) -> T:
-        """The result, or raise what was raised."""
-        if self._error is not None:
-            raise self._error
-        return self._result
+    outcome = Future[T]()
+    try:
+        outcome.set_result(make())
+    except BaseException as error:
+        outcome.set_exception(error)
+    return outcome
 
 
 def is_in_loop() -> bool:
@@ -106,7 +100,7 @@ def is_in_loop() -> bool:
 
 
 def begin(
-    make: Callable[[], T], work: Work, done: Callable[[Outcome[T]], None], after: float = 0
+    make: Callable[[], T], work: Work, done: Callable[[Future[T]], None], after: float = 0
 ) -> None:
     """Have `make` worked on in a thread of its own, and `done` called in this one at the end.
 
@@ -116,18 +110,18 @@ def begin(
     context of the caller, so that what is printed and sent belongs to the same cell.
     """
     if not is_in_loop():
-        done(Outcome(lambda: work.do(make)))
+        done(outcome_of(lambda: work.do(make)))
         return
     loop = asyncio.get_running_loop()
     context = copy_context()
 
-    def tell(outcome: Outcome[T]) -> None:
+    def tell(outcome: Future[T]) -> None:
         if work.wanted:
             done(outcome)
 
     def run() -> None:
         time.sleep(after)
-        outcome = Outcome(lambda: context.copy().run(work.do, make))
+        outcome = outcome_of(lambda: context.copy().run(work.do, make))
         if work.wanted:
             with suppress(RuntimeError):  # the loop has ended, and the page with it
                 loop.call_soon_threadsafe(tell, outcome, context=context)

@@ -154,12 +154,6 @@ class Questions {
   }
 }
 
-function download(name, content) {
-  const link = element("a", { download: name, href: URL.createObjectURL(new Blob([content])) });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 // Where nothing can be copied for a page, the text is shown and selected instead.
 async function copyText(source, told) {
   try {
@@ -172,11 +166,8 @@ async function copyText(source, told) {
   }
 }
 
-// Whether the page is dark, as JupyterLab says of itself, or else the person's system.
-function isDark() {
-  const said = document.body.dataset.jpThemeLight;
-  return said === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : said === "false";
-}
+// Whether the page is dark, or else the person's system.
+const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
 
 // The picture goes with the page: it becomes dark and light again when the page does.
 function follow(model, ask) {
@@ -186,10 +177,8 @@ function follow(model, ask) {
     if (isDark() !== was && chosen === (was ? "dark" : "light")) ask(["theme"], was ? "light" : "dark");
     was = isDark();
   };
-  const watch = new MutationObserver(look);
-  watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
   look();
-  return () => watch.disconnect();
+  return onTheme(look);
 }
 
 const LOOKS = [100, 300, 600, 1000]; // ms after it was shown, in which a notebook may scroll
@@ -211,7 +200,7 @@ function appear(root) {
 }
 
 function renderWorkbench({ model, el }) {
-  const root = element("div", { class: "scantape scantape-bench", "data-lm-suppress-shortcuts": "true" });
+  const root = placed(el, { class: "scantape scantape-bench" });
   const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
   const working = element("span", { role: "status" });
   const cancel = element("button", { type: "button", hidden: "" }, "cancel");
@@ -255,8 +244,6 @@ function renderWorkbench({ model, el }) {
   };
   phone.addEventListener("change", bend);
   root.append(fold, head, problem, body);
-  root.addEventListener("keydown", (event) => event.stopPropagation());
-  el.append(root);
   const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
   walked.append(frame);
   const zoom = new Zoom(frame);
@@ -272,8 +259,7 @@ function renderWorkbench({ model, el }) {
   bend();
   const asking = () => {
     if (!frame.clientWidth) return; // it is not on the page now, and has no size
-    model.set("room", zoom.room);
-    model.save_changes();
+    share(model, { room: zoom.room });
   };
   let settled; // once nothing moves any more, the room is asked for
   const size = () => {
@@ -283,16 +269,12 @@ function renderWorkbench({ model, el }) {
   };
   const walking = stepper(walked, {
     whole: true,
-    changed: (step) => {
-      model.set("step", step);
-      model.save_changes();
-    },
+    changed: (step) => share(model, { step }),
     story: storyFrom(model),
     hint: " or, if it is given, to change it; a Scan or a fold to open it",
     open: (option, value) => {
       if (option !== "moment") return ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value);
-      model.set("step", Number(value));
-      model.save_changes();
+      share(model, { step: Number(value) });
       ask(["view"], "moment"); // one step, large
     },
     field: (given) => form.field(["at", ...(given || [])]),
@@ -334,8 +316,7 @@ function renderWorkbench({ model, el }) {
     save.open = phone.matches;
     told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
   };
-  const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
-  for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
+  const unheard = listening(model, { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive });
   draw();
   show();
   write();
@@ -358,7 +339,7 @@ function renderWorkbench({ model, el }) {
     removeEventListener("resize", size);
     document.removeEventListener("fullscreenchange", zoom.show);
     phone.removeEventListener("change", bend);
-    for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
+    unheard();
     walking.destroy();
     questions.destroy();
   };

@@ -13,6 +13,7 @@ What a workbench hands to the browser as a file.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from threading import RLock
@@ -26,11 +27,11 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.scene.shapes import Scene
-from visual.widgets.mimebundle import in_notebook
 from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment, to_page
 from visual.widgets.stepper import Walked, shown_step
-from visual.widgets.working import Outcome, Work, begin, is_in_loop
+from visual.widgets.widget import in_notebook
+from visual.widgets.working import Work, begin, is_in_loop
 from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
 from visual.workbench.controls import (
@@ -298,13 +299,13 @@ class Workbench(Walked):
                 raise
             return
 
-        def done(outcome: Outcome[Drawn]) -> None:
+        def done(outcome: Future[Drawn]) -> None:
             with self._lock:
                 if self._asked is not asked:
                     return  # given up by another thread just now
                 self._asked = None
                 try:
-                    self._show(outcome.get())
+                    self._show(outcome.result())
                     self._look_ahead()
                 except BaseException as error:
                     self._tell(key, words_of(error))

@@ -384,7 +384,8 @@ def test_pages_allow_their_own_style_and_nothing_else(make, theme):
     scripts = re.findall(r"<script type=.module.>(.*?)</script>", made, re.S)
     assert made.count("<script") == len(scripts) + made.count("data-stories></script>")
     walked = make is visual.tapes  # pictures with moments can be walked through
-    module = (Path(visual.__file__).parent / "widgets" / "stepper.js").read_text(encoding="utf-8")
+    files = (Path(visual.__file__).parent / "widgets" / name for name in ("dom.js", "stepper.js"))
+    module = "".join(file.read_text(encoding="utf-8") for file in files)
     assert scripts == ([module] if walked else [])
     style = re.search(r"<style>(.*?)</style>", made, re.S)[1]
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', made)[1]

@@ -11,7 +11,7 @@ import visual
 from lab.loops import gallery
 from visual.drawing.draw import drawn
 from visual.layout.sheet import OFFLINE
-from visual.widgets.mimebundle import in_notebook
+from visual.widgets.widget import in_notebook
 
 TRACE = gallery.loops["square"].trace()
 LIVE = "application/vnd.jupyter.widget-view+json"

@@ -37,7 +37,9 @@ async def until(condition):
 
 def test_work_is_done_at_once_where_nobody_can_ask_meanwhile():
     found = []
-    begin(lambda: threading.current_thread(), Work(), lambda outcome: found.append(outcome.get()))
+    begin(
+        lambda: threading.current_thread(), Work(), lambda outcome: found.append(outcome.result())
+    )
     assert found == [threading.current_thread()]
 
 
@@ -48,7 +50,7 @@ def test_work_goes_on_in_a_thread_and_is_told_in_this_one():
         begin(
             lambda: (threading.current_thread(), is_watched()),
             Work(),
-            lambda outcome: found.append((outcome.get(), threading.current_thread())),
+            lambda outcome: found.append((outcome.result(), threading.current_thread())),
         )
         assert found == []
         await until(lambda: found)
@@ -70,7 +72,7 @@ def test_an_error_arrives():
         begin(fail, Work(), found.append)
         await until(lambda: found)
         with pytest.raises(GradientError, match="no"):
-            found[0].get()
+            found[0].result()
 
     in_a_loop(play)
 
@@ -103,7 +105,7 @@ def test_long_work_lets_others_go_first():
         started, long, found = threading.Event(), Work(), []
         begin(endless(started), long, found.append)
         await until(started.is_set)
-        begin(lambda: "short", Work(), lambda outcome: found.append(outcome.get()))
+        begin(lambda: "short", Work(), lambda outcome: found.append(outcome.result()))
         await until(lambda: found)
         assert Work().do(lambda: "from a cell") == "from a cell"
         assert found == ["short"]
@@ -128,7 +130,7 @@ def test_who_let_others_go_first_has_another_turn():
                 pause()
             return "first"
 
-        begin(first, Work(), lambda outcome: found.append(outcome.get()))
+        begin(first, Work(), lambda outcome: found.append(outcome.result()))
         await until(started.is_set)
         begin(endless(second), long, found.append)
         try:

@@ -1,9 +1,12 @@
-"""Questions about a tape at a step: its slots, and the number written.
+"""Questions that could be asked about a trace; each is made when it is chosen.
 
-They are asked with a picture of the tape before the step, and answered with one of the step.
+Slots that a step overwrites or keeps, the number that it writes, and the taps of a gradient.  A
+question is made from what the trace recorded; its reasons come from the rule of tapes and from the
+formulas of the step.  Of a step it is asked with a picture of the tape before it, and answered with
+one of the step.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
 from types import MappingProxyType
@@ -12,24 +15,50 @@ import numpy as np
 
 from lab.equations.sentences import StepOf
 from lab.notation import Call, Leaf, Number, Term, leaves_of, signed, summands_of
-from lab.tape import Tape
+from lab.tape import Kind, Tape
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
-from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
 from visual.layout.names import NamedScan
+from visual.layout.names import listed as in_words
 from visual.pictures.moment.moment import asked, moment
-from visual.pictures.taps import Use, use_of
+from visual.pictures.taps import Use, conversions, use_of
+from visual.pictures.taps import taps as taps_picture
 
+Candidate = tuple[int, Callable[[str], Task]]  # the order of its Scan, and what makes it in a theme
+ENDS = 50  # steps of a long loop that are asked about
 PRECISION = 0.005  # relative: what a person computes from the four digits of the picture
 CANCELLED = 0.02  # a result this much smaller than what it is made of is not asked for
-BESIDE = 2  # slots that are looked at on either side of those which a step touches
+BESIDE = 2  # slots, or taps, that are looked at on either side of those which there are
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read, and kept as it is for later steps.",
     Use.WRITTEN: "it is written, but not read before.",
     Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
 }
+
+
+def tapes_of(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
+    """All tapes that are no running totals, with the numbers of their Scans."""
+    for number, scan in enumerate(trace.scans):
+        yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
+
+
+def asked_steps(steps: int) -> list[int]:
+    """The steps that are asked about: all, or of a long loop the first and the last ones."""
+    if steps <= 2 * ENDS:
+        return list(range(steps))
+    return [*range(ENDS), *range(steps - ENDS, steps)]
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    """``−1, 0``; ``none`` for nothing."""
+    return in_words(sorted(numbers), "none")
+
+
+def taps_text(taps: tuple[int, ...]) -> str:
+    """``tap 1`` or ``taps 0, 1``."""
+    return f"{'tap' if len(taps) == 1 else 'taps'} {listed(taps)}"
 
 
 def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
@@ -39,7 +68,7 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
             continue
         for step in asked_steps(trace.scans[number].steps):
             task = partial(_slot_task, NamedScan(trace, number), step, tape, use)
-            yield Candidate(trace.scans[number].order, task)
+            yield trace.scans[number].order, task
 
 
 def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: str) -> Task:
@@ -123,7 +152,7 @@ def numbers(trace: Trace) -> Iterator[Candidate]:
             for step in asked_steps(scan.steps):
                 named = NamedScan(trace, number)
                 if _can_be_computed(StepOf(named, step), formula):
-                    yield Candidate(scan.order, partial(_number_task, named, step, formula))
+                    yield scan.order, partial(_number_task, named, step, formula)
 
 
 def _can_be_computed(one: StepOf, formula: Formula) -> bool:
@@ -208,3 +237,66 @@ def _without_a_factor(one: StepOf, term: Term, right: float) -> Iterator[Mistake
 
 def _constant(term: Term) -> float | None:
     return float(term.written) if isinstance(term, Number) else None
+
+
+def taps(trace: Trace) -> Iterator[Candidate]:
+    """Questions for the taps of a gradient's tape."""
+    for number, tape in tapes_of(trace):
+        scan = trace.scans[number]
+        if scan.parent is None or tape.kind is not Kind.MIT_MOT:
+            continue
+        for source in trace.scans[scan.parent].tapes:
+            if source.name == tape.gradient_of and not source.is_total:
+                for reads in (True, False):
+                    yield scan.order, partial(_taps_task, source, tape, reads)
+
+
+def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) -> Task:
+    tape, back = source.tape, gradient.tape
+    right = back.reads if reads else back.writes
+    does = "read" if reads else "write"
+    low, high = min(*back.taps, *tape.taps) - BESIDE, max(*back.taps, *tape.taps) + BESIDE
+    if reads:
+        rule = (
+            "Backwards the signs of the taps turn. What was written has a gradient to be read; "
+            "what was read has one to be added to, which is read, too."
+        )
+    else:
+        rule = (
+            "Backwards the signs of the taps turn. A gradient is written where the loop read; "
+            "where it only wrote, there is nothing to pass on."
+        )
+    rules = "; ".join(one.words.partition(";")[0] for one in conversions(tape))
+    answer = Answer(
+        Form.TAPS,
+        tuple(map(float, right)),
+        hints=(rule, f"Tap by tap: {rules}."),
+        working=f"The gradient's step {does}s at {listed(right)}.",
+        otherwise=f"No tap of {source.name} becomes that one.",
+        incomplete="Not all of them: taps are missing.",
+        mistakes=tuple(
+            Mistake(tap, _tap_reason(tape, tap, reads))
+            for tap in range(low, high + 1)
+            if tap not in right
+        ),
+    )
+    pattern = f"reads at {listed(tape.reads)} and writes at {listed(tape.writes)}"
+    question = f"{source.name} {pattern}. At which taps does the step of its gradient {does}?"
+    return Task(
+        question,
+        taps_picture(tape, 0, theme, source.name),
+        taps_picture(tape, 1, theme, source.name),
+        answer,
+    )
+
+
+def _tap_reason(tape: Tape, tap: int, reads: bool) -> str:
+    """Why a gradient's tape has no such tap."""
+    if not reads and -tap in tape.writes:
+        return (
+            f"At {signed(-tap)} the loop only writes: that gradient is read at {signed(tap)}, "
+            "and then done with."
+        )
+    if tap in tape.taps:
+        return f"{signed(tap)} is a tap of the loop itself; its gradient's tap is another."
+    return f"At {signed(-tap)}, the loop neither reads nor writes."
