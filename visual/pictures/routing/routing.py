@@ -6,13 +6,14 @@ comes from; the look of a cell of the output is that of the input that it takes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
 
 import numpy as np
 
 from visual.layout.canvas import finished, heading
-from visual.layout.grid import CELL, CellGrid
+from visual.layout.grid import CELL, MOST_COLUMNS, MOST_ROWS, CellGrid, cell_grid
 from visual.layout.sheet import SCREEN
 from visual.options import switch
 from visual.pictures.routing.cells import (
@@ -26,8 +27,7 @@ from visual.pictures.routing.cells import (
     output_cell,
     role_of,
 )
-from visual.pictures.routing.layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout, laid_out, pieces
-from visual.pictures.routing.routed import Routed, routed
+from visual.pictures.routing.routed import Operand, Routed, routed
 from visual.pictures.routing.words import about, equation, given_line, taken_line, words_of
 from visual.scene.combinators import (
     Envelope,
@@ -42,19 +42,38 @@ from visual.scene.combinators import (
     sized,
     words,
 )
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, text_width
 from visual.scene.theme import Role
 
 BELOW, BESIDE = 16, 28
 SPACE = {False: BELOW, True: BESIDE}  # between panels
 LETTERS = 52  # of a line under the heading of a panel that stands beside others
-MOST_ARROWS = 24
-TITLE_SIZE = 13
+LANE, NARROW_LANE = 130, 88  # between inputs and output
+MOST_INPUTS, ENDS, MOST_ARROWS = 6, 2, 24
+FEW = 2, 3  # rows and columns that are shown whole where there is no room for more
+TITLE_SIZE, LINE_SIZE = 13, 11
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
 WITH_FEWER = "of every array the ends are shown: all=True shows more of its entries"
 WITHOUT_BOTH = "tangents, and what is between the ends of an array: all=True shows them as well"
 ADJOINT = "the transpose is the adjoint"
 WITHOUT_TANGENTS = "tangents take the ways of the values: all=True shows them as well"
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which entries are shown, and where; None stands for inputs that are left out."""
+
+    blocks: tuple[tuple[Operand, CellGrid] | None, ...]
+    output: CellGrid
+    mask: CellGrid | None
+    right: float
+    out_x: float
+    upright: bool
+
+    @property
+    def grids(self) -> dict[int, CellGrid]:
+        """The grids of the inputs that are shown, by their numbers."""
+        return {block[0].number: block[1] for block in self.blocks if block}
 
 
 def routing(
@@ -208,8 +227,7 @@ def _ends(
     at: Mapping[str, Envelope],
 ) -> list[tuple[float, float]]:
     """The heights at which arrows begin and end: between rows if they are few, else arrays."""
-    grids = {block[0].number: block[1] for block in layout.blocks if block}
-    out = at["z"].top
+    grids, out = layout.grids, at["z"].top
     if len(rows) > MOST_ARROWS:
         giving = [number for number in grids if found.sources.count(number)]
         share = layout.output.depth / (len(giving) + 1)
@@ -238,7 +256,7 @@ def _ends(
 
 def _rows(found: Routed, layout: Layout) -> list[tuple[int, int, float]]:
     """Rows of inputs that go to rows of the output: input, its row, and how far down it goes."""
-    grids = {block[0].number: block[1] for block in layout.blocks if block}
+    grids = layout.grids
     rows: dict[tuple[int, int, float], None] = {}  # an ordered set
     for entry, _, down in layout.output.places():
         number = int(found.sources.input.reshape(-1)[entry])
@@ -254,12 +272,67 @@ def _products(found: Routed, upright: bool) -> Piece:
     names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in found.operands]
     if len(names) > MOST_INPUTS:
         names[3:-ENDS] = ["…"]
-    agree = np.isclose(forward, backward, rtol=1e-12 if _is_double(found) else 1e-5)
+    is_double = np.finfo(found.value.dtype).bits == 64
+    agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
     sums = f"{' + '.join(names)} = {backward!r}"
     told = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
     lines = [f"⟨gz, dz⟩ = {forward!r}", *(told if agree else [sums])]
     return above(*(words(line, 12) for line in lines), apart=4)
 
 
-def _is_double(found: Routed) -> bool:
-    return bool(np.finfo(found.value.dtype).bits == 64)
+# which entries are shown, and where
+
+
+def laid_out(found: Routed, fewer: bool = False) -> Layout:
+    """Which entries of a call are shown, and how wide that is; on demand `fewer` of them."""
+    operands: list[Operand | None] = list(found.operands)
+    if len(operands) > MOST_INPUTS:
+        operands[1 if fewer else 3 : -1 if fewer else -ENDS] = [None]
+    upright = found.value.ndim <= 1
+    most = FEW if fewer else (MOST_ROWS, MOST_COLUMNS)
+    looked_at = [] if fewer else _looked_at(found, [operand for operand in operands if operand])
+    output = cell_grid(found.value.shape, upright, looked_at, HIGH, most)
+    shown = [entry for entry, *_ in output.places()]
+    number, entries = found.sources.input.reshape(-1), found.sources.entry.reshape(-1)
+    blocks: list[tuple[Operand, CellGrid] | None] = []
+    for operand in operands:
+        if operand is None:
+            blocks.append(None)
+            continue
+        wanted = [int(entries[e]) for e in shown if number[e] == operand.number]
+        blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH, most)))
+    mask = None
+    if "condition" in found.metadata:
+        shape = np.shape(found.metadata["condition"])
+        size = int(np.prod(shape, dtype=int))
+        mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
+        mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH, most)
+    grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
+    lines = [
+        text_width(piece, LINE_SIZE)
+        for block in blocks
+        if block
+        for line in (given_line(found, block[0]), taken_line(found, block[0]))
+        for piece in pieces(line, upright)
+    ]
+    right = max([CELL, *(grid.width for grid in grids), *lines])
+    lane = NARROW_LANE if upright else LANE
+    return Layout(tuple(blocks), output, mask, right, right + lane, upright)
+
+
+def pieces(line: str, upright: bool) -> list[str]:
+    """The lines about an array, as they stand above it: three panels share the width if upright."""
+    return line.split("; ") if upright else [line]
+
+
+def _looked_at(found: Routed, operands: Sequence[Operand]) -> list[int]:
+    """Entries of a large output that its picture shows besides the ends."""
+    places = [0, 1]
+    for operand in operands:
+        of = found.sources.input.reshape(-1) == operand.number
+        places += [int(np.argmax(of))] if of.any() else []
+        if found.value.ndim <= 1 and of.any():
+            places.append(of.size - 1 - int(np.argmax(of[::-1])))
+    kinks = found.nonsmooth.reshape(-1)
+    places += [int(np.argmax(kinks))] if kinks.any() else []
+    return [place for place in places if place < found.value.size]

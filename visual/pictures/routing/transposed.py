@@ -8,13 +8,14 @@ gradient at the same step, as it was traced, with the same numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from lab.errors import ArgumentError, GraphError, listing, quoted, whole
-from lab.notation import signed
-from lab.traces.trace import Trace
+from lab.notation import Leaf, signed
+from lab.traces.trace import ScanTrace, StepValue, TapeTrace, Trace
 from visual.layout.canvas import (
     HEIGHT,
     column_header,
@@ -28,7 +29,6 @@ from visual.layout.cells import cell
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
 from visual.options import of_trace
-from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.scene.combinators import Piece, above, grouped, sized
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded
 from visual.scene.theme import Role
@@ -58,6 +58,29 @@ WORDS: Mapping[Role, str] = {
     Role.UNNEEDED: "zero",
     Role.SPENT: "left as it is; nobody reads this slot again",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class TransposedStep:
+    """A step of a loop's tape, its transpose as routing, and the gradient's tape at that step.
+
+    All arrays count rows as `tape` does.  `read` and `brought` have a row for every read tap,
+    `written` and `taken` for every write tap.
+    """
+
+    tape: TapeTrace
+    reverse: TapeTrace
+    step: int
+    before: np.ndarray
+    read: np.ndarray
+    written: np.ndarray
+    after: np.ndarray
+    gradient_after: np.ndarray
+    taken: np.ndarray
+    left: np.ndarray
+    brought: np.ndarray
+    gradient_before: np.ndarray
+    traced: np.ndarray
 
 
 def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
@@ -243,3 +266,80 @@ class _Blocks:
 def _block(moment: Group, title: str, lines: Iterable[str], *rows: Piece) -> Piece:
     head = heading(f"{moment.moment}: {title}", lines)
     return grouped(above(head, above(*rows, apart=BETWEEN_ROWS)), moment)
+
+
+# the step, by the rules of routing and as it was traced
+
+
+def differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
+    """Every Scan that another one differentiates, with a tape, that Scan, and its tape.
+
+    Of several tapes it is the first that overwrites a tap, else the first.
+    """
+    found: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
+    for later, scan in enumerate(trace.scans):
+        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:
+            continue
+        pairs = [
+            (tape, later, reverse)
+            for tape in trace.scans[scan.parent].tapes
+            for reverse in scan.tapes
+            if reverse.gradient_of == tape.name
+            and not tape.is_total
+            and not reverse.is_total
+            and len(tape.initial) >= len(reverse.initial)
+        ]
+        if pairs:
+            first = max(pairs, key=lambda pair: bool(pair[0].tape.overwritten))
+            found.setdefault(scan.parent, first)
+    return found
+
+
+def transposed_step(
+    source: ScanTrace, tape: TapeTrace, later: ScanTrace, reverse: TapeTrace, step: int
+) -> TransposedStep:
+    """Step `step` of a Scan with `tape`, and of the Scan `later` that holds its gradient."""
+    from lab import structural  # imported when a picture is asked for
+
+    back = source.steps - 1 - step
+    gradient_after = reverse.contents(back - 1)[::-1]
+    before = tape.contents(step - 1)[: len(gradient_after)]  # of a loop that stopped early
+    written = np.stack([access.values[step] for access in tape.writes])
+    brought = np.stack([_brought(later, reverse, -tap, back) for tap in tape.tape.reads])
+    moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
+    nothing = np.zeros_like(brought)
+    left, taken = pullback(np.concatenate([nothing, gradient_after]))
+    gradient_before, _ = pullback(np.concatenate([brought, gradient_after]))
+    reads = len(tape.tape.reads)
+    return TransposedStep(
+        tape=tape,
+        reverse=reverse,
+        step=step,
+        before=before,
+        read=moved[:reads],
+        written=written,
+        after=moved[reads:],
+        gradient_after=gradient_after,
+        taken=taken,
+        left=left,
+        brought=brought,
+        gradient_before=gradient_before,
+        traced=reverse.contents(back)[::-1],
+    )
+
+
+def _brought(scan: ScanTrace, tape: TapeTrace, tap: int, step: int) -> np.ndarray:
+    """What a step of a gradient adds at a tap: the value it writes, without what was there."""
+    access = next(access for access in tape.writes if access.tap == tap)
+    target = Leaf(tape.name, tap, tape.argument)
+    source = next(r.source for r in scan.results if r.target == target)
+    made = scan.inside[source] if isinstance(source, int) else None
+    if made is None or made.operation != "Add" or target not in made.inputs:
+        return np.asarray(access.values[step])
+    others = [one for one in made.inputs if one != target]
+    if len(others) == 1 and isinstance(others[0], int):
+        term: StepValue = scan.inside[others[0]]
+        if len(term.values):
+            return np.asarray(term.values[step])
+    assert access.before is not None  # a slot that accumulates was read
+    return np.asarray(access.values[step] - access.before[step])

@@ -7,22 +7,22 @@ from visual.pictures.routing.routed import Operand, Routed
 from visual.scene.theme import Role
 
 # the linear map of each primitive, and its transpose; p stands for the prefix d or g
-RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+RULES: Mapping[str, tuple[str, str]] = {
     "where": (
         "dx where the condition holds, dy elsewhere",
-        ("gx = gz where the condition holds, 0 elsewhere; gy = gz elsewhere, 0 where it holds",),
+        "gx = gz where the condition holds, 0 elsewhere; gy = gz elsewhere, 0 where it holds",
     ),
     "cat": (
         "the tangents, one behind the other",
-        ("every input gets its own part of gz: the transpose of cat is narrow",),
+        "every input gets its own part of gz: the transpose of cat is narrow",
     ),
     "narrow": (
         "the same part of da",
-        ("ga = gz in the part, 0 outside it: the transpose of narrow is a scatter",),
+        "ga = gz in the part, 0 outside it: the transpose of narrow is a scatter",
     ),
     "clamp": (
         "dlo where x < lo, dhi where x > hi, dx between",
-        ("glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",),
+        "glo = gz where x < lo, ghi = gz where x > hi, gx = gz between; 0 elsewhere",
     ),
 }
 REPEATED = "what was repeated forwards is summed backwards: the transpose of a fan-out is a sum"
@@ -41,7 +41,7 @@ def equation(found: Routed, step: Step, short: bool = False) -> list[str]:
     if step is not COTANGENT:
         return [f"dz = J({names})", f"dz = {tangent}"]
     repeated = any(_is_repeated(found, operand) for operand in found.operands)
-    return [f"{names} = J*(gz)", *transposed, *([REPEATED] if repeated else [])]
+    return [f"{names} = J*(gz)", transposed, *([REPEATED] if repeated else [])]
 
 
 def given_line(found: Routed, operand: Operand) -> str:

@@ -102,7 +102,7 @@ def test_a_preserved_tap_is_a_sum():
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_routing_gives_what_was_traced(name, order):
-    from visual.pictures.routing.transposed_step import differentiated, transposed_step
+    from visual.pictures.routing.transposed import differentiated, transposed_step
 
     trace = gallery.loops[name].trace(order=order)
     for number, (tape, later, reverse) in differentiated(trace).items():
@@ -122,7 +122,7 @@ def test_routing_gives_what_was_traced(name, order):
 
 def test_a_trace_with_another_rule_differs():
     """A pullback that adds at overwritten taps: what routing says and what was traced part."""
-    from visual.pictures.routing.transposed_step import differentiated, transposed_step
+    from visual.pictures.routing.transposed import differentiated, transposed_step
 
     trace = gallery.loops["square"].trace(order=2)
     number, (tape, later, reverse) = next(
