@@ -115,7 +115,11 @@ class Kind:
 
 
 def _equations(
-    study: Study, theme: str, scan: int | None = None, step: int = 0, sheet: Sheet = SCREEN
+    study: Study,
+    theme: str,
+    scan: int | None = None,
+    step: int | None = None,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     number = opened(study.trace, scan)
     return equations(study.trace, system(study.scans[number]), theme, number + 1, step, sheet)

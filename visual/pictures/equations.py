@@ -38,6 +38,7 @@ from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_ga
 from visual.layout.names import NamedScan, counted, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import scan_index, step_of
+from visual.pictures.moment.moment import FIRST_SUM, first_sum
 from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.scene.combinators import Piece, above, beside, cropped, gap, over, sized, words
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, of_run, shortened, text_width
@@ -77,19 +78,22 @@ def equations(
     system: System,
     theme: str = "light",
     scan: int = 1,
-    step: int = 0,
+    step: int | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """The system of the Scan number `scan` of a trace, with its values at `step`.
 
     The number is that of the headings, from 1: number 1, the loop itself, is ``trace.scans[0]``;
-    it is that of the Scan of which the `system` is.
+    it is that of the Scan of which the `system` is.  The step is by default the first that adds up
+    two values that are not 0, as in `stepgraph`.
     """
     check_sheet(sheet)
     expect("system", system, System, "what lab.system and Loop.system give")
     number = scan_index(trace, scan)
     loop = trace.scans[number]
-    step = step_of(loop, step)
+    first = first_sum(loop) or 0
+    why = FIRST_SUM if step is None and first else ""
+    step = step_of(loop, first if step is None else step)
     writer = Writer(system)
     title = f"{scan} · {loop.name}: a system of equations"
     places = _Places(NamedScan(trace, number), step)
@@ -100,7 +104,7 @@ def equations(
         for quantity, tape in states
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
-    head = heading(title, _subtitles(writer, places), sheet, places.named.whereabouts)
+    head = heading(title, _subtitles(writer, places, why), sheet, places.named.whereabouts)
     if len(trace.scans) > 2 and sheet.has_hints and not (sheet.bare or sheet.is_low):
         head = above(cropped(overview(trace, number, ANOTHER, sheet), sheet.margin), head, apart=16)
 
@@ -137,13 +141,14 @@ def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -
     return join(*terms, *tapes, *note)
 
 
-def _subtitles(writer: Writer, places: "_Places") -> list[str]:
+def _subtitles(writer: Writer, places: "_Places", why: str) -> list[str]:
     scan, step = places.scan, places.step
     early = f" at most (it made {scan.steps} of them)" if scan.stopped_early else ""
     steps = writer.range
     if places.named.parent is not None:
         steps = steps.replace("steps 0", "steps k = 0")
-    told = [f"for {steps}{early}; the values are those of step {step}, the tapes those after it"]
+    after = f"{';' if why else ','} the tapes those after it"
+    told = [f"for {steps}{early}; the values are those of step {step}{why}{after}"]
     if offsets := loop_offsets(places.named):
         told.append(offsets)
     if writer.system.until is not None:

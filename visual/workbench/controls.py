@@ -103,7 +103,8 @@ def chosen_step(bench: Bench) -> Mapping[str, object]:
     That is the first sum of the Scan that is open.
     """
     trace, options = bench.shown.trace, bench.state.options
-    chooses = bench.state.view in ("moment", "stepgraph") and bench.state.rule is None
+    shows_one = bench.state.view in ("moment", "stepgraph", "equations")
+    chooses = shows_one and bench.state.rule is None
     if trace is None or not chooses or bench.moment >= 0 or "step" in options:
         return {}
     scan = opened(trace, options.get("scan"))

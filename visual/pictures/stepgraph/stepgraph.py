@@ -24,7 +24,7 @@ from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch
-from visual.pictures.moment.moment import first_sum
+from visual.pictures.moment.moment import FIRST_SUM, first_sum
 from visual.pictures.stepgraph.cards import (
     DIGITS,
     IN_A_COLUMN,
@@ -63,7 +63,6 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries, or a part",
     }
 )
-FIRST_SUM = ", the first that adds up two values that are not 0"
 LONGEST = 300  # letters of a formula, with those in its tooltip
 APART, UNEVEN, WIDEST, SLENDER = 44, 1.6, 460, 90  # columns, results, formulas at most, at least
 DEEP = 2  # letters by which the later lines of a formula are indented
