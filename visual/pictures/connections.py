@@ -22,12 +22,25 @@ from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.scene.combinators import Piece, above, beside, gap, over, padded, sized, words
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
+from visual.scene.shapes import (
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    outline,
+    shortened,
+    text_width,
+)
 from visual.scene.theme import Role
 
-NAME, CELL, WIDER, HEIGHT, SPACE = 130, 112, 150, 36, 8  # wider where there are few orders
+NAME, CELL, WIDER, HEIGHT, SPACE = 130, 120, 150, 36, 8  # wider where there are few orders
 REASON, NARROWEST, MOST_LINES = 12, 250, 4
 WIDE, HIGH, APART, MOST_CARDS = 150, 54, 24, 8  # of the overview
+NAMES = "dx, d2x: the tape of the gradient of x of order 1, of order 2"
+ENDS = {"[::-1]": "[::-1]: read from its end", "[-1]": "[-1]: its last row"}
 NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
@@ -76,6 +89,7 @@ class Block:
     title: str
     outcomes: dict[str, tuple[Outcome, ...]]
     number: int | None = None  # of the Scan
+    short: str = ""  # what its card calls it
 
     def rows(self) -> Iterator[dict[str, Outcome]]:
         """For every input, what became of its gradient, by column."""
@@ -115,8 +129,16 @@ def connections(
         title=f"Connections of {blocks[0].title}",
         description=" ".join(_told(block) for block in blocks),
         theme=theme,
+        said=_names(opened),
         close=True,
     )
+
+
+def _names(blocks: Sequence[Block]) -> list[str]:
+    """What the tapes are called that gradients are read from, and how they are read."""
+    names = [o.gradient for block in blocks for row in block.rows() for o in row.values()]
+    ends = [words for end, words in ENDS.items() if any(name.endswith(end) for name in names)]
+    return ["; ".join([NAMES, *ends])] if ends else []
 
 
 def _numbered(blocks: Sequence[Block], scan: object) -> Block:
@@ -153,9 +175,10 @@ def _blocks(source: object) -> Iterator[Block]:
 def _family(source: Derivative) -> Iterator[Block]:
     """A block for every Scan that was differentiated, in the order in which they run."""
     nodes = scan_nodes(list(source.values))
-    known = [derivation_of(node) for node in nodes]
-    derivations = sorted((d for d in known if d is not None), key=lambda d: d.order)
-    for number, node in enumerate(nodes, start=1):
+    known = {node: derivation_of(node) for node in nodes}
+    numbers = {node: number for number, node in enumerate(nodes, start=1)}
+    derivations = sorted((d for d in known.values() if d is not None), key=lambda d: d.order)
+    for node, number in numbers.items():
         outcomes: dict[str, tuple[Outcome, ...]] = {}
         for derivation in derivations:
             if derivation.parent is node:
@@ -163,9 +186,12 @@ def _family(source: Derivative) -> Iterator[Block]:
                 while column in outcomes:
                     column += ", again"
                 outcomes[column] = (STEPS, *derivation.outcomes)
-                name = derivation.forward.called
+                name = short = derivation.forward.called
+                own = known[node]
+                if own is not None and known.get(own.parent) is not None:
+                    short = f"gradient of {numbers[own.parent]}"
         if outcomes:
-            yield Block(f"{number} · {name}", outcomes, number)
+            yield Block(f"{number} · {name}", outcomes, number, f"{number} · {short}")
 
 
 def _told(block: Block) -> str:
@@ -207,7 +233,7 @@ def _card(block: Block, is_open: bool, wide: float) -> Piece:
     shapes: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     if is_open:
         shapes += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in (0, 1)]
-    title = shortened(block.title, wide - 20, 12, bold=is_open)
+    title = shortened(block.short or block.title, wide - 20, 12, bold=is_open)
     shapes.append(Text(10, 19, title, 12, bold=is_open))
     shapes += [
         Box(10 + 16 * n, 30, 13, 14, LOOKS[outcome.verdict])
@@ -269,7 +295,10 @@ def _cell(outcome: Outcome, key: str, wide: float) -> Piece:
     role: Role = LOOKS[outcome.verdict]
     told = [Text(wide / 2, 22, str(outcome.verdict), 12, "middle", role=role)]
     if outcome.gradient:
-        short = shortened(outcome.gradient, wide - 12, 12, mono=True)
+        whole = outcome.gradient
+        if text_width(whole, 12, bold=True, mono=True) > wide - 8:
+            whole = whole.removesuffix("[::-1]").removesuffix("[-1]")
+        short = shortened(whole, wide - 8, 12, bold=True, mono=True)
         told = [
             Text(wide / 2, 15, str(outcome.verdict), 11, "middle", role=role),
             Text(wide / 2, 29, short, 12, "middle", mono=True, bold=True, role=role),
