@@ -3,9 +3,9 @@
 >>> visual.draw(gallery.loops["square"], "orders", order=6).save("orders.svg")
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, fitted, fol
 SMALL, LINE, LEFT, APART = 11.0, 20.0, 40.0, 22.0
 HIGH, FOOT, TICKS = 150.0, 20.0, 34.0  # of a chart; below it, and for what stands at its scale
 SHARES = 0.8, 1.25, 1.15, 0.9  # of the room, for a column
-BETWEEN = 13.0  # lines of labels
+BETWEEN, LEADER = 13.0, 16.0  # lines of labels; from the end of a line to its name
 DIFFERENT = "and in brackets how many of them differ in more than the rows that they are run on"
 REST = (
     "operations: on numbers, in a step of every Scan, together; bytes: the most that is held at "
@@ -109,19 +109,23 @@ def _charts(found: Orders, sheet: Sheet) -> Piece:
     wide = (sheet.line + APART) / across - APART
     charts = []
     for name in found.columns:
-        drawn = {
-            mode: [(way.order, float(getattr(way, name.lower()))) for way in found.by(mode)]
-            for mode in WORDS
-        }
-        charts.append(_chart(name, drawn, found.most, wide))
+        alike: dict[tuple[tuple[int, float], ...], list[str]] = {}
+        for mode in WORDS:
+            line = ((way.order, float(getattr(way, name.lower()))) for way in found.by(mode))
+            alike.setdefault(tuple(line), []).append(mode)
+        alike.pop((), None)
+        charts.append(_chart(name, alike, found.most, wide))
     return (above if across == 1 else beside)(*charts, apart=APART)
 
 
-def _chart(name: str, drawn: dict[str, list[tuple[int, float]]], most: int, wide: float) -> Piece:
-    """A column by powers of ten over the orders: a line for every mode, named at its end."""
-    every = [np.array([value for _, value in line], float) for line in drawn.values()]
-    scale = scale_of([one for one in every if one.size], log=True)
-    room = max(text_width(mode, SMALL) for mode in drawn) + 8
+def _chart(
+    name: str, drawn: Mapping[tuple[tuple[int, float], ...], Sequence[str]], most: int, wide: float
+) -> Piece:
+    """A column by powers of ten over the orders: its lines, each with the modes that it is of."""
+    every = [np.array([value for _, value in line], float) for line in drawn]
+    scale = scale_of(every, log=True)
+    names = {line: " = ".join(modes) for line, modes in drawn.items()}
+    room = max(text_width(told, SMALL) for told in names.values()) + LEADER
     span = wide - TICKS - room
 
     def place(order: int, value: float) -> tuple[float, float]:
@@ -138,22 +142,21 @@ def _chart(name: str, drawn: dict[str, list[tuple[int, float]]], most: int, wide
         x = TICKS + span * (order - 1) / (most - 1)
         shapes.append(Text(x, 24 + HIGH + 14, f"{order}", SMALL, "middle", muted=True))
     ends = []
-    for mode, line in drawn.items():
+    for line, told in names.items():
         points = tuple(place(*point) for point in line)
-        if points:
-            shapes.append(Group((Polyline(points, dots=True),), title=f"{mode} mode: {name}"))
-            ends.append((points[-1][1], mode))
-    x = TICKS + span + 8
-    shapes += [Text(x, y + 4, mode, SMALL) for y, mode in _spread(sorted(ends))]
+        shapes.append(Group((Polyline(points, dots=True),), title=f"{told}: {name}"))
+        ends.append((points[-1], told))
+    ends.sort(key=lambda end: end[0][1])
+    for ((right, own), told), y in zip(ends, _spread([y for (_, y), _ in ends]), strict=True):
+        x = TICKS + span + LEADER
+        if y != own:  # its name has no room at its end
+            shapes.append(Polyline(((right + 3, own), (x - 3, y)), faint=True))
+        shapes.append(Text(x, y + 4, told, SMALL))
     return sized(wide, 24 + HIGH + FOOT, *shapes)
 
 
-def _spread(ends: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Labels from top to bottom, moved apart where they would meet."""
-    found = list(ends)
-    for _ in found:
-        for place, ((above_it, _), (y, mode)) in enumerate(pairwise(found), start=1):
-            if y - above_it < BETWEEN:
-                found[place] = (above_it + BETWEEN, mode)
-    over = max(0.0, found[-1][0] - 24 - HIGH) if found else 0.0
-    return [(y - over, mode) for y, mode in found]
+def _spread(ends: Sequence[float]) -> list[float]:
+    """Where labels stand from top to bottom, moved apart where they would meet."""
+    found = list(accumulate(ends, lambda above_it, y: max(y, above_it + BETWEEN)))
+    over = max(0.0, found[-1] - 24 - HIGH) if found else 0.0
+    return [y - over for y in found]
