@@ -5,7 +5,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from lab.gradients.derivative import Derivative
 from lab.reports.runs.orders import WORDS, Orders
 from lab.reports.runs.orders import orders as orders_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.values.scale import scale_of
+from visual.pictures.values.scale import LEADER, named_ends, scale_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, fitted, folded
@@ -22,7 +21,6 @@ from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, fitted, fol
 SMALL, LINE, LEFT, APART = 11.0, 20.0, 40.0, 22.0
 HIGH, FOOT, TICKS = 150.0, 20.0, 34.0  # of a chart; below it, and for what stands at its scale
 SHARES = 0.8, 1.25, 1.15, 0.9  # of the room, for a column
-BETWEEN, LEADER = 13.0, 16.0  # lines of labels; from the end of a line to its name
 DIFFERENT = "and in brackets how many of them differ in more than the rows that they are run on"
 REST = (
     "operations: on numbers, in a step of every Scan, together; bytes: the most that is held at "
@@ -146,17 +144,5 @@ def _chart(
         points = tuple(place(*point) for point in line)
         shapes.append(Group((Polyline(points, dots=True),), title=f"{told}: {name}"))
         ends.append((points[-1], told))
-    ends.sort(key=lambda end: end[0][1])
-    for ((right, own), told), y in zip(ends, _spread([y for (_, y), _ in ends]), strict=True):
-        x = TICKS + span + LEADER
-        if y != own:  # its name has no room at its end
-            shapes.append(Polyline(((right + 3, own), (x - 3, y)), faint=True))
-        shapes.append(Text(x, y + 4, told, SMALL))
+    shapes += named_ends(ends, TICKS + span + LEADER, 24 + HIGH)
     return sized(wide, 24 + HIGH + FOOT, *shapes)
-
-
-def _spread(ends: Sequence[float]) -> list[float]:
-    """Where labels stand from top to bottom, moved apart where they would meet."""
-    found = list(accumulate(ends, lambda above_it, y: max(y, above_it + BETWEEN)))
-    over = max(0.0, found[-1] - 24 - HIGH) if found else 0.0
-    return [y - over for y in found]

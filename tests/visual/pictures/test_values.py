@@ -1,6 +1,7 @@
 """The picture of values: read off its scales, its lines hold the trace's numbers."""
 
 import re
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -36,7 +37,9 @@ def read_off(shapes):
     """The points of a panel as a person reads them: along the labels of its two axes."""
     texts = [shape for shape in shapes if isinstance(shape, Text) and shape.muted]
     below = max(text.y for text in texts)
-    grid = sorted(line.points[0][1] for line in shapes if isinstance(line, Polyline) and line.faded)
+    faded = [s.points for s in shapes if isinstance(s, Polyline) and s.faded]
+    left = min((points[0][0] for points in faded), default=0)
+    grid = sorted(points[0][1] for points in faded if points[0][0] == left)
     top = shapes[0].y  # where the name stands
     beside = sorted(
         (t for t in texts if t.anchor == "end" and top < t.y < below), key=lambda text: text.y
@@ -158,6 +161,30 @@ def test_parts_of_a_gradient_are_curves_in_its_panel():
         assert np.allclose([y for _, y in read], [held[round(x)] for x, _ in read], atol=0.4)
     marks = [s.content for s in values(trace, all=True).walk() if isinstance(s, Text)]
     assert {"d", "∂₁", "∂₂"} <= set(marks)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_line_goes_through_the_name_of_a_curve(name, order):
+    """Neither a curve nor one of the grid; and names keep apart, also where many are drawn."""
+    trace = gallery.loops[name].trace(order=order)
+    for shapes in [
+        *panels_of(values(trace)).values(),
+        *panels_of(values(trace, all=True)).values(),
+    ]:
+        names = [s for s in shapes if isinstance(s, Text) and re.match("C|d$|∂", s.content)]
+        boxes = [(t.x, t.y - 8, t.x + t.width, t.y) for t in names if not (t.bold or t.muted)]
+        lines = [line.points for line in shapes if isinstance(line, Polyline)]
+        assert not [b for b in boxes for points in lines if any(goes_through(b, points))]
+        assert all(a[3] <= b[1] or b[3] <= a[1] for a, b in combinations(boxes, 2) if a[0] == b[0])
+
+
+def goes_through(box, points):
+    """Whether the pieces of a line come into a box, at a thousand places of each."""
+    (left, top, right, low), along = box, np.linspace(0, 1, 1000)[:, None]
+    for start, end in pairwise(np.array(points)):
+        x, y = (start + along * (end - start)).T
+        yield ((left < x) & (x < right) & (top < y) & (y < low)).any()
 
 
 def read_lines(shapes):

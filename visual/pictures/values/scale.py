@@ -1,16 +1,19 @@
-"""Scales from bottom to top: what numbers they hold, where a number stands, which are labelled."""
+"""Scales from bottom to top: what numbers they hold, where one stands, and names of curves."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from lab.notation import number_text
 from visual.scene.fonts import text_width
+from visual.scene.shapes import Polyline, Shape, Text
 
 ROOM, SMALL = 46.0, 11.0  # for a label
 MOST_TICKS = 4
+BETWEEN, LEADER = 13.0, 16.0  # lines of names; from the end of a curve to its name
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -98,3 +101,16 @@ def scale_of(series: Sequence[np.ndarray], log: bool = False) -> Scale:
 
 def _ends(values: np.ndarray, otherwise: float) -> np.ndarray:
     return np.array([values.min(), values.max()] if len(values) else [otherwise] * 2)
+
+
+def named_ends(
+    ends: Iterable[tuple[tuple[float, float], str]], right: float, bottom: float
+) -> Iterator[Shape]:
+    """What curves are called that end there, one below the other at the right, joined to them."""
+    ends = sorted(ends, key=lambda end: end[0][1])
+    lows = accumulate((y for (_, y), _ in ends), lambda above_it, y: max(y, above_it + BETWEEN))
+    clear = accumulate((bottom, *reversed([*lows])), lambda below, y: min(y, below - BETWEEN))
+    for ((x, own), name), y in zip(ends, reversed([*clear][1:]), strict=True):
+        if (x, y) != (right - LEADER, own):
+            yield Polyline(((x + 3, own), (right - 3, y)), faded=True)
+        yield Text(right, y + 4, name, SMALL)

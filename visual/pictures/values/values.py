@@ -11,16 +11,18 @@ one of a few hundred.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from lab.errors import listing
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
 from visual.layout.cells import quantity
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, scan_index, switch
-from visual.pictures.values.scale import Scale, scale_of, whole_ticks
+from visual.pictures.values.scale import Scale, named_ends, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,
     Series,
@@ -49,12 +51,12 @@ from visual.scene.theme import Role
 
 ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
-SMALL, NAME = 11.0, 12.0
+SMALL, NAME, ENDS = 11.0, 12.0, 22.0  # the last is the room for the names of curves
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST, MOST_COLUMNS, MOST_ROWS = 6, 24, 8
 HEAD = 150.0
 LOOP, RESULT, SIZES, GRADIENT, TOTAL, REST = range(6)  # what is shown first
-ZERO = "↓0"
+ZERO, LOWEST = "↓0", 0.16
 COLOURS = "colours: olive is positive, magenta, in the lower half, negative"
 
 
@@ -67,6 +69,12 @@ class Panel:
     rank: int = REST
 
     @property
+    def number(self) -> int:
+        """Of the Scan that it is of; 0 if it is of several."""
+        number = self.title.partition(" · ")[0]
+        return int(number) if number.isdigit() else 0
+
+    @property
     def quantity(self) -> str:
         """What it shows, as a strip of a tape tells it: ``dC/dx`` of ``∂₁C/∂x``."""
         return quantity(f"{self.series[0].name} = ")
@@ -74,17 +82,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plan:
-    """So many panels, so `wide`, `across` the sheet; all have the indices `first` to `last`."""
+    """So many panels, so `wide`, `across` the sheet; all have the indices `first` to `last`.
+
+    At the right of each is room for the `marks` of its curves.
+    """
 
     across: int
     wide: float
     first: int
     last: int
+    marks: float = 0.0
 
     @property
     def area(self) -> float:
         """How wide is what is drawn in a panel, beside the labels."""
-        return self.wide - LABELS
+        return self.wide - LABELS - self.marks
 
 
 @of_run
@@ -129,15 +141,13 @@ def values(
     if sheet.is_narrow:
         across = min(across, max(1, len(shown)))
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
-    plan = Plan(across, (sheet.line + APART) / across - APART, *ends)
+    marks = ENDS if any(len(panel.series) > 1 for panel in shown) else 0.0
+    plan = Plan(across, (sheet.line + APART) / across - APART, ends[0], ends[1], marks)
     drawn = [_drawn(panel, panels, plan) for panel in shown]
     starts = range(0, len(drawn), across)
     rows = [beside(*drawn[n : n + across], apart=APART) for n in starts]
     if hidden:
-        how = "all=True draws all, scan=3 what Scan 3 holds", "“all of it”, in the options"
-        told = ", ".join(panel.title for panel in hidden)
-        more = f"⋯ {len(hidden):,} more{sheet.hint(*how, ' · ')}: {told}"
-        rows.append(_line(more, sheet.line))
+        rows.append(_line(_hidden(hidden, number, sheet), sheet.line))
     heads = [
         _line(title, sheet.line, 16, bold=True),
         *(
@@ -154,6 +164,16 @@ def values(
         sheet.margin,
     )
     return replace(picture, twin=to_text(title, _tables(trace, panels)))
+
+
+def _hidden(panels: Sequence[Panel], opened: int | None, sheet: Sheet) -> str:
+    """How many quantities are not shown, of which Scans, and how they are seen."""
+    scans = sorted({panel.number for panel in panels if panel.number})
+    of = f" of Scan{'s' * (len(scans) > 1)} {listing(map(str, scans))}" if scans else ""
+    code = "all=True draws all"
+    if opened is None and scans:
+        code += f", scan={scans[-1]} what Scan {scans[-1]} holds"
+    return f"⋯ {len(panels):,} more{of}{sheet.hint(code, '“all of it”, in the options', ' · ')}"
 
 
 def headed(sheet: Sheet, heads: Sequence[Piece], parts: Sequence[Piece]) -> Iterator[Piece]:
@@ -239,11 +259,11 @@ def _tables(trace: Trace, panels: Sequence[Panel]) -> Iterator[tuple[str, Sequen
     tables: dict[tuple[str, str], list[Series]] = {}
     for panel in panels:
         (series, *_) = panel.series
-        number, _, name = panel.title.partition(" · ")
+        name = panel.title.partition(" · ")[2]
         if panel.rank == SIZES:
             title = "their size"
         else:
-            title = f"{number} · {trace.scans[int(number) - 1].name}"
+            title = f"{panel.number} · {trace.scans[panel.number - 1].name}"
             title += "" if series.is_scalar else f": {name}"
         tables.setdefault((title, series.across), []).extend(panel.series)
     for (title, _), found in tables.items():
@@ -335,10 +355,13 @@ def curve(found: Sequence[Series], scale: Scale, plan: Plan) -> list[Shape]:
     right = LABELS + plan.area
     if len(found) > 1:  # marks stand beyond
         right = float(_x(np.array([plan.last]), plan)[0]) + 3
+    has_zeros = scale.log and any((series.values == 0).any() for series in found)
     for share, words in scale.ticks():
+        if has_zeros and share < LOWEST:  # where zeros are marked, nothing else is
+            continue
         y = TITLE + HIGH * (1 - share)
         shapes += [Polyline(((LABELS, y), (right, y)), faded=True), _label(y, words)]
-    ends: list[tuple[float, float, str]] = []
+    ends: list[tuple[tuple[float, float], str]] = []
     for series in found:
         lines = _lines(series, scale, plan)
         shapes += [line for line in lines if line not in shapes]
@@ -346,13 +369,40 @@ def curve(found: Sequence[Series], scale: Scale, plan: Plan) -> list[Shape]:
             name = series.name.strip("|‖")
             mark = name.partition("/")[0][1:] if scale.log else name.partition("C")[0]
             points = [p for line in lines if isinstance(line, Polyline) for p in line.points]
-            x, y = max(points, default=(right, TITLE + HIGH))
-            ends.append((y, x + 6, mark))
-    highest: dict[float, float] = {}  # of the marks at a place
-    for y, x, mark in sorted(ends, reverse=True):
-        highest[x] = min(y + 4, highest.get(x, math.inf) - SMALL)
-        shapes.append(Text(x, highest[x], mark, SMALL))
-    return shapes
+            ends.append((max(points, default=(right, TITLE + HIGH)), mark))
+    return [*shapes, *_marked(ends, shapes, right + 6)]
+
+
+def _marked(
+    ends: Sequence[tuple[tuple[float, float], str]], shapes: Sequence[Shape], right: float
+) -> list[Shape]:
+    """Marks at the ends of curves, or, if a line is in the way, joined to them, at the right."""
+    taken = np.array([point for shape in shapes for point in _covered(shape)])
+    found = list[Shape]()
+    for (x, y), mark in ends:
+        across = (x + 4 < taken[:, 0]) & (taken[:, 0] < x + 10 + text_width(mark, SMALL))
+        near = taken[across, 1]
+        for low in sorted(range(round(y), round(y) + 8), key=lambda low: abs(low - y - 4)):
+            if not ((low - SMALL < near) & (near < low + 3)).any():
+                found.append(Text(round(x + 6, 1), low, mark, SMALL))
+                taken = np.vstack([taken, [*_covered(found[-1])]])
+                break
+    if len(found) == len(ends):
+        return found
+    return [*named_ends(ends, right, TITLE + HIGH)]
+
+
+def _covered(shape: Shape) -> Iterator[tuple[float, float]]:
+    """Points of a line, or text, so near one another that nothing fits in between."""
+    if isinstance(shape, Polyline):
+        for start, end in pairwise((*shape.points, shape.points[-1])):
+            count = int(math.dist(start, end) / 2) + 2
+            yield from np.linspace(start, end, count).tolist()
+    elif isinstance(shape, Text):
+        left, right = shape.x, shape.x + shape.width
+        if shape.anchor == "middle":
+            left, right = (at - shape.width / 2 for at in (left, right))
+        yield from ((x, y) for x in np.arange(left, right, 3) for y in (shape.y - 7, shape.y - 1))
 
 
 def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
