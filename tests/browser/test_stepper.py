@@ -190,6 +190,14 @@ def test_axe_finds_nothing(browser, linked):
     assert [violation["id"] for violation in found] == []
 
 
+def test_two_backward_loops_are_not_called_forward_and_backward(browser, tmp_path):
+    scene = visual.draw(gallery.loops["square"], "unrolled", order=2, scans=(2, 3))
+    page = browser.new_page()
+    page.goto(visual.Stepper(scene).save(tmp_path / "two.html").as_uri())
+    assert page.inner_text(".scantape-moment") == "all 8 steps of 2 Scans"
+    page.close()
+
+
 def test_moments_are_those_of_the_run():
     scene = visual.draw(gallery.loops["square"], "tapes", order=2, all=True)
     twice = "gradient of the gradient of square"

@@ -19,8 +19,9 @@ def replaced(values):
 by = 1e-4 * np.eye(3)
 at = np.array([a0, b0, c0])
 rates = [(replaced(at + d) - replaced(at - d)) / 2e-4 for d in by]
-assert np.allclose(gradients(adds=False)[::-1], rates, rtol=1e-10)
-spoiled = gradients(adds=True)[::-1]
+made = [told[::-1] for told in Out.values() if isinstance(told, tuple)]  # by both rules
+assert np.allclose(made[0], rates, rtol=1e-10)
+spoiled = made[1]
 assert isclose(spoiled[0], rates[0])
 assert np.allclose(spoiled[1:], 2 * np.array(rates[1:]))
 assert isclose(c1, 4 * x0 * x1)

@@ -1,7 +1,7 @@
 """Every lesson runs from its first cell to its last, with the results that its checks demand.
 
 It takes the minutes that it says: what is read, looked at, run, answered and written is counted, by
-rates that learners noted.  What stands in a fold, or under *Want more?*, is not counted.
+rates that learners noted.  What stands in a fold is not counted.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
 exercises, run in its kernel after its hidden solutions.
@@ -32,9 +32,7 @@ A_MINUTE = 170  # words that a learner reads in a minute
 SYMBOL, LINE = 2, 7  # seconds more for a number or a name of one in prose; for a line of code
 PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds; for each of its words; at most
 QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for every line that is written
-APART = re.compile(
-    r"<details>.*?</details>|```.*?```|\]\([^)]*\)|\n## Want more\?.*?(?=\nNext:|\Z)", re.DOTALL
-)
+APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
 SOLUTION = re.compile(r"<summary>One solution</summary>.*?```python\n(.*?)```", re.DOTALL)
@@ -72,7 +70,7 @@ def run(lesson, checks):
 
 def prose(lesson):
     """Its words, without what is not counted."""
-    told = [cell.source for cell in counted(lesson) if cell.cell_type == "markdown"]
+    told = [cell.source for cell in lesson.cells if cell.cell_type == "markdown"]
     return TOKEN.findall(APART.sub(" ", "\n\n".join(told)))
 
 
@@ -81,19 +79,9 @@ def is_symbol(word):
     return bool(re.search(r"[\d₀-₉_·′]", word)) or (len(word) == 1 and word not in "aAI")
 
 
-def counted(lesson):
-    """Its cells but for those under *Want more?*."""
-    is_more = False
-    for cell in lesson.cells:
-        if cell.cell_type == "markdown":
-            is_more = "\n## Want more?" in cell.source or (is_more and "\nNext:" not in cell.source)
-        if not is_more or cell.cell_type == "markdown":
-            yield cell
-
-
 def checked(lesson):
     """Its questions, and the tasks that are run."""
-    code = [cell for cell in counted(lesson) if cell.cell_type == "code"]
+    code = code_cells(lesson)
     questions = [cell for cell in code if re.search(r"visual\.(Question|Exercise)\(", cell.source)]
     return questions, [cell for cell in code if "visual.Work(" in cell.source]
 
@@ -115,9 +103,8 @@ def seconds(ran):
     words, (questions, tasks) = prose(ran), checked(ran)
     total = 60 * len(words) / A_MINUTE + SYMBOL * sum(map(is_symbol, words))
     total += QUESTION * len(questions) + sum(TASK + WRITTEN * written(ran) for _ in tasks)
-    for cell in counted(ran):
-        is_asked = cell in (*questions, *tasks) or "nbgrader" in cell.metadata
-        if cell.cell_type == "code" and not is_asked:
+    for cell in code_cells(ran):
+        if cell not in (*questions, *tasks) and "nbgrader" not in cell.metadata:
             drawn = [o.data for o in cell.outputs if "image/svg+xml" in o.get("data", {})]
             total += LINE * (len(lines(cell.source)) - len(drawn))
             told = (len(data["text/plain"].split()) for data in drawn)
@@ -234,7 +221,6 @@ def test_a_longer_lesson_is_seen():
     assert [len(part) for part in checked(lesson)] == [1, 1]
     once = 60 * 7 / 170 + SYMBOL + LINE + PICTURE + 0.8 + QUESTION + TASK + WRITTEN
     assert seconds(lesson) == pytest.approx(once)
-    more = [v4.new_markdown_cell("Hm.\n\n## Want more?\n\nMuch."), *cells]
-    lesson.cells += [*more, v4.new_markdown_cell("\nEven.\n\nNext: more.")]
-    assert [len(part) for part in checked(lesson)] == [1, 1]
-    assert seconds(lesson) == pytest.approx(once + 60 * 3 / 170)  # Hm, and where to go next
+    told = "Hm.\n\n<details>\n<summary>Want more?</summary>\n\nMuch.\n\n</details>"
+    lesson.cells.append(v4.new_markdown_cell(told))
+    assert seconds(lesson) == pytest.approx(once + 60 / 170)

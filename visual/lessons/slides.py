@@ -31,7 +31,7 @@ CELL = re.compile(
     r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
 )
 LEAD = re.compile(r"\s*(?![#`])(\S.*?)(?=\n\n|\n#|\n```|\Z)", re.DOTALL)
-UNTOLD = re.compile(r"<details>.*?</details>|\n## Want more\?.*?(?=\nNext:|\Z)", re.DOTALL)
+UNTOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 HIDDEN, MOST = "source_hidden", 12
 WIDE, HIGH, LINE = 1200, 640, 26  # what is below a heading, and a line of code in it
 LEAST, LARGEST = 1.1, 1.6  # scales of pictures: the smallest letters are read from 1.1 on

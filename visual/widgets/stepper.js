@@ -57,7 +57,7 @@ function allOf(names) {
   const [first, second, ...more] = new Set(scans);
   const count = (scan) => scans.filter((one) => one === scan).length;
   if (!second || scans.includes(undefined)) return `all ${names.length} steps`;
-  if (more.length || !second.includes("gradient of")) return `all ${names.length} steps of ${more.length + 2} Scans`;
+  if (more.length || first.includes("gradient of") || !second.includes("gradient of")) return `all ${names.length} steps of ${more.length + 2} Scans`;
   return `all: ${count(first)} forward, ${count(second)} backward`;
 }
 
