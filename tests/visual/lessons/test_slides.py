@@ -227,9 +227,7 @@ def test_a_lesson_without_a_lead_keeps_its_first_slide(tmp_path):
 def test_what_is_no_part_of_the_talk_is_left_out(tmp_path):
     lesson = tmp_path / "x.md"
     cell = "```{code-cell} ipython3\nprint(1)\n```\n"
-    more = (
-        f"<details>\n<summary>Want more?</summary>\n\nMuch.\n\n{cell.replace('1', '2')}\n</details>"
-    )
+    more = f"<details>\n<summary>More</summary>\n\nMuch.\n\n{cell.replace('1', '2')}\n</details>"
     lesson.write_text(f"# T\n\nHello.\n\n## B\n\n{cell}\n{more}\n")
     told = slides(lesson)
     assert "print(1)" in told
