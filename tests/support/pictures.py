@@ -167,10 +167,10 @@ def numbers_at(scene, moment):
 def boxes(scene):
     """The boxes of all cells, and of the cards of an overview: panels with a title.
 
-    A fold is a cell of words alone.
+    A fold, and the name of a row, are cells of words alone.
     """
     cells = [group for group in scene.groups() if group.cell or is_card(group)]
-    cells = [group for group in cells if not group.cell.startswith("unfold:")]
+    cells = [group for group in cells if not group.cell.startswith(("unfold:", "row:"))]
     found = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
     assert len(found) > 1
     return found

@@ -97,7 +97,8 @@ def cell(
         title += f" (before: {full_text(old)})"
     fits = text_width(label, 12, bold=True) <= box.width / 2  # beside the picture of an array
     names = old is not None or box.width >= NARROW or fits
-    draw = _array_inside if value.ndim and names else _number_inside
+    has_room = box.height >= TWO_LINES and names
+    draw = _array_inside if value.ndim and has_room else _number_inside
     if parts is None:
         return Group((box, *draw(box, value, old, label)), step, key, title)
     direct, later = parts

@@ -10,7 +10,7 @@ const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp:
 const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
-const CARDS = "[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:'], [data-cell^='moment:']"; // a click opens them
+const CARDS = ["scan", "inside", "unfold", "row", "moment"].map((what) => `[data-cell^='${what}:']`).join(); // a click opens them
 const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
 
 let hinted = true; // until a cell is clicked

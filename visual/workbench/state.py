@@ -220,10 +220,10 @@ class Bench(ABC):
         follows, trace = PICTURES[self.state.view].follows, self._whole.trace
         if trace is None or not follows or self.moment not in self.moments:
             return self._whole
-        cells = (group.cell for group in self._whole.groups())
-        if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
-            return self._whole
         scan, step = at_moment(trace, self.moment)
+        folded = {"scan:1", f"row:{step}"} & {group.cell for group in self._whole.groups()}
+        if self.moment in self._whole.moments and not folded:
+            return self._whole
         unfold = (*self.state.options.get("unfold", ()), step)
         place = {"scan": scan + 1, "step": step, "unfold": unfold}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
@@ -235,7 +235,7 @@ class Bench(ABC):
             size["width"] = max(FEWEST, wide)  # and the page is scrolled
         elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:
             beside = wide >= WITH_LEGEND
-            if "unfold" not in self.state.options:  # who opens a fold scrolls
+            if len(self.state.options.get("unfold", ())) < 2:  # who opens a fold scrolls
                 size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
             size |= {"width": WITH_LEGEND} if beside else {}
         screen = SCREEN if self.room == NO_PAGE else PAGE

@@ -51,14 +51,31 @@ def rows(scene):
     }
 
 
+def in_short(scene):
+    """The steps whose rows are one line."""
+    names = [group.cell.split(":") for group in scene.groups() if group.cell.startswith("row:")]
+    return {f"step {step}" for _, step in names}
+
+
 @pytest.mark.parametrize("order", [1, 2])
-def test_who_walks_sees_the_step_that_was_folded(order):
+def test_who_walks_sees_all_steps_and_the_one_at_hand_whole(order):
     bench = seen("square", order, "tapes", (WIDE, HIGH))
-    assert len(rows(bench.shown)) < 4
+    every = {f"step {step}" for step in range(4)}
+    assert rows(bench.shown) == every
+    assert in_short(bench.shown) == every - {"step 0"}
     for moment in bench.moments:
-        told = f"step {moment % 4}"  # of Scans of four steps each
         scene = replace(bench, moment=moment).shown
-        assert told in rows(scene) or scene.moments[moment].startswith("1 ·")
+        if not scene.moments[moment].startswith("1 ·"):
+            assert in_short(scene) == every - {f"step {moment % 4}"}  # Scans of four steps each
+            assert rows(scene) == every
+
+
+def test_the_name_of_a_row_opens_it_alone():
+    bench = seen("square", 2, "tapes", (WIDE, HIGH))
+    for step in (2, 3, 1):
+        bench = changed(bench, ["options", "unfold"], str(step))
+        assert in_short(bench.shown) == {f"step {other}" for other in range(4)} - {f"step {step}"}
+        assert too_much(bench.shown, WIDE, HIGH) == []
 
 
 def test_where_there_is_no_room_beside_it_the_legend_stands_below():

@@ -6,10 +6,9 @@ running totals of the parameters' gradients, and below all of them the formulas.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from textwrap import wrap
 
 import numpy as np
 
@@ -24,15 +23,13 @@ from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot, View
-from visual.scene.combinators import Piece, above, grouped, sized
-from visual.scene.fonts import MONO_WIDTH
+from visual.scene.combinators import Piece, grouped, sized
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-TALL, CLOSE, LOW = 40, 34, 20  # a cell, one in rows that are close, a thin one
+TALL, CLOSE, SHORT, LOW = 40, 34, 22, 20  # a cell, one in close and in short rows, a thin one
 HEADER, BAND = 34, 28  # what heads a cell, arrows under it
-SMALL, LINE, MORE = 11, 15, "more signs"
-DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
+SMALL = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +46,17 @@ class Block:
     room: float  # up to which x it may reach
     idle: bool = False  # whether outputs that nobody asked for are drawn as well
     close: bool = False  # whether its rows stand close to one another
+    whole: int | None = None  # the one step whose row is no short one, if there are short ones
 
     @property
     def height(self) -> float:
         """That of a cell."""
         return (CLOSE if self.close else TALL) + (PARTS if self.view.contributions else 0)
+
+    @property
+    def line(self) -> float:
+        """That of a cell in rows that are no steps, lower if those of steps are."""
+        return self.height if self.whole is None else SHORT
 
     @property
     def labels(self) -> float:
@@ -73,6 +76,10 @@ class Block:
         held = pairwise((-1, *self.steps))
         return [a + 1 for a, b in held if isinstance(b, Gap) and not isinstance(a, Gap)]
 
+    def is_short(self, step: int | Gap) -> bool:
+        """Whether the row of a step has one line: its tapes, and neither arrows nor formulas."""
+        return self.whole not in (None, step) and not isinstance(step, Gap)
+
     @cached_property
     def spell(self) -> Speller:
         """What writes its formulas."""
@@ -83,6 +90,11 @@ class Block:
         """One of the formulas at a step, and the same in numbers; both are made once."""
         known, spell = self.formulas, self.spell
         return cache(lambda n, step: (spell.at(known[n], step), spell.numbers(known[n], step)))
+
+    @property
+    def has_several(self) -> bool:
+        """Whether its rows have more than one tape."""
+        return len([tape for tape in self.named.scan.tapes if not tape.is_total]) > 1
 
     @cached_property
     def outputs(self) -> list[TapeTrace]:
@@ -123,10 +135,15 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 how = f"unfold={step + 1} opens it", f"a click opens step {step + 1}"
                 words += block.view.sheet.hint(*how)
             text = Text(block.labels, 14, words, 12, muted=True)
-            yield None, _row(block, 24, _fold(text, step + 1) if block.folds else text)
+            yield None, as_row(block, 24, _fold(text, step + 1) if block.folds else text)
         else:
             step = item
-            yield item, _step(block, item)
+            yield item, _in_short(block, item) if block.is_short(item) else _step(block, item)
+    shorter = [item for item in block.steps if block.is_short(item)]
+    if shorter and not block.view.sheet.bare:
+        how = f"unfold={shorter[0]} opens step {shorter[0]}", "a click on its name opens a step"
+        words = block.view.sheet.hint(*how, before="")
+        yield None, as_row(block, 20 if words else 2, Text(block.labels, 10, words, 11, muted=True))
     yield None, at_end(block.named, _result(block))
 
 
@@ -138,111 +155,11 @@ def at_end(named: NamedScan, part: Piece) -> Piece:
     return grouped(part, Group((), step=number, moment=moment))
 
 
-def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detail: str) -> Piece:
-    """All rows, each of a step with as much of its formulas as `detail` says."""
-    parts = []
-    for step, part in drawn:
-        if step is not None:
-            part = above(part, formulas(block, step, detail))
-            number, moment = block.named.moment(step)
-            reads = block.named.read_keys(step)
-            part = grouped(part, Group((), step=number, moment=moment, reads=reads))
-        parts.append(part)
-    told = detail in ("line", "each", "none") and not block.view.sheet.bare
-    if told and block.named.scan.steps and not (block.close and detail == "none"):
-        parts.append(_every_step(block, 3 if detail != "none" else 0))
-    return above(*parts)
-
-
-def formulas(block: Block, step: int, detail: str) -> Piece:
-    """The formulas of a step, with numbers where there is room, below its row."""
-    if detail in ("each", "none"):
-        return _row(block, 2)
-    known, shapes, y = block.formulas, list[Shape](), 0.0
-    for number, formula in enumerate(known[:1] if detail == "line" else known):
-        most = 3 if detail == "whole" else 1
-        start = y
-        texts: list[Text] = []
-        symbols, numbers = block.told(number, step)
-        if detail == "line" and len(known) > 1:
-            numbers = f"⋯ {counted(len(known) - 1, 'more formula')}"
-        for content, muted in ((symbols, False), (numbers, True)):
-            x = block.labels + (texts[-1].width + 24 if texts else 0.0)
-            beside = len(texts) == 1 and _fits(block, x, content)
-            if not content or (texts and not beside and most == 1):
-                continue
-            y += 0 if beside else LINE * len(texts[:1])
-            lines = [content] if beside else _lines(content, block.room - block.labels, most)
-            y -= LINE
-            for line in lines:
-                y += LINE
-                left = (x if beside else block.labels) + MONO_WIDTH * SMALL * _indent(line)
-                title = "" if lines[-1] == content or "…" not in lines[-1] else content
-                texts.append(
-                    Text(left, y + 12, line.lstrip(), SMALL, mono=True, muted=muted, title=title)
-                )
-        rest = [_alone(block, step, text) if "⋯" in text.content else text for text in texts]
-        shapes.append(Group(tuple(rest), mentions=block.named.formula_keys(formula, step)))
-        y = max(start, y) + LINE
-    return _row(block, y + (12 if detail == "whole" else 4), *shapes)
-
-
-def _fits(block: Block, x: float, content: str) -> bool:
-    return x + len(content) * SMALL * MONO_WIDTH <= block.room
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _lines(content: str, room: float, most: int) -> list[str]:
-    """A formula in up to `most` lines; if they do not hold it, the rest is counted."""
-    letters = int(room / (SMALL * MONO_WIDTH))
-    lines = wrap(content, letters, subsequent_indent="    ", break_on_hyphens=False)
-    if len(lines) <= most:
-        return lines
-    rest = len(content)
-    for _ in range(2):  # the count has a width as well
-        ending = f" … {rest} {MORE}"
-        last = lines[most - 1][: letters - len(ending)].rstrip()
-        rest = len(content) - sum(len(line.strip()) + 1 for line in lines[: most - 1]) - len(last)
-    return [*lines[: most - 1], last.rstrip() + f" … {rest} {MORE}"]
-
-
-def is_cut(shape: Shape) -> bool:
-    """Whether it is the last line of a formula that had no room."""
-    return isinstance(shape, Text) and shape.content.endswith(MORE)
-
-
-def _every_step(block: Block, most: int) -> Piece:
-    """Up to `most` formulas of all steps at once, where there is no room for those of each."""
-    shapes: list[Shape] = [Text(block.labels - 12, 12, "step k", 12, "end", bold=True)]
-    y = 0
-    if block.view.sheet.is_narrow:
-        shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
-    known = block.formulas
-    most += len(known) == most + 1  # it takes no more room than to say that there is one
-    for formula in known[:most]:
-        for line in _lines(block.spell.at_k(formula), block.room - block.labels, 2):
-            x = block.labels + MONO_WIDTH * SMALL * _indent(line)
-            shapes.append(Text(x, y + 12, line.lstrip(), SMALL, mono=True))
-            y += LINE
-    left = len(known) - most
-    more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
-    step = next((step for step in block.steps if not isinstance(step, Gap)), 0)
-    is_told = block.steps and any(block.told(n, step)[1] for n in range(len(known)))
-    alone = f"shows step {step} alone{', in numbers' if is_told else ''}"
-    hint = block.view.sheet.hint(f"step={step} {alone}", f"a click {alone}", before="")
-    words = f"⋯ {more}{hint}" if hint else f"⋯ {more[:-2]}" if more else ""
-    shapes.append(_alone(block, step, Text(block.labels, y + 12, words, SMALL, muted=True)))
-    return _row(block, y + LINE + 8, *shapes)
-
-
 def _fold(text: Text, step: int) -> Group:
     return Group((text,), cell=f"unfold:{step}", title=f"opened at step {step}")
 
 
-def _alone(block: Block, step: int, text: Text) -> Shape:
+def opens_alone(block: Block, step: int, text: Text) -> Shape:
     """A word that opens a step in a picture of its own, where there is one who can."""
     if block.view.sheet.opened_by != CLICK or block.view.sheet.bare:
         return text
@@ -250,7 +167,7 @@ def _alone(block: Block, step: int, text: Text) -> Shape:
     return Group((text,), cell=f"moment:{moment}", title=f"{called}, alone and large")
 
 
-def _row(block: Block, height: float, *shapes: Shape) -> Piece:
+def as_row(block: Block, height: float, *shapes: Shape) -> Piece:
     """Shapes in the room of a row, if it is bare without its names."""
     if block.view.sheet.bare:
         shapes = tuple(s for s in shapes if not isinstance(s, Text) or s.left >= block.labels)
@@ -266,13 +183,13 @@ def _label(block: Block, label: str, y: float) -> Text:
 
 def _initial(block: Block) -> Piece:
     named, y = block.named, 0.0
-    shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
+    shapes: list[Shape] = [_label(block, "initial", HEADER + min(18, block.line - 5))]
     slots: list[Shape] = []
     named_columns = bool(block.totals)
     for tape, x in block.totals:
         shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
-        slots.append(_slot(block, tape, slot, HEADER))
+        slots.append(_slot(block, tape, slot, HEADER, block.line))
     for lane in block.lanes:
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
@@ -280,17 +197,17 @@ def _initial(block: Block) -> Piece:
             position = "" if block.view.sheet.bare else position
             shapes += _header(block, slot.x, y, label, position)
             named_columns = named_columns or label != lane.tape.name
-            slots.append(_slot(block, lane.tape, slot, y + HEADER))
+            slots.append(_slot(block, lane.tape, slot, y + HEADER, block.line))
         y += HEADER
         is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
         seeds = named.seeds if is_fed else ""
-        shapes += [*_gaps(block, lane, y), *_words(block, lane, y, seeds)]
-        y += block.height + 6
+        shapes += [*_gaps(block, lane, y, block.line), *_words(block, lane, y, seeds)]
+        y += block.line + (14 if seeds and block.line == SHORT else 6)  # what is said has room
     if not block.lanes:
-        y = HEADER + block.height + 6
+        y = HEADER + block.line + 6
     if named_columns:  # at first a slot holds less than what it is called
         shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
-    return _row(block, y + 4, *shapes, *_at_start(block, slots))
+    return as_row(block, y + 4, *shapes, *_at_start(block, slots))
 
 
 def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
@@ -308,7 +225,7 @@ def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
     readings = [_reading(block, sequence, step) for sequence in scan.sequences]
     shapes, y = _in_lines(block, readings, 0.0)
-    shapes.append(_alone(block, step, _label(block, f"step {step}", y + 18)))
+    shapes.append(opens_alone(block, step, _label(block, f"step {step}", y + 18)))
     places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
@@ -333,30 +250,56 @@ def _step(block: Block, step: int) -> Piece:
     if block.lanes and not any(isinstance(shape, Text) and shape.y > low for shape in arrows):
         y -= 10
     more, y = _in_lines(block, outputs, y)
-    return _row(block, y, *shapes, *more, *arrows)
+    return as_row(block, y, *shapes, *more, *arrows)
+
+
+def _in_short(block: Block, step: int) -> Piece:
+    """The tapes after a step, a line for each; its name opens it."""
+    shapes, y = list[Shape](), 0.0
+    for tape, x in block.totals:
+        access = tape.writes[0]
+        slot = Slot(int(access.rows[step]), x, Role.OVERWRITTEN, access.values[step])
+        shapes.append(_slot(block, tape, slot, y, SHORT))
+    for lane in block.lanes:
+        slots = (replace(slot, old=None) for slot in lane.after(step))
+        shapes += [_slot(block, lane.tape, slot, y, SHORT) for slot in slots]
+        shapes += [*_gaps(block, lane, y, SHORT), *_words(block, lane, y, low=True)]
+        y += SHORT + 4
+    label = _short_label(block, f"step {step}")
+    name = Group((label,), cell=f"row:{step}", title="opened, alone of all rows")
+    return as_row(block, max(y, SHORT + 4) + 2, *shapes, name)
+
+
+def _short_label(block: Block, label: str) -> Text:
+    """The name of a row of lines; that of its first tape stands beside it, if there are several."""
+    x, anchor = (block.labels - 12, "end")
+    if block.has_several:
+        x, anchor = block.view.sheet.margin, "start"
+    return Text(x, 15, label, 13, anchor, bold=True)
 
 
 def _result(block: Block) -> Piece:
     scan, named, y = block.named.scan, block.named, 0.0
     if scan.carries:  # its last row shows them
-        return _row(block, 4)
+        return as_row(block, 4)
 
     def passed_on(tape: TapeTrace) -> bool:
         return scan.parent is None or named.is_passed_on(tape)
 
     shapes: list[Shape] = []
+    low = block.line == SHORT
     for tape, x in block.totals:
         if passed_on(tape):
             slot = Slot(len(tape.final) - 1, x, Role.RESULT, tape.final[-1])
-            shapes.append(_slot(block, tape, slot, y))
+            shapes.append(_slot(block, tape, slot, y, block.line))
     for lane in block.lanes:
         if passed_on(lane.tape):
             results = lane.result(named.wanted_rows(lane.tape))
-            shapes += [_slot(block, lane.tape, slot, y) for slot in results]
-            shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
-            y += block.height + 6
+            shapes += [_slot(block, lane.tape, slot, y, block.line) for slot in results]
+            shapes += [*_gaps(block, lane, y, block.line), *_words(block, lane, y, low=low)]
+            y += block.line + 6
     if shapes and not y:
-        y = block.height + 6
+        y = block.line + 6
     drawn = [*(lane.tape for lane in block.lanes), *(tape for tape, _ in block.totals)]
     left = [tape for tape in scan.tapes if tape not in drawn and passed_on(tape)]
     if left and scan.parent is not None:  # what has no room for its steps has some for its end
@@ -368,8 +311,8 @@ def _result(block: Block) -> Piece:
         more, y = _in_lines(block, found, y)
         shapes += more
     if shapes:
-        shapes.append(_label(block, "result", 18))
-    return _row(block, y + 4, *shapes)
+        shapes.append(_short_label(block, "result") if low else _label(block, "result", 18))
+    return as_row(block, y + 4, *shapes)
 
 
 # Cells
@@ -409,10 +352,12 @@ def _header(block: Block, x: float, y: float, label: str, position: str) -> tupl
     return column_header(x, y, label, position, block.columns.cell, block.apart)
 
 
-def _slot(block: Block, tape: TapeTrace, slot: Slot, y: float) -> Group:
+def _slot(
+    block: Block, tape: TapeTrace, slot: Slot, y: float, height: float | None = None
+) -> Group:
     """A cell of a tape."""
-    box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
-    parts = slot.parts if block.view.contributions else None
+    box = Box(slot.x, y, block.columns.cell, height or block.height, slot.role)
+    parts = slot.parts if block.view.contributions and box.height > SHORT else None
     name, key = block.named.slot_label(tape, slot.row), block.named.row_key(tape, slot.row)
     return cell(box, slot.value, name, slot.old, None, key, parts=parts)
 
@@ -455,22 +400,24 @@ def _column(block: Block, output: TapeTrace, step: int) -> float | None:
     return block.columns.left.get(column_of(output, step, block.time) if known else step)
 
 
-def _gaps(block: Block, lane: Lane, y: float) -> Iterator[Shape]:
+def _gaps(block: Block, lane: Lane, y: float, height: float | None = None) -> Iterator[Shape]:
     step = next(iter(block.folds), None)
     for x, gap in lane.columns.gaps:
-        text = gap_text(gap, x, y + block.height / 2 + 4, block.columns.cell)
+        text = gap_text(gap, x, y + (height or block.height) / 2 + 4, block.columns.cell)
         yield text if step is None else _fold(text, step)
 
 
-def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
+def _words(
+    block: Block, lane: Lane, y: float, positions: str = "", low: bool = False
+) -> Iterator[Text]:
     """Which tape a lane shows, if there are several, and what a step does to it."""
     lines = [] if block.view.sheet.bare else _in_room(block, positions)
-    if len([tape for tape in block.named.scan.tapes if not tape.is_total]) > 1:
+    if block.has_several:
         lines = [lane.tape.name, *lines]
     for number, line in enumerate(lines):
         if line:
-            baseline = y + 32 + 13 * number
-            room = block.labels - block.view.sheet.margin - 12
+            baseline = y + (15 if low else 32) + 13 * number
+            room = block.labels - block.view.sheet.margin - (60 if low else 12)
             yield fitted(block.labels - 12, baseline, line, room, SMALL, "end", muted=True)
 
 

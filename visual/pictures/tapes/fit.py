@@ -34,8 +34,8 @@ class Plan:
     """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
 
     None stands for all, no ends for one step.  With `both` the loop is open above its one
-    derivative.  Rows that are `close` leave room for all steps in a picture that is low, and
-    columns that are `slim` for more of them.
+    derivative.  Rows that are `close` leave room for all steps in a picture that is low, more so
+    those that are `short`, all but one, and columns that are `slim` for more of them.
     """
 
     both: bool = False
@@ -43,6 +43,7 @@ class Plan:
     tapes: int | None = None
     fits: bool = True  # on its sheet
     close: bool = False
+    short: bool = False
     slim: bool = False
 
 
@@ -59,6 +60,7 @@ def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
     yield Plan()
     if sheet.is_low:
         yield Plan(close=True)
+    yield from (Plan(short=True, slim=slim) for slim in (False, True))
     yield from (Plan(False, ends) for ends in (3, 2, 1))
     if sheet.is_narrow or sheet.is_low:
         yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
@@ -171,6 +173,8 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
         (positions if in_own else found).update(map(of_rows, _results(named, tape)))
     if plan.ends == 0:  # a fold of one column takes the room of that column
         found |= {n for n in every if {n - 1, n + 1} <= found}
+    if plan.short and (len(steps) < 2 or len(steps) < scan.steps):
+        return None  # it is there to show them all
     sheet, sizes, in_time, in_buffer = view.sheet, None, list[int](), list[int]()
     for ends in (3, 2, 1) if plan == LEAST else (len(found | positions),):
         in_time, in_buffer = (_trimmed(chosen, ends) for chosen in (found, positions))
@@ -192,4 +196,7 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     right = max([columns.right, *(lane.columns.right for lane in lanes)])
     edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
-    return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close)
+    whole = (0, *view.unfold)[-1] if plan.short else None
+    return Block(
+        named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close, whole
+    )

@@ -22,8 +22,9 @@ from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
-from visual.pictures.tapes.backward import DETAILS, Block, at_end, is_cut, rows, with_formulas
+from visual.pictures.tapes.backward import Block, at_end, rows
 from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
+from visual.pictures.tapes.formulas import DETAILS, is_cut, with_formulas
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.tapes.lanes import View
 from visual.pictures.unrolled.overview import overview, short_name
