@@ -353,7 +353,7 @@ class Taps(ByName):
             if not loop.states:
                 raise ArgumentError(f"{said}: this loop has no state; name a sequence, as u:0,1.")
             name = loop.states[0].name
-        return name, numbers(said, words(taps))
+        return name.strip(), numbers(said, words(taps) or [""], "taps as in -2,-1")
 
 
 def words(text: str | None) -> list[str]:

@@ -13,10 +13,19 @@ from lab.notation import number_text
 from lab.scans.node import outer_inputs
 from lab.traces.program import program_of
 from lab.traces.run import Ready, run
-from visual.atlas.followed import coloured, followed, texts_of
 from visual.atlas.grid import Combination, own, pattern
 from visual.atlas.known import EXACT, NUMBER, Slot, printed
-from visual.atlas.live import NEAR, _known, _told, _values, live, near
+from visual.atlas.live import (
+    NEAR,
+    _known,
+    _told,
+    _values,
+    coloured,
+    followed,
+    live,
+    near,
+    texts_of,
+)
 from visual.scene.theme import LIGHT, heat_colour, shades
 from visual.widgets.module import NUMBERS
 

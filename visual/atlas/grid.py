@@ -126,8 +126,7 @@ def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
         if names.count(name) > 1:
             raise ArgumentError(
                 f"loops: two are called {quoted(name)}; on a page every loop has a name of its "
-                "own, as "
-                "in lab.Loop(…, name='decay')."
+                "own, as in lab.Loop(…, name='decay')."
             )
     return loops
 
@@ -218,8 +217,7 @@ def _cost(value: object) -> Cost:
         return COST.check(value)
     raise ArgumentError(
         f"costs: {quoted(value)} is no cost; expected {listing(COST.known)}, or one weight for "
-        "each "
-        "step, as in ['last', (0, 0, 1, 0.5)]."
+        "each step, as in ['last', (0, 0, 1, 0.5)]."
     )
 
 

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -352,7 +352,8 @@ class Sentence(Equation):
     ) -> None:
         self.words = [one.split(" ") for one in told]
         self.left, self.places = left, places
-        self.right = [*self._told(told, factors, digits)]
+        firsts = {*accumulate(shape, initial=0)}  # of a product: others get parentheses
+        self.right = [*self._told(told, factors, digits, firsts)]
         self.computed = Instructions()
         slots = iter(range(len(places)))
         terms = [[self.computed.add("input", "", next(slots)) for _ in range(n)] for n in shape]
@@ -363,6 +364,7 @@ class Sentence(Equation):
         told: Sequence[str],
         factors: Sequence[Sequence[float]],
         digits: Sequence[int | None],
+        firsts: set[int],
     ) -> Iterator[str | tuple[int, bool]]:
         """Words and slots by turns; -1 is what the sum makes, which comes last."""
         plain = [APART.sub(r"\1\2", one) for one in told]
@@ -371,14 +373,13 @@ class Sentence(Equation):
         waiting = [*range(len(numbers))]
         for count, token in enumerate(tokens):
             yield words[count]
-            multiplied = _is_factor((words[count], words[count + 1]), token, told)
             pairs = [(n, zip(numbers[n], digits, token, strict=True)) for n in waiting]
             fits = [n for n, one in pairs if all(number_text(v, d or 4) == t for v, d, t in one)]
             if count == len(tokens) - 1:
                 yield -1, False
             elif fits and (len(set(token)) > 1 or len(waiting) == len(numbers)):
                 waiting.remove(fits[0])
-                yield fits[0], multiplied
+                yield fits[0], fits[0] not in firsts
             else:
-                yield _apart(token[0], multiplied)
+                yield _apart(token[0], f"({token[0]})" in told[0])
         yield words[-1]

@@ -122,11 +122,10 @@ def style() -> str:
 def to_page(grid: Grid, entries: Sequence[Entry]) -> str:
     """A page of its own for an atlas."""
     body = (
-        f"<h1>{text(grid.title)}</h1>\n"
-        "<p>Choose a loop, the taps at which it reads its past, how often it is differentiated, "
-        "and the cost. Walk through the steps with the buttons or the arrow keys. Click a number "
-        "to see where it comes from; drag one that is given, and all the others follow.</p>\n"
-        f"{content(grid, entries, page=True)}"
+        f"<h1>{text(grid.title)}</h1>\n<p>Choose a loop, the taps at which it reads its past, how "
+        "often it is differentiated, and the cost. Walk through the steps with the buttons or the "
+        "arrow keys. Click a number to see where it comes from; drag one that is given, and all "
+        f"the others follow.</p>\n{content(grid, entries, page=True)}"
     )
     theme = THEMES[grid.themes[0]]
     return document(grid.title, theme, body, module(), style() + "".join(_schemes(grid.themes)))

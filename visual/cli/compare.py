@@ -34,6 +34,6 @@ def compared(name: str, order: int) -> Comparison:
     subject = made_by("NAME", name)
     if isinstance(subject, Loop | Apply):
         return compare(subject, order=order)
-    cost, wrt, given = (*graph_of(name), None)[:3]
+    cost, wrt, given = graph_of(name)
     module, _, function = name.partition(":")
     return compare(cost, wrt, given, order, origin=(module, function))

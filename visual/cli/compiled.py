@@ -48,7 +48,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _rewrites(options: argparse.Namespace) -> None:
-    cost, wrt, given = (*graph_of(options.graph), None)[:3]
+    cost, wrt, given = graph_of(options.graph)
     if options.time and given is None:
         raise ArgumentError("--time: expected values; return (cost, wrt, given).")
     walk = rewrites(cost, wrt, options.mode, given, options.time).named(options.find)

@@ -47,7 +47,7 @@ def _explained(options: argparse.Namespace) -> Explanation:
         return explain(subject, by, {} if options.time else None)
     if options.wrt is not None:
         raise ArgumentError(f"--wrt {options.wrt}: only a model has names; return (cost, wrt).")
-    cost, wrt, given = (*graph_of(options.graph), None)[:3]
+    cost, wrt, given = graph_of(options.graph)
     if options.time and given is None:
         raise ArgumentError("--time: expected values; return (cost, wrt, given).")
     return explain(cost, wrt, given if options.time else None)

@@ -1,14 +1,13 @@
 """The command ``scantape page``: an atlas as one offline file."""
 
 import argparse
-from collections.abc import Iterator
 
 from lab.errors import ArgumentError, LabError, listing, shortened
 from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
-from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
+from visual.atlas.grid import CHOICES, LOOPS, TITLE
 from visual.cli.shared import Commands, add, loop_named, show
-from visual.options import numbers, words
+from visual.options import TAPS, words
 
 EXAMPLES = """\
 examples:
@@ -78,20 +77,4 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
     if not named:
         known = listing(loop.name for loop in loops)
         raise ArgumentError(f"--taps {shortened(text)}: the loops of this page are {known}.")
-    return named[0].name, [dict(_pattern(text, one, named[0])) for one in patterns.split("/")]
-
-
-def _pattern(text: str, pattern: str, loop: Loop) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """``-2,-1`` or ``prey:-1;hunters:-2`` as names and taps."""
-    for part in pattern.split(";"):
-        name, colon, listed = part.rpartition(":")
-        if not colon:
-            if not own(loop).taps:
-                raise ArgumentError(
-                    f"--taps {shortened(text)}: this loop has no state; name a sequence."
-                )
-            name = loop.states[0].name
-        yield (
-            name.strip(),
-            numbers(f"--taps {shortened(text)}", words(listed) or [""], "taps as in -2,-1"),
-        )
+    return named[0].name, [TAPS.read(one.split(";"), named[0]) for one in patterns.split("/")]

@@ -91,7 +91,7 @@ def posed(options: argparse.Namespace, subject: Any) -> tuple[Any, Values | None
     if log_density(subject) is None:
         if not isinstance(subject, tuple):
             loop_named(options.loop)  # which says what is no loop
-        cost, wrt, given = (*graph_of(options.loop, subject), None)[:3]
+        cost, wrt, given = graph_of(options.loop, subject)
         subject = derivative(cost, wrt, about.pop(ORDER.name, ORDER.default))
     return subject, given, about
 
@@ -137,10 +137,10 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     return loop
 
 
-def graph_of(name: str, subject: object = None) -> tuple[Any, ...]:
-    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function, or `subject`, is or returns.
+def graph_of(name: str, subject: object = None) -> tuple[Any, Any, Any]:
+    """``(cost, wrt, given)`` of what a function, or `subject`, is or returns; `given` may be None.
 
-    Of a loop, and of a PyMC model, it is differentiated by the first variable.
+    A loop, and a PyMC model, is differentiated by the first variable.
     """
     subject = made_by("NAME", name) if subject is None else subject
     density = log_density(subject)
@@ -154,7 +154,8 @@ def graph_of(name: str, subject: object = None) -> tuple[Any, ...]:
         raise ArgumentError(
             f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
         )
-    return subject
+    cost, wrt, *given = subject
+    return cost, wrt, given[0] if given else None
 
 
 def made_by(option: str, name: str) -> object:

@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
         chose = choose(**chosen(options, subject))
         study, steps = studied(subject, chose), chose.steps or subject.steps
         return study.trace if steps <= MANY_STEPS else study.derivative
-    cost, wrt, given = (*graph_of(options.graph), {})[:3]
+    cost, wrt, given = graph_of(options.graph)
     said = [
         choice.option
         for name, choice in DERIVATIVE.items()
@@ -69,10 +69,10 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     }
     named = AT.values(options.at)
     values = {inputs[one_of("--at", name, inputs)]: value for name, value in named.items()}
-    missing = [name for name, v in inputs.items() if v not in {**given, **values}]
+    missing = [name for name, v in inputs.items() if v not in {**(given or {}), **values}]
     if missing:
         raise ArgumentError(
             f"{options.graph}: of (cost, wrt) there is no value for {listing(missing)}; give one "
             f"with --at {missing[0]}=…, or return (cost, wrt, given)."
         )
-    return trace(derivative(cost, wrt, options.order), {**given, **values})
+    return trace(derivative(cost, wrt, options.order), {**(given or {}), **values})

@@ -48,11 +48,10 @@ def to_page(tasks: Sequence[Task]) -> str:
     plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
     title = f"{plural}: predict, then reveal"
     body = (
-        f"<h1>{text(title)}</h1>\n"
-        "<p>Say what will happen before you look. A right first answer scores 2 points, a right "
-        "second one 1. Cells of the tape can be chosen instead of typing a position.</p>\n"
-        f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
-        f"{content(tasks)}"
+        f"<h1>{text(title)}</h1>\n<p>Say what will happen before you look. A right first answer "
+        "scores 2 points, a right second one 1. Cells of the tape can be chosen instead of typing "
+        "a position.</p>\n<noscript><p>This page needs JavaScript to check "
+        f"answers.</p></noscript>\n{content(tasks)}"
     )
     script = inline([answer_data(task.answer) for task in tasks])
     shown = tasks[0].shown

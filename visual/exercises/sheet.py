@@ -17,6 +17,7 @@ from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import Answered, as_answered, keep, load, path
 from visual.scene.shapes import Scene
+from visual.widgets.module import DARK
 from visual.widgets.widget import Widget, in_notebook, save_page
 
 
@@ -28,7 +29,7 @@ class Sheet(Widget):
 
     call = "exercise.check"  # how it is answered where no script runs
     _esm = source()
-    _css = f"{STYLE}{style()}\nbody[data-jp-theme-light=false] .exercise{{color-scheme:dark}}\n"
+    _css = f"{STYLE}{style()}\n{DARK}"
     content = traitlets.Unicode().tag(sync=True)
     answers = traitlets.List().tag(sync=True)
     progress = traitlets.Dict().tag(sync=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from lab.errors import ArgumentError, expect, quoted
 from lab.traces.trace import ScanTrace
+from visual.scene.shapes import Scene
 
 HIGHEST = 1200  # pixels: a screen
 CODE, CLICK, NOBODY = "code", "click", "nobody"  # opens what is folded
@@ -71,6 +72,10 @@ class Sheet:
     def line(self) -> float:
         """The widest line."""
         return self.width - 2 * self.margin
+
+    def holds(self, picture: Scene) -> bool:
+        """Whether a picture keeps to it."""
+        return picture.width <= self.width and picture.height <= self.height
 
     def steps_of(self, scan: ScanTrace) -> range:
         """The steps of a Scan that are shown; ArgumentError if it does not make them all."""

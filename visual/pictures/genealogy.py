@@ -9,9 +9,8 @@ Above stands in sentences why there are so many Scans: every Scan that the deriv
 computed by is differentiated once, if that derivative's value went through it.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TypeVar
 
 import numpy as np
 
@@ -55,7 +54,6 @@ WORDS = {
     Role.RESULT: "what was asked for",
 }
 Span = tuple[float, float]
-Key = TypeVar("Key", bound=Hashable)
 
 
 @of_run

@@ -28,7 +28,7 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
 from visual.scene.theme import Role
 
-SMALL, LABELS, FOOT, APART = 11.0, 46.0, 34.0, 28.0
+SMALL, LABELS, APART = 11.0, 46.0, 28.0
 WIDEST = 440.0  # of the map
 MOST_CELLS, WRITTEN = 28, 8  # to a side; with the number in each
 CELL, LINE = 48.0, 34.0  # of a number with its patch

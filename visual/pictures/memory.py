@@ -26,7 +26,7 @@ from visual.pictures.values.values import FOOT, HIGH, TITLE, curve, headed
 from visual.pictures.values.values import Plan as Page
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
 from visual.scene.theme import Role
 
 SMALL, AREA, BAR = 11.0, 120.0, 22.0
@@ -89,8 +89,8 @@ def _legend(found: Memory, sheet: Sheet) -> Iterator[Piece]:
         return
     looks = {_look(buffer) for buffer in found.buffers} | {Role.INTERMEDIATE}
     words = {role: told for role, told in ROLES.items() if role in looks}
-    shapes, bottom = explained(words, 0, sheet.line + 2 * sheet.margin, True, sheet)
-    yield sized(sheet.line, bottom, *(moved(shape, -sheet.margin, 0) for shape in shapes))
+    shapes, bottom = explained(words, 0, sheet.line + 2 * sheet.margin, True, sheet, left=0)
+    yield sized(sheet.line, bottom, *shapes)
 
 
 def _look(buffer: Buffer) -> Role:

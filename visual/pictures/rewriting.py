@@ -24,7 +24,6 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
-    moved,
     outline,
     shortened,
 )
@@ -150,8 +149,8 @@ def opened(step: Step, number: int, high: float = HIGH) -> Piece:
     below = [_lines(told, 12) for told in step.saves]
     if known.beware:
         below.append(_lines(f"⚠ Not with {known.beware}", 12))
-    legend, deep = explained(WORDS, 8, SCREEN.width, close=True)
-    below.append(sized(SCREEN.line, deep, *(moved(one, -SCREEN.margin, 0) for one in legend)))
+    legend, deep = explained(WORDS, 8, SCREEN.width, close=True, left=0)
+    below.append(sized(SCREEN.line, deep, *legend))
     made = gap()
     for limit in LIMITS:
         room = Room(*limit)

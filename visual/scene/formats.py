@@ -94,8 +94,7 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
         raise ArgumentError(
             f"scale = {quoted(scale)} would make {across:,} by {down:,} pixels; this picture can "
-            "have a "
-            f"scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
+            f"have a scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
         )
 
 

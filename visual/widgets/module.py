@@ -11,6 +11,7 @@ DOM = (HERE / "dom.js").read_text(encoding="utf-8")  # with which all of them be
 STEPPER = DOM + (HERE / "stepper.js").read_text(encoding="utf-8")
 FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
 CONTROLS = HERE / "controls.js"
+DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"  # JupyterLab
 NUMBERS = (HERE / "numbers.js", CONTROLS)
 EXPORT = "export default { render };\n"
 
@@ -23,4 +24,6 @@ def joined(*files: Path) -> str:
 
 def style(*files: Path) -> str:
     """The style of the stepper with those of other files after it."""
-    return "".join(file.read_text(encoding="utf-8") for file in (HERE / "stepper.css", *files))
+    return DARK + "".join(
+        file.read_text(encoding="utf-8") for file in (HERE / "stepper.css", *files)
+    )

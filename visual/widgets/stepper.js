@@ -181,14 +181,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       }
     }
     keepRead(now);
-    slider.value = place;
-    slider.removeAttribute("data-all");
-    slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
-    shown.textContent = nameOf(place);
     shown.dataset.currentStep = now;
-    first.disabled = back.disabled = place === 0;
     every.disabled = false;
-    ahead.disabled = last.disabled = place === moments.length - 1;
+    tellPlace();
     if (scroll) bring(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
@@ -237,16 +232,22 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       part.removeAttribute("data-dim");
     }
     if (!tell) place = moments.indexOf(chosen.moment); // by the picture
+    delete shown.dataset.currentStep;
+    every.disabled = true;
+    tellPlace();
+    if (tell) changed(-1);
+  }
+
+  // Where the bar stands, of which moment it tells, and which ways lead on from there.
+  function tellPlace() {
+    const now = moments[place];
     slider.value = place < 0 ? slider.max : place; // all has happened
     slider.toggleAttribute("data-all", place < 0);
-    slider.setAttribute("aria-valuetext", place < 0 ? "all steps" : names.get(moments[place]));
+    slider.setAttribute("aria-valuetext", place < 0 ? "all steps" : names.get(now) || `step ${now}`);
     shown.textContent = place < 0 ? allOf([...names.values()]) : nameOf(place);
-    delete shown.dataset.currentStep;
-    back.disabled = place <= 0;
-    every.disabled = true;
-    ahead.disabled = last.disabled = place === moments.length - 1;
     first.disabled = place === 0;
-    if (tell) changed(-1);
+    back.disabled = place <= 0;
+    ahead.disabled = last.disabled = place === moments.length - 1;
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.

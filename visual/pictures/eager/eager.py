@@ -88,7 +88,7 @@ def eager(
         raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
     if tape is None or switch("all", all):
         scene = _drawn(recording, theme, unfold)
-        if all or (scene.width <= SCREEN.width and scene.height <= SCREEN.height):
+        if all or SCREEN.holds(scene):
             return scene
     for plan in PLANS:
         scene = _drawn(recording, theme, unfold, plan, 0 if tape is None else tape)

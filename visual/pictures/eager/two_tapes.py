@@ -6,11 +6,9 @@ what comes back to it, from bottom to top, on both sides; a quantity has the sam
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from itertools import groupby
-
-import numpy as np
 
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
@@ -18,7 +16,7 @@ from lab.eager.records import Recording
 from lab.errors import expect
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
-from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.variables import Parameter, RandomState, State, results_of, value_of
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import finished, heading, numbers
 from visual.layout.columns import shown_steps
@@ -33,6 +31,7 @@ from visual.scene.theme import Role
 
 # How many lines of a step are shown at most, and whether boxes are as narrow as they can be.
 PLANS = tuple((most, least) for most in (9, 7, 5, 3) for least in (False, True))
+Call = tuple[Mapping[str, object], Iterable[object]]  # what a step was given, and its results
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "a value, or its gradient",
@@ -80,7 +79,7 @@ def two_tapes(
     for most, least in PLANS[: 1 if switch("all", all) else None]:
         half, other = (left.narrow, right.narrow) if least else (left, right)
         scene = drawn(half, other, most)
-        if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
+        if SCREEN.holds(scene):
             room = SCREEN.width - scene.width
             return drawn(half, other.wider(room), most) if least else scene
     return scene
@@ -88,33 +87,23 @@ def two_tapes(
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:
     """A recording of the loop's gradient, and the nodes for which its Scan has a slot."""
-    calls: list[_Call] = []
+    calls: list[Call] = []
 
     @wraps(loop.step)
     def step(*args: object, **kwargs: object) -> object:
         returned = loop.step(*args, **kwargs)
-        calls.append(
-            _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
-        )
+        calls.append((kwargs, results_of(returned)[0]))
         return returned
 
     variables = loop.variables
     wrt = next(iter(variables)) if wrt is None else identifier(wrt)
     function = unrolled(replace(loop, step=step))
-    values = [_value(variable) for variable in variables.values()]
+    values = [value_of(one)[()] for one in variables.values() if not isinstance(one, RandomState)]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
     return recorded, _known(loop, trace, wrt, calls)
 
 
-@dataclass(frozen=True)
-class _Call:
-    """What a step of the loop was given, by name, and what it returned."""
-
-    given: Mapping[str, object]
-    returned: Iterable[object]
-
-
-def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
+def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[Call]) -> dict[int, Keys]:
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
     scan, forward, started = ScanTapes(trace), trace.scans[0], loop.variables[wrt]
@@ -124,11 +113,11 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
     elif isinstance(started, Parameter):
         known[0] = parameter_keys(wrt)
     names = [*(state.name for state in loop.states), *loop.outputs]
-    for step, call in enumerate(calls):
-        for sequence, read in _reads(forward.sequences, call.given):
+    for step, (given, returned) in enumerate(calls):
+        for sequence, read in _reads(forward.sequences, given):
             if isinstance(read, RecordedNode):
                 known.setdefault(read.number, scan.reading_keys(sequence, step))
-        for name, result in zip(names, call.returned, strict=False):  # an until comes last
+        for name, result in zip(names, returned, strict=True):
             if isinstance(result, RecordedNode):
                 keys = scan.slot_keys(tapes[name], written_row(tapes[name], step))
                 known.setdefault(result.number, keys)
@@ -143,13 +132,3 @@ def _reads(
         several, read = list(taps), given[name]
         values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
         yield from zip(several, values, strict=True)
-
-
-def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:
-    """The value of a variable; of a single number the number."""
-    if isinstance(variable, State):
-        return variable.initial[()]
-    if isinstance(variable, Sequence):
-        return variable.values
-    assert isinstance(variable, Parameter)  # `unrolled` refuses loops with random states
-    return variable.value[()]

@@ -111,7 +111,7 @@ def routing(
             description=about(found),
             theme=theme,
         )
-        if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
+        if SCREEN.holds(scene):
             break
     return scene
 
