@@ -14,16 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
 
-from lab.errors import (
-    ArgumentError,
-    Named,
-    expect,
-    listing,
-    quoted,
-    several,
-    shortened,
-    whole,
-)
+from lab.errors import ArgumentError, Named, expect, listing, quoted, several, shortened, whole
 from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop

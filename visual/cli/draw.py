@@ -4,15 +4,7 @@ import argparse
 from typing import Any
 
 from lab.errors import ArgumentError, listing
-from visual.cli.shared import (
-    Commands,
-    add,
-    add_drawing,
-    check_drawing,
-    made_by,
-    posed,
-    write,
-)
+from visual.cli.shared import Commands, add, add_drawing, check_drawing, made_by, posed, write
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure

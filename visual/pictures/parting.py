@@ -14,14 +14,7 @@ from lab.equations.spelling import Speller
 from lab.notation import leaves_of, number_text, signed, tapped, text
 from lab.traces.parting import Parting, far
 from lab.traces.trace import Formula, ScanTrace, TapeTrace, Trace
-from visual.layout.canvas import (
-    HEIGHT,
-    THIN,
-    column_header,
-    columns_within,
-    formula,
-    touched_rows,
-)
+from visual.layout.canvas import HEIGHT, THIN, column_header, columns_within, formula, touched_rows
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan

@@ -16,17 +16,7 @@ from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN
 from visual.scene.combinators import Piece, above, beside, gap, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import (
-    Box,
-    Group,
-    Scene,
-    Shape,
-    Text,
-    fitted,
-    folded,
-    outline,
-    shortened,
-)
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
 LINE, CHIP, APART = 22.0, 22.0, 6.0
