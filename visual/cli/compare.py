@@ -7,7 +7,7 @@ from pytensor.graph.basic import Apply
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, tell
 from visual.options import ORDER
 from visual.pages.comparison import save_comparison
 
@@ -23,10 +23,7 @@ def add_command(commands: Commands) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     comparison = compared(options.graph, options.order)
-    if options.out == "-":
-        show(comparison)
-    else:
-        show(save_comparison(comparison, options.out, options.theme))
+    tell(comparison, options, lambda: save_comparison(comparison, options.out, options.theme))
 
 
 def compared(name: str, order: int) -> Comparison:

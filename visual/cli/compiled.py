@@ -11,7 +11,7 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from lab.reports.compile.walking import rewrites
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, tell
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT
 from visual.pages.rewriting import save_rewrites
@@ -52,10 +52,8 @@ def _rewrites(options: argparse.Namespace) -> None:
     if options.time and given is None:
         raise ArgumentError("--time: expected values; return (cost, wrt, given).")
     walk = rewrites(cost, wrt, options.mode, given, options.time).named(options.find)
-    if options.out == "-":
-        show(walk)
-    else:
-        show(save_rewrites(walk, options.out, options.rewrite, options.theme))
+    out = options.out, options.rewrite, options.theme
+    tell(walk, options, lambda: save_rewrites(walk, *out))
 
 
 def _compiled(options: argparse.Namespace) -> None:
@@ -70,17 +68,17 @@ def _compiled(options: argparse.Namespace) -> None:
     if options.scan is not None and options.scan not in range(1, len(report.after) + 1):
         raise ArgumentError(f"--scan {options.scan}: {len(report.after)} Scans are left.")
     words = str(report if options.scan is None else report.after[options.scan - 1])
-    if options.out == "-":
-        show(words)
-        return
-    path, scene = Path(options.out), picture(report, options.theme, options.scan)
-    suffix = path.suffix.lower()
-    if suffix == ".txt":
-        show(write_whole(path, f"{words}\n"))
-    elif suffix == ".html":
-        show(write_whole(path, to_page(scene, words=words)))
-    else:
-        show(scene.save(path))
+
+    def save() -> Path:
+        path = Path(options.out)
+        if path.suffix.lower() == ".txt":
+            return write_whole(path, f"{words}\n")
+        scene = picture(report, options.theme, options.scan)
+        if path.suffix.lower() == ".html":
+            return write_whole(path, to_page(scene, words=words))
+        return scene.save(path)
+
+    tell(words, options, save)
 
 
 def _report(subject: object, options: argparse.Namespace) -> Compiled:
@@ -102,10 +100,7 @@ def _too_late(subject: object, options: argparse.Namespace) -> None:
     """Print the worked warning."""
     if not isinstance(subject, Loop) or options.wrt is None:
         raise ArgumentError("--too-late: expected a loop, which has values, and --wrt.")
-    words = str(shortened(subject, options.wrt, mode=options.mode))
-    if options.out == "-":
-        show(words)
-    elif Path(options.out).suffix.lower() != ".txt":
+    if options.out != "-" and Path(options.out).suffix.lower() != ".txt":
         raise ArgumentError(f"--out {options.out}: this report is words, on the screen or .txt.")
-    else:
-        show(write_whole(Path(options.out), f"{words}\n"))
+    words = str(shortened(subject, options.wrt, mode=options.mode))
+    tell(words, options, lambda: write_whole(Path(options.out), f"{words}\n"))

@@ -6,7 +6,7 @@ from lab.errors import ArgumentError
 from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, tell
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT, words
 from visual.pages.explanation import save_explanation
@@ -33,10 +33,8 @@ def _explain(options: argparse.Namespace) -> None:
             raise ArgumentError(f"--scan {options.scan}: there are {len(explanation.scans)} Scans.")
         if options.out != "-":
             raise ArgumentError(f"--out {options.out}: a single Scan is shown on the screen.")
-    if options.out == "-":
-        show(explanation if options.scan is None else explanation.scans[options.scan - 1])
-    else:
-        show(save_explanation(explanation, options.out, options.theme))
+    shown = explanation if options.scan is None else explanation.scans[options.scan - 1]
+    tell(shown, options, lambda: save_explanation(explanation, options.out, options.theme))
 
 
 def _explained(options: argparse.Namespace) -> Explanation:

@@ -118,6 +118,11 @@ def show(words: object, end: str = "\n") -> None:
         ) from error
 
 
+def tell(report: object, options: argparse.Namespace, save: Callable[[], object]) -> None:
+    """Print a report on the screen, or `save` it and print where."""
+    show(report if options.out == "-" else save())
+
+
 def write(picture: Scene, options: argparse.Namespace, animate: bool = False) -> None:
     """Print a picture as text, or save it."""
     if options.out == "-":

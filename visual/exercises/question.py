@@ -10,7 +10,6 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from types import MappingProxyType
@@ -21,103 +20,6 @@ from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
 
 Given = float | str | tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a person wrote, checked; see `Question`."""
-
-    question: str
-    answer: Given
-    why: str
-    choices: tuple[str, ...]
-    hint: str | tuple[str, ...]
-    mistakes: Mapping[float | str, str]
-    tolerance: float | None
-    shown: Scene | None
-    revealed: Scene | None
-
-    def __post_init__(self) -> None:
-        self._check_words()
-        object.__setattr__(self, "choices", several("choices", self.choices, "several texts"))
-        if self.choices:
-            self._check_choices()
-            return
-        numbers = self.answer if isinstance(self.answer, tuple) else (self.answer,)
-        for number in (*numbers, *self.mistakes):
-            if not _is_finite(number):
-                raise ArgumentError(
-                    f"answer = {quoted(number)}: expected a number, or one of the choices."
-                )
-        if not numbers:
-            raise ArgumentError("answer = (): expected a number at least.")
-        if self.tolerance is not None and not (_is_finite(self.tolerance) and self.tolerance >= 0):
-            raise ArgumentError(f"tolerance = {quoted(self.tolerance)}: expected 0 or more.")
-
-    def _check_words(self) -> None:
-        for name in ("question", "why"):
-            words = getattr(self, name)
-            if not isinstance(words, str) or not words.strip():
-                raise ArgumentError(f"{name} = {quoted(words)}: expected a text, not empty.")
-        if not all(isinstance(hint, str) for hint in self._hints):
-            raise ArgumentError(f"hint = {quoted(self.hint)}: expected a text, or several.")
-        if not isinstance(self.mistakes, Mapping):
-            raise ArgumentError(
-                f"mistakes = {quoted(self.mistakes)}: expected reasons by wrong answers."
-            )
-
-    def _check_choices(self) -> None:
-        for choice in self.choices:
-            if not isinstance(choice, str) or not choice or choice != choice.strip():
-                raise ArgumentError(
-                    f"choices: {quoted(choice)} is none; expected texts without spaces around them."
-                )
-            if self.choices.count(choice) > 1:
-                raise ArgumentError(f"choices: {quoted(choice)} is there more than once.")
-        for answer in (self.answer, *self.mistakes):
-            if answer not in self.choices:
-                told = ", ".join(map(repr, self.choices))
-                raise ArgumentError(f"answer = {quoted(answer)}: expected one of {told}.")
-
-    @property
-    def _hints(self) -> tuple[str, ...]:
-        return self.hint if isinstance(self.hint, tuple) else (self.hint,)
-
-    @property
-    def task(self) -> Task:
-        """Question, pictures and answer, as the page needs them."""
-        return Task(self.question, self.shown, self.revealed, self._answer())
-
-    def _answer(self) -> Answer:
-        given = self.answer if isinstance(self.answer, tuple) else (self.answer,)
-        right = tuple(map(self._number, given))
-        form = Form.NUMBERS if len(right) > 1 else Form.NUMBER
-        if form is Form.NUMBER and isinstance(self.answer, int):
-            form = Form.COUNT
-        return Answer(
-            Form.CHOICE if self.choices else form,
-            right,
-            hints=self._hints,
-            working=self.why,
-            otherwise="It is another answer." if self.choices else "It is another number.",
-            incomplete="Not all of it: something is missing.",
-            mistakes=tuple(
-                Mistake(self._number(wrong), why) for wrong, why in self.mistakes.items()
-            ),
-            tolerance=self._distance(right),
-            choices=self.choices,
-        )
-
-    def _number(self, given: float | str) -> float:
-        """A choice counts by its place, from 1."""
-        return float(self.choices.index(str(given)) + 1 if self.choices else given)
-
-    def _distance(self, right: tuple[float, ...]) -> float:
-        if self.tolerance is not None:
-            return self.tolerance
-        if all(number.is_integer() for number in right):
-            return 0.0
-        return 0.005 * min(abs(number) for number in right if number)
 
 
 class Question(Single):
@@ -142,8 +44,80 @@ class Question(Single):
         shown: Scene | None = None,
         revealed: Scene | None = None,
     ) -> None:
-        about = (question, answer, why, choices, hint, mistakes, tolerance, shown, revealed)
-        super().__init__(Written(*about).task)
+        hints = hint if isinstance(hint, tuple) else (hint,)
+        _check_words({"question": question, "why": why}, hints)
+        if not isinstance(mistakes, Mapping):
+            raise ArgumentError(
+                f"mistakes = {quoted(mistakes)}: expected reasons by wrong answers."
+            )
+        choices = several("choices", choices, "several texts")
+        if choices:
+            _check_choices(choices, (answer, *mistakes))
+        else:
+            _check_numbers(answer, mistakes, tolerance)
+
+        def number(given: float | str) -> float:  # a choice counts by its place, from 1
+            return float(choices.index(str(given)) + 1 if choices else given)
+
+        right = tuple(map(number, answer if isinstance(answer, tuple) else (answer,)))
+        form = Form.CHOICE if choices else Form.COUNT if isinstance(answer, int) else Form.NUMBER
+        told = Answer(
+            Form.NUMBERS if len(right) > 1 else form,
+            right,
+            hints=hints,
+            working=why,
+            otherwise="It is another answer." if choices else "It is another number.",
+            incomplete="Not all of it: something is missing.",
+            mistakes=tuple(Mistake(number(wrong), told) for wrong, told in mistakes.items()),
+            tolerance=_near(right) if tolerance is None else tolerance,
+            choices=choices,
+        )
+        super().__init__(Task(question, shown, revealed, told))
+
+
+def _check_words(texts: Mapping[str, object], hints: tuple[object, ...]) -> None:
+    for name, words in texts.items():
+        if not isinstance(words, str) or not words.strip():
+            raise ArgumentError(f"{name} = {quoted(words)}: expected a text, not empty.")
+    for hint in hints:
+        if not isinstance(hint, str):
+            raise ArgumentError(f"hint = {quoted(hint)}: expected a text, or several.")
+
+
+def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> None:
+    for choice in choices:
+        if not isinstance(choice, str) or not choice or choice != choice.strip():
+            raise ArgumentError(
+                f"choices: {quoted(choice)} is none; expected texts without spaces around them."
+            )
+        if choices.count(choice) > 1:
+            raise ArgumentError(f"choices: {quoted(choice)} is there more than once.")
+    for answer in answers:
+        if answer not in choices:
+            told = ", ".join(map(repr, choices))
+            raise ArgumentError(f"answer = {quoted(answer)}: expected one of {told}.")
+
+
+def _check_numbers(
+    answer: Given, mistakes: Mapping[float | str, str], tolerance: float | None
+) -> None:
+    numbers = answer if isinstance(answer, tuple) else (answer,)
+    for number in (*numbers, *mistakes):
+        if not _is_finite(number):
+            raise ArgumentError(
+                f"answer = {quoted(number)}: expected a number, or one of the choices."
+            )
+    if not numbers:
+        raise ArgumentError("answer = (): expected a number at least.")
+    if tolerance is not None and not (_is_finite(tolerance) and tolerance >= 0):
+        raise ArgumentError(f"tolerance = {quoted(tolerance)}: expected 0 or more.")
+
+
+def _near(right: tuple[float, ...]) -> float:
+    """How far off an answer may be, unless that is said."""
+    if all(number.is_integer() for number in right):
+        return 0.0
+    return 0.005 * min(abs(number) for number in right if number)
 
 
 def _is_finite(number: object) -> bool:
