@@ -9,7 +9,6 @@ takes.
 Start with `to_page`; what it is made of, a grid and its entries, is in `visual.atlas.grid`.
 """
 
-import json
 import re
 import zlib
 from base64 import b64encode
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
-from visual.backends.page import document
+from visual.backends.page import document, in_script
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES
 from visual.options import Value
@@ -51,9 +50,7 @@ def data(grid: Grid, entries: Iterable[Entry]) -> str:
         found = entry.found
         number = None if isinstance(found, LabError) else pictures.setdefault(found, len(pictures))
         branch[last] = str(found) if number is None else number
-    everything = {**_choices(grid), "tree": tree, "pictures": list(pictures)}
-    # Within a script, nothing may look like markup.
-    return json.dumps(everything, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return in_script({**_choices(grid), "tree": tree, "pictures": list(pictures)})
 
 
 def _choices(grid: Grid) -> dict[str, object]:

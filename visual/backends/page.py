@@ -4,6 +4,7 @@ The page allows itself no more than its own style, by its hash: whatever came in
 name that a person wrote would not run and would not be fetched.
 """
 
+import json
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -69,6 +70,11 @@ def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
 def picture(svg: str, label: str = "Picture") -> str:
     """A picture in a frame that scrolls."""
     return region(label, svg, "div", **{"class": "picture"})
+
+
+def in_script(data: object) -> str:
+    """Data as JSON within a script, where nothing may look like markup."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:

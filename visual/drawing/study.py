@@ -149,7 +149,7 @@ def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = Non
     graph, differentiate = _built(subject, replace(choice, order=0, at=()))
     given = graph.given
     if choice.at:
-        loop = _shaped(subject, choice)
+        loop = shaped(subject, dict(choice.taps), choice.steps)
         valued = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
@@ -165,16 +165,16 @@ def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = Non
     )
 
 
-def _shaped(loop: Loop, choice: Chosen) -> Loop:
+def shaped(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop:
     """A loop with other taps and steps."""
-    loop = loop.with_taps(dict(choice.taps)) if choice.taps else loop
-    return loop if choice.steps is None else loop.with_steps(choice.steps)
+    loop = loop.with_taps(taps) if taps else loop
+    return loop if steps is None else loop.with_steps(steps)
 
 
 @lru_cache(maxsize=16)
 def _built(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
     """The graph of a loop and its derivatives, which are the same for all of its values."""
-    loop = _shaped(loop, choice)
+    loop = shaped(loop, dict(choice.taps), choice.steps)
     graph = loop.build()
     return graph, lru_cache(maxsize=8)(_derivatives(loop, choice, graph))
 

@@ -1,10 +1,9 @@
 """Exercises as HTML: a page that works offline without Python, and what a notebook shows."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from visual.backends.page import document
+from visual.backends.page import document, in_script
 from visual.backends.svg import text
 from visual.exercises.answers import Answer, Task
 from visual.scene.shapes import Scene
@@ -60,12 +59,7 @@ def to_page(tasks: Sequence[Task]) -> str:
 
 def inline(answers: Sequence[Mapping[str, object]]) -> str:
     """The module as the script of a page, whose exercises have these answers, in their order."""
-    return f"{source()}\nstart(document, {_as_json(answers)});\n"
-
-
-def _as_json(answers: Sequence[Mapping[str, object]]) -> str:
-    """Answers within a script, where nothing may look like markup."""
-    return json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"{source()}\nstart(document, {in_script(answers)});\n"
 
 
 def content(tasks: Sequence[Task]) -> str:
@@ -134,7 +128,7 @@ def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
         f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
         f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n'
         f'<script type="application/json">'
-        f"{_as_json([answer_data(task.answer) for task in tasks])}</script></div>\n"
+        f"{in_script([answer_data(task.answer) for task in tasks])}</script></div>\n"
         f'<script type="module">{source()}</script>\n'
     )
 

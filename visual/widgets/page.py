@@ -1,8 +1,6 @@
 """Pictures as a page that needs no kernel: the stepper in it walks through them."""
 
-import json
-
-from visual.backends.page import document, region
+from visual.backends.page import document, in_script, region
 from visual.backends.page import picture as frame
 from visual.backends.svg import text
 from visual.scene.formats import register
@@ -54,8 +52,9 @@ def _section(picture: Scene, number: int) -> str:
 def _stories(picture: Scene) -> str:
     """What a page tells of a number that is clicked, as data beside the picture."""
     told = of_all(picture) if isinstance(picture, Scene) else {}
-    data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
-    return f'<script type="application/json" data-stories>{data}</script>' if told else ""
+    return (
+        f'<script type="application/json" data-stories>{in_script(told)}</script>' if told else ""
+    )
 
 
 def _twin(picture: Scene) -> str:

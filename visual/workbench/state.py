@@ -28,7 +28,7 @@ from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import drawn, studied
-from visual.drawing.study import Chosen, Frozen, choose
+from visual.drawing.study import Chosen, Frozen, choose, shaped
 from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import ASIDE, PAGE, SCREEN, Sheet
 from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
@@ -305,9 +305,7 @@ class LoopBench(Bench):
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps and values; ArgumentError if it is none."""
-        loop = self._truncated
-        loop = loop.with_taps(self.state.taps) if self.state.taps else loop
-        loop = loop if self.state.steps is None else loop.with_steps(self.state.steps)
+        loop = shaped(self._truncated, self.state.taps, self.state.steps)
         return loop.with_values(self._at)
 
     @property

@@ -28,7 +28,7 @@ from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, joined, style
-from visual.widgets.page import fragment, to_page
+from visual.widgets.page import fragment
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.widget import in_notebook
 from visual.widgets.working import Work, begin, is_in_loop
@@ -360,11 +360,6 @@ def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
     """The name, made of a title, and the content of a picture as a file."""
     if suffix not in FORMATS:
         raise ArgumentError(f"save = {quoted(suffix)}: the formats are {listing(FORMATS)}.")
-    if suffix == "pdf":
-        content = picture.pdf()
-    elif suffix == "png":
-        content = picture.png(SCALE)
-    else:
-        content = (picture.svg() if suffix == "svg" else to_page(picture)).encode()
+    content = picture.rendered(f".{suffix}", SCALE)
     name = "-".join(re.findall(r"\w+", title))[:LONGEST] or "picture"
-    return f"{name}.{suffix}", content
+    return f"{name}.{suffix}", content.encode() if isinstance(content, str) else content
