@@ -16,6 +16,7 @@ from types import UnionType
 from typing import (
     TYPE_CHECKING,
     Generic,
+    Self,
     TypeVar,
     Union,
     dataclass_transform,
@@ -58,10 +59,16 @@ def record(cls: type[T]) -> type[T]:
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-def record_of_arrays(cls: type[T]) -> type[T]:
-    """A `record` that can hold arrays: records are equal as `same` says, and have no hash."""
+def of_arrays(cls: type[T]) -> type[T]:
+    """A frozen dataclass that can hold arrays: such are equal as `same` says, and have no hash."""
     cls.__eq__, cls.__hash__ = same, None  # type: ignore[assignment]  # as `dataclass` sets them
-    return stored(dataclass(frozen=True, eq=False)(cls))
+    return dataclass(frozen=True, eq=False)(cls)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def record_of_arrays(cls: type[T]) -> type[T]:
+    """A `record` that can hold arrays; see `of_arrays`."""
+    return stored(of_arrays(cls))
 
 
 def faults_of(cls: type) -> Callable[[Faults], Faults]:
@@ -167,6 +174,26 @@ def from_json(data: object) -> object:
     for where, what in _FAULTS.get(type(stored), lambda _: ())(stored):
         raise ArgumentError(f"from_json: {name}, {where}: {what}.")
     return stored
+
+
+class Storable:
+    """A record that is stored and read back by itself."""
+
+    def to_json(self) -> dict[str, object]:
+        """Plain dicts, lists, strings and numbers."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Self:
+        """The inverse of `to_json`.
+
+        Raises ArgumentError for what is none of these, and for one that does not hold together;
+        the message names the place, as in ``scans[1].tapes[0].reads``.
+        """
+        found = from_json(data)
+        if not isinstance(found, cls):
+            raise ArgumentError(f"from_json: this is not a stored {cls.__name__.lower()}.")
+        return found
 
 
 def _told(error: BaseException, _: object) -> str:

@@ -28,7 +28,7 @@ from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
-from lab.loops.text.source import by_name, identifier
+from lab.loops.text.source import by_name, identifier, one_named
 from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
@@ -142,9 +142,7 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
-    of = (
-        next(iter(graph.outputs)) if of is None else one_of("of", identifier(of), graph.outputs, OF)
-    )
+    of = one_named("of", of, graph.outputs, OF)
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of

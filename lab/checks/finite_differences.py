@@ -7,7 +7,6 @@ No pullback takes part, not even at a lower order, so that no mistake of one can
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from math import comb, inf
 from typing import SupportsFloat
@@ -15,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.records import freeze, same
+from lab.records import freeze, of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
@@ -24,7 +23,7 @@ LONGEST = 0.4  # the first of them, divided by the order, and relative to entrie
 MOST_ENTRIES = 24
 
 
-@dataclass(frozen=True, eq=False)
+@of_arrays
 class Estimate:
     """A derivative, entry by entry, and how far each entry may be off.
 
@@ -33,8 +32,6 @@ class Estimate:
 
     value: np.ndarray
     error: np.ndarray
-
-    __eq__ = same
 
     def admits(self, value: np.ndarray) -> bool:
         """Whether `value` lies as near as the error, tenfold, or half of the digits allow."""

@@ -5,13 +5,11 @@ the order in which they were made, on whichever tape; tapes in the order in whic
 opened.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab import records
-from lab.errors import ArgumentError
 
 
 @records.record_of_arrays
@@ -171,7 +169,7 @@ class Memory:
 
 
 @records.record_of_arrays
-class Recording:
+class Recording(records.Storable):
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
 
     result: Held
@@ -187,15 +185,3 @@ class Recording:
         """What a tape held when its function had ended, before its backward pass."""
         nodes = self.on(tape)
         return Memory(sum(n.numbers for n in nodes), sum(n.bookkeeping for n in nodes))
-
-    def to_json(self) -> dict[str, object]:
-        """Plain dicts, lists, strings and numbers."""
-        return records.to_json(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> "Recording":
-        """The inverse of `to_json`."""
-        recording = records.from_json(data)
-        if not isinstance(recording, cls):
-            raise ArgumentError("from_json: this is not a stored recording.")
-        return recording

@@ -13,7 +13,7 @@ from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
 from lab.errors import ArgumentError, GradientError, listing
-from lab.loops.variables import RandomState, State, results_of
+from lab.loops.variables import State, results_of
 
 if TYPE_CHECKING:
     from lab.loops.loop import Loop
@@ -44,7 +44,7 @@ def unrolled(loop: "Loop") -> Function:
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")
-    names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
+    names = loop.valued
 
     def function(*values: Value) -> Value:
         if len(values) != len(names):

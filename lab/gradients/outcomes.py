@@ -27,7 +27,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.notation import tapped
-from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value, links
 from lab.tape import Kind
 
@@ -67,18 +67,18 @@ class PartNames:
 
 def _forward(d: Decisions) -> Names:
     """The variables of the loop that was differentiated, itself a derivative perhaps."""
-    parts, own = outer_inputs(d.forward), decisions_of(d.parent.op)
+    parts, own = d.forward.variables, decisions_of(d.parent.op)
     if own is None:
         full = {part: tapped(part.name, _start(part.outer_input)) for part in parts}
         return _told_apart(parts, full)
     known = _backward(own)
-    names = [known[part] for part in outer_inputs(own.backward)]
+    names = [known[part] for part in own.backward.variables]
     return dict(zip(parts, names, strict=True))
 
 
 def _backward(d: Decisions) -> Names:
     """The variables of the derivative, by the taps that they read if they share a name."""
-    forward, parts = _forward(d), outer_inputs(d.backward)
+    forward, parts = _forward(d), d.backward.variables
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
     for part, (name, tap) in taps.items():
@@ -119,7 +119,7 @@ _WHAT: Mapping[Kind, str] = {
 def outcomes(d: Decisions) -> tuple[Outcome, ...]:
     """What became of the gradient of every outer input but the number of steps."""
     names = PartNames.of(d)
-    parts = zip(outer_inputs(d.forward), d.gradients[1:], strict=True)
+    parts = zip(d.forward.variables, d.gradients[1:], strict=True)
     return tuple(_outcome(d, part, gradient, names) for part, gradient in parts)
 
 

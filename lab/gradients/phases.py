@@ -17,7 +17,7 @@ from lab.gradients.status import Connected, Disconnected, Undefined, status_of
 from lab.notation import Leaf, tapped, text
 from lab.records import cached_property
 from lab.scans.formula import formulas
-from lab.scans.node import LoopVariable, labels_of, outer_inputs
+from lab.scans.node import LoopVariable, labels_of
 from lab.tape import Kind
 
 NAMES = (
@@ -44,7 +44,7 @@ def deciding(decisions: Decisions) -> tuple[str, ...]:
     phases: dict[LoopVariable, int] = {}
     for number, found in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
         phases |= dict.fromkeys((one.variable for one in found), number)
-    numbers = (phases.get(part, 10) for part in outer_inputs(decisions.backward))
+    numbers = (phases.get(part, 10) for part in decisions.backward.variables)
     return tuple(f"{number}: {NAMES[number - 1]}" for number in numbers)
 
 
@@ -114,7 +114,7 @@ def _count(steps: Variable) -> str:
 
 
 def _classes(d: Decisions, names: PartNames) -> Iterator[Item]:
-    for part in outer_inputs(d.forward):
+    for part in d.forward.variables:
         reached = (
             [tap for tap, v in part.reads if v in d.classes.arguments] if part.inner_inputs else []
         )
@@ -224,7 +224,7 @@ def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
             how, verdict = "summed up over the steps (sit-sot)", Verdict.SUMMED
         (result,) = total.variable.inner_outputs
         items.append(Item(names.parts[total.variable], how, texts[result], verdict))
-    for part in outer_inputs(d.forward):
+    for part in d.forward.variables:
         for argument in part.inner_inputs:
             status, name = d.step.statuses.get(argument), names.argument(argument)
             if isinstance(status, Undefined):
@@ -246,7 +246,7 @@ def _scan(d: Decisions, names: PartNames) -> Iterator[Item]:
         told = "not needed: no gradient depends on the steps"
         yield Item(d.backward.called, told, verdict=Verdict.ABSENT)
         return
-    for part in outer_inputs(d.backward):
+    for part in d.backward.variables:
         yield Item(names.parts[part], f"{part.kind}", _slots(part))
 
 

@@ -62,7 +62,6 @@ from lab.scans.node import (
     inner_connections,
     label,
     labels_of,
-    outer_inputs,
     outer_outputs,
     read_again,
     read_scan,
@@ -316,7 +315,7 @@ def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Va
     pattern = task.op.connection_pattern(next(iter(task.given)).owner)
     pattern = with_initial_values(task.op, pattern)
     gradients = []
-    parts: list[LoopVariable | None] = [None, *outer_inputs(forward)]  # the step count is first
+    parts: list[LoopVariable | None] = [None, *forward.variables]  # the step count is first
     for target, connections in zip(parts, pattern, strict=True):
         connected = any(
             to_output and not isinstance(status_of(gradient), Disconnected)

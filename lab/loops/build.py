@@ -19,14 +19,13 @@ from lab.errors import (
     LabError,
     first_line,
     listing,
-    one_of,
     quoted,
     refused,
     refusing_depth,
     shortened,
 )
 from lab.loops.declaration import OF, Declaration
-from lab.loops.text.source import identifier
+from lab.loops.text.source import one_named
 from lab.loops.variables import Parameter, results_of
 from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
@@ -259,8 +258,7 @@ def scalar_cost(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
-    names = list(graph.outputs)
-    of = names[0] if of is None else one_of("of", identifier(of), names, OF)
+    of = one_named("of", of, graph.outputs, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
             raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.")

@@ -81,6 +81,11 @@ class Declaration:
         return {variable.name: variable for group in groups for variable in group}
 
     @property
+    def valued(self) -> list[str]:
+        """The names of those that have values: all but random states."""
+        return [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
+
+    @property
     def steps(self) -> int:
         """The number of steps, by the present values of sequences and parameters."""
         if isinstance(self.n_steps, Parameter):
@@ -155,10 +160,9 @@ class Declaration:
         expect(argument, values, Mapping, "values by name, as in {'x': 0.95}")
         values = by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
-        known = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         for name in values:
             if counted is None or name != counted.name:
-                one_of(argument, name, known, "the loop's variables are {}.")
+                one_of(argument, name, self.valued, "the loop's variables are {}.")
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
             n_steps = counted.with_value(values[counted.name])

@@ -20,8 +20,8 @@ from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
-from lab.loops.text.source import identifier
-from lab.loops.variables import RandomState, State
+from lab.loops.text.source import one_named
+from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.notation import Number, indexed
 from lab.traces.trace import Trace
@@ -85,8 +85,7 @@ class Loop(Declaration):
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
         graph = self.build() if graph is None else expect("graph", graph, LoopGraph, "a LoopGraph")
-        names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
-        wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
+        wrt = one_named("wrt", wrt, self.valued, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         return replace(made, given=graph.given, by=_initial_values(self.variables[wrt]))
 

@@ -84,7 +84,7 @@ class LoopVariable:
 
 @dataclass(frozen=True, eq=False)
 class ScanParts:
-    """A Scan node, taken apart."""
+    """A Scan node, taken apart; its `variables` are in the order of the arguments of the node."""
 
     name: str
     n_steps: TensorVariable
@@ -92,6 +92,10 @@ class ScanParts:
     until: Variable | None = None
     truncate_gradient: int = -1
     mode: Mode | None = None
+
+    def __post_init__(self) -> None:
+        ordered = tuple(v for kind in OUTER_INPUTS for v in self.of_kind(kind))
+        object.__setattr__(self, "variables", ordered)
 
     @property
     def called(self) -> str:
@@ -132,7 +136,7 @@ class ScanParts:
     @property
     def outer_inputs(self) -> list[Variable]:
         """All arguments of the node, in PyTensor's order."""
-        return [self.n_steps, *(variable.outer_input for variable in outer_inputs(self))]
+        return [self.n_steps, *(variable.outer_input for variable in self.variables)]
 
 
 Pullback = Callable[
@@ -266,12 +270,12 @@ def read_again(
     parts: ScanParts, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]
 ) -> ScanParts:
     """The same as `read_scan`, with the step of `parts`, those of an equal `op`."""
-    names = labels_of(op).names or found_names([v.kind for v in outer_inputs(parts)], inputs[1:])
+    names = labels_of(op).names or found_names([v.kind for v in parts.variables], inputs[1:])
     filled = iter(outputs)
     made = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
     variables = tuple(
         replace(part, name=name, outer_input=outer, outer_output=made.get(part))
-        for part, name, outer in zip(outer_inputs(parts), names, inputs[1:], strict=True)
+        for part, name, outer in zip(parts.variables, names, inputs[1:], strict=True)
     )
     return replace(parts, n_steps=as_tensor(inputs[0]), variables=variables)
 
@@ -324,10 +328,14 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     )
 
 
+def read_node(node: Apply) -> ScanParts:
+    """Take the Scan of a node apart."""
+    return read_scan(node.op, node.inputs, node.outputs)
+
+
 def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = TapeScan) -> Apply:
     """The node for `parts`, whose outer outputs need not be given; of PyTensor's `kind` or ours."""
-    ordered = outer_inputs(parts)
-    tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
+    tapes = {kind: [v.tape for v in parts.of_kind(kind)] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
         if not variable.tape.reads:
             raise GraphError(f"{parts.called}: {variable.name} reads no tap; PyTensor needs one.")
@@ -350,7 +358,7 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
         truncate_gradient=parts.truncate_gradient,
         name=parts.name,
     )
-    label(op, Labels(tuple(v.name for v in ordered)))
+    label(op, Labels(tuple(v.name for v in parts.variables)))
     if isinstance(op, TapeScan):
         op.rule = rule
     return op.make_node(*parts.outer_inputs)
@@ -360,13 +368,8 @@ def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
     """The node for `parts`, whose step is that of `op`: a Scan of its own, with its own labels."""
     again = op.clone()  # which PyTensor 3.1 and later leave out, since there it is frozen
     again = copy(op) if again is op else again
-    label(again, Labels(tuple(v.name for v in outer_inputs(parts))))
+    label(again, Labels(tuple(v.name for v in parts.variables)))
     return again.make_node(*parts.outer_inputs)
-
-
-def outer_inputs(parts: ScanParts) -> list[LoopVariable]:
-    """The variables in the order of the node's outer inputs, of which the step count is first."""
-    return [v for kind in OUTER_INPUTS for v in parts.of_kind(kind)]
 
 
 def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:

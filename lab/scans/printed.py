@@ -11,7 +11,7 @@ from pytensor.printing import debugprint
 
 from lab import records
 from lab.errors import LONGEST, listing, shortened
-from lab.scans.node import ScanParts, outer_inputs, outer_outputs
+from lab.scans.node import ScanParts, outer_outputs
 from lab.tape import Kind
 
 MOST = 20_000  # operations of a graph that is printed
@@ -101,7 +101,7 @@ def places_of(
     """
     arguments = dict(zip(parts.inner_inputs, node.op.fgraph.inputs, strict=False))
     outputs, own = outer_outputs(parts, node), line_of(node.outputs[0])
-    given = zip(outer_inputs(parts), node.inputs[1:], strict=True)
+    given = zip(parts.variables, node.inputs[1:], strict=True)
     for (part, array), phase in zip(given, [*phases, *[""] * len(node.inputs)], strict=False):
         has_array = part.kind is not Kind.NIT_SOT  # but a number of rows
         line, filled = line_of(array) if has_array else "", ids.get(node, "")

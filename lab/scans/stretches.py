@@ -24,14 +24,7 @@ from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import GraphRewriter
 
 from lab.progress import Interrupted, stretches
-from lab.scans.node import (
-    LoopVariable,
-    is_scan,
-    outer_inputs,
-    outer_outputs,
-    read_scan,
-    stops_by_itself,
-)
+from lab.scans.node import LoopVariable, is_scan, outer_outputs, read_node, stops_by_itself
 from lab.tape import Kind
 
 LAST = 1000.0  # behind all of PyTensor's rewrites
@@ -136,7 +129,7 @@ class InStretches(Op):
         self.node, self.mode, self.watch = node, mode, watch
         self.destroy_map = dict(node.op.destroy_map)
         self.destroyed = {place for places in self.destroy_map.values() for place in places}
-        self.parts = read_scan(node.op, node.inputs, node.outputs)
+        self.parts = read_node(node)
         self.compiled: Function | None = None
 
     def make_node(self, *inputs: Variable) -> Apply:
@@ -147,7 +140,7 @@ class InStretches(Op):
         self, node: Apply, inputs: Sequence[Computed], output_storage: list[list[Computed]]
     ) -> None:
         """Run the Scan, unless the run is to end, or until then."""
-        steps, variables = int(inputs[0]), outer_inputs(self.parts)
+        steps, variables = int(inputs[0]), self.parts.variables
         held = {
             part: _Held(part, value, steps, place in self.destroyed)
             for place, (part, value) in enumerate(zip(variables, inputs[1:], strict=True), 1)
@@ -176,7 +169,7 @@ class InStretches(Op):
     def _compile(self) -> Function:
         """The Scan alone, of any number of rows."""
         inputs = [self.node.inputs[0].type()]
-        for part, outer in zip(outer_inputs(self.parts), self.node.inputs[1:], strict=True):
+        for part, outer in zip(self.parts.variables, self.node.inputs[1:], strict=True):
             known = outer.type
             inputs.append(
                 (known.clone(shape=(None, *known.shape[1:])) if part.kind in CUT else known)()

@@ -23,7 +23,7 @@ from pytensor.tensor.elemwise import CAReduce, Elemwise
 from lab.errors import GraphError
 from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
 from lab.scans.buffers import unwritten_rows
-from lab.scans.node import ScanParts, is_scan, read_scan
+from lab.scans.node import ScanParts, is_scan, read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
 from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
@@ -253,7 +253,7 @@ class _Tracer:
         values: Mapping[Variable, Computed],
         recordings: list[Recording],
     ) -> list[Computed]:
-        parts = read_scan(node.op, node.inputs, node.outputs)
+        parts = read_node(node)
         if parts.until is not None:
             raise GraphError(
                 f"{parts.called} stops by itself: how many steps it makes depends on its numbers."

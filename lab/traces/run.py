@@ -20,7 +20,7 @@ from lab.progress import Progress, pause
 from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
-from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
+from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
@@ -39,7 +39,7 @@ class Ready:
     """What the runs of one graph have in common: its Scans and inner graphs, taken apart once."""
 
     def __init__(self) -> None:
-        self.step = cache(lambda node: _Step(read_scan(node.op, node.inputs, node.outputs)))
+        self.step = cache(lambda node: _Step(read_node(node)))
         self.graph = cache(lambda node: inner_graph(node.op))  # of an OpFromGraph
         self._thunk = cache(_thunk)
 

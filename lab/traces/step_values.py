@@ -16,7 +16,7 @@ from lab.gradients.step import Numbering
 from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
 from lab.scans.formula import step_formulas, written
-from lab.scans.node import ScanParts, outer_inputs
+from lab.scans.node import ScanParts
 from lab.scans.operations import operation_name, passed_on, plain_name
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
@@ -27,14 +27,14 @@ def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
     """What the arguments of a step are: a variable, its number, and the tap of a state."""
     return {
         argument: Leaf(part.name, tap if part.kind.is_state else None, number)
-        for number, part in enumerate(outer_inputs(parts))
+        for number, part in enumerate(parts.variables)
         for tap, argument in (part.reads if part.inner_inputs else ())
     }
 
 
 def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
     """What a step writes: the variable and its tap, and the result that is written there."""
-    for number, part in enumerate(outer_inputs(parts)):
+    for number, part in enumerate(parts.variables):
         if part.kind.is_state or part.kind is Kind.NIT_SOT:
             for tap, result in part.writes:
                 yield Leaf(part.name, tap, number), result
@@ -114,9 +114,9 @@ class StepValues:
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
         """Give the arguments that hold a value of the parent's step the number of that value."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
-        places = {part: number for number, part in enumerate(outer_inputs(derivation.forward))}
-        above = outer_inputs(parent)
-        for built, part in zip(outer_inputs(derivation.backward), outer_inputs(parts), strict=True):
+        places = {part: number for number, part in enumerate(derivation.forward.variables)}
+        above = parent.variables
+        for built, part in zip(derivation.backward.variables, parts.variables, strict=True):
             if built in held:
                 group, source, tap = held[built]
                 part_above = above[places[source]]

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from lab import records
-from lab.errors import ArgumentError
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number
 from lab.records import cached_property
@@ -346,7 +345,7 @@ class Untaken:
 
 
 @records.record_of_arrays
-class Trace:
+class Trace(records.Storable):
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
@@ -406,19 +405,3 @@ class Trace:
                 source = above.variable(sequence.source)
                 return (number, name) if source is None else self._origin(scan.parent, source.name)
         return number, name
-
-    def to_json(self) -> dict[str, object]:
-        """Plain dicts, lists, strings and numbers."""
-        return records.to_json(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> "Trace":
-        """The inverse of `to_json`.
-
-        Raises ArgumentError for what is no stored trace, and for one that does not hold
-        together; the message names the place, as in ``scans[1].tapes[0].reads``.
-        """
-        stored = records.from_json(data)
-        if not isinstance(stored, cls):
-            raise ArgumentError(f"from_json: this is a {type(stored).__name__}, not a Trace.")
-        return stored

@@ -17,7 +17,7 @@ from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze, reached
 from lab.scans.buffers import rows_of
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
+from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
@@ -173,7 +173,7 @@ def traced(
         pause()
         above = _parent(recording, recordings[:number])
         scan = _scan_trace(recording, above, values, index, axes, used, filled, ids)
-        variables = list(enumerate(outer_inputs(recording.parts)))
+        variables = list(enumerate(recording.parts.variables))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
         if steps:
             formulas = step_equations(recording.node, recording.parts)
@@ -231,10 +231,10 @@ def _scan_trace(
     sources: dict[int, LoopVariable] = {}
     origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
     if derivation is not None:  # the node's variables stand in the same order as its parts
-        built = enumerate(outer_inputs(derivation.backward))
+        built = enumerate(derivation.backward.variables)
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
         if above is not None and above.node is not derivation.parent:  # but a copy of it
-            twins = zip(outer_inputs(derivation.forward), outer_inputs(above.parts), strict=True)
+            twins = zip(derivation.forward.variables, above.parts.variables, strict=True)
             twin = dict(twins)
             sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
@@ -246,7 +246,7 @@ def _scan_trace(
     outputs: list[TapeTrace] = []
     sequences: list[SequenceTrace] = []
     parameters: list[ParameterTrace] = []
-    for position, part in enumerate(outer_inputs(parts)):
+    for position, part in enumerate(parts.variables):
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
@@ -296,8 +296,8 @@ def _scan_trace(
 
 def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
     """What of the parent a gradient's sequences bring, and why, by the sequences' numbers."""
-    numbers = {part: i for i, part in enumerate(outer_inputs(derivation.backward))}
-    places = {part: i for i, part in enumerate(outer_inputs(derivation.forward))}
+    numbers = {part: i for i, part in enumerate(derivation.backward.variables)}
+    places = {part: i for i, part in enumerate(derivation.forward.variables)}
     return {
         numbers[r.variable]: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
         for r in derivation.readings

@@ -30,7 +30,7 @@ from lab.gradients.decisions import decisions_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
+from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.scans.stretches import compiled_in_stretches
@@ -90,7 +90,7 @@ def refuse_beyond(outputs: Sequence[Variable], given: Values) -> None:
 
 def _bytes_a_step(node: Apply) -> int:
     """What a trace holds of every step: what is in the buffers, read, written and replaced."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     sizes = 0
     for part in parts.variables:
         row = (part.inner_outputs or part.inner_inputs)[0].type
@@ -362,7 +362,7 @@ def _before(
         else pt.constant(steps)
         if part.kind is Kind.NIT_SOT
         else part.outer_input
-        for part in outer_inputs(parts)
+        for part in parts.variables
     ]
     return outer_outputs(parts, node.op.make_node(pt.constant(steps), *cut))
 

@@ -10,7 +10,6 @@ from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 import visual
 from lab.loops import gallery
 from lab.notation import number_text
-from lab.scans.node import outer_inputs
 from lab.traces.program import program_of
 from lab.traces.run import Ready, run
 from visual.atlas.grid import Combination, own, pattern
@@ -182,7 +181,7 @@ def runs_of(at, given, known):
         found |= {n: one[x[1]][x[2]] for n, x in enumerate(lines) if x[0] == "input"}
         for recording, scan in zip(recordings, numbers.scans, strict=True):
             held = {tape.argument: tape.final for tape in scan.held}
-            for number, part in enumerate(outer_inputs(recording.parts)):
+            for number, part in enumerate(recording.parts.variables):
                 if number in held:
                     places, final = held[number].ravel(), recording.final[part].ravel()
                     found |= dict(zip(map(int, places), map(float, final), strict=True))

@@ -17,7 +17,7 @@ from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.gradients.status import cast_like, is_continuous
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_scan
+from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
 Coefficients = tuple[Variable | None, ...]  # from the first on; None is zero
@@ -80,7 +80,7 @@ class Carrying:
 
     def _along_scan(self, node: Apply, found: Mapping[Variable, Moving]) -> Iterable[Moving]:
         """What the outputs of a Scan become: those of another Scan, with twins for what moves."""
-        parts = read_scan(node.op, node.inputs, node.outputs)
+        parts = read_node(node)
         moved, inner = self._in_step(parts, found)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
         for part in parts.variables:

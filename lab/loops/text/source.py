@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, one_of, quoted
 
 T = TypeVar("T")
 DEEPEST = 30
@@ -22,6 +22,12 @@ def identifier(name: T) -> T:
     if isinstance(name, str) and name.isidentifier():
         return cast(T, unicodedata.normalize("NFKC", name))
     return name
+
+
+def one_named(argument: str, name: object, known: Iterable[str], otherwise: str) -> str:
+    """One of the names that are known: the first for None; see `one_of`."""
+    known = list(known)
+    return known[0] if name is None else one_of(argument, identifier(name), known, otherwise)
 
 
 def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:

@@ -23,7 +23,7 @@ from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, signed, text
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
-from lab.scans.node import ScanParts, outer_inputs, outer_outputs, read_scan
+from lab.scans.node import ScanParts, outer_outputs, read_node
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, cut_of, index_parts
@@ -152,7 +152,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     if not nodes:
         return Canonical(said, len(received), with_names, (), ())
     node = nodes[-1]
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     inputs = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
     ours = tuple(_inputs(subject.build().node, None)) if isinstance(subject, Loop) else ()
     outputs = tuple(_outputs(parts, node))
@@ -207,13 +207,13 @@ def _variables(entries: object) -> set[Variable]:
 
 def _inputs(node: Apply, known: set[Variable] | None) -> Iterator[Input]:
     """The arguments of a Scan, in its order; `known` are the parameters that were named."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     writer = Writer(system(node))
     steps = written(parts.n_steps)
     is_plain = parts.n_steps.owner is None
     yield Input(0, None, "n_steps", steps if is_plain else f"n = {steps}")
     n = None if is_plain else parts.n_steps
-    for number, part in enumerate(outer_inputs(parts), start=1):
+    for number, part in enumerate(parts.variables, start=1):
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
         inner, note = tuple(map(writer.term, leaves)), ""
         if part.kind.is_state:

@@ -15,15 +15,14 @@ from pytensor.graph.basic import Variable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import ArgumentError, expect, first_line, one_of
+from lab.errors import ArgumentError, expect, first_line
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
 from lab.gradients.verify import mode_named
 from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.loops.text.source import identifier
-from lab.loops.variables import RandomState
+from lab.loops.text.source import one_named
 from lab.notation import number_text, signed, text
 from lab.scans.formula import formulas
 from lab.scans.replacing import scan_nodes
@@ -101,8 +100,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     is not what is asked about, or without enough values for 2 steps.
     """
     expect("loop", loop, Loop, "a lab.Loop")
-    names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
-    wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
+    wrt = one_named("wrt", wrt, loop.valued, BY)
     mode_named(mode)
     for sequence in loop.sequences:
         if sequence.steps < max(STEPS):

@@ -16,7 +16,7 @@ from lab.equations.reading import system, the_scan
 from lab.equations.system import Role, Writer
 from lab.loops.loop import Loop
 from lab.notation import Leaf, signed
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
+from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.tape import Kind
 
 COLUMNS = {
@@ -64,7 +64,7 @@ class Vocabulary:
 def vocabulary(subject: Loop | Variable | Apply) -> Vocabulary:
     """What the variables of a Scan are called; `subject` is a loop, or as for `system`."""
     node = subject.build().node if isinstance(subject, Loop) else the_scan(subject)
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     writer = Writer(system(node))
     return Vocabulary(parts.called, tuple(_entries(parts, node, writer)), tuple(_rows(writer)))
 
@@ -85,7 +85,7 @@ def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:
     for place, part in enumerate(outer_outputs(parts, node)):
         results[part], made_by[part] = place, range(first, first + len(part.inner_outputs))
         first += len(part.inner_outputs)
-    for number, part in enumerate(outer_inputs(parts), start=1):
+    for number, part in enumerate(parts.variables, start=1):
         symbol = writer.system.quantities[number - 1].symbol
         if part.kind is not Kind.NIT_SOT:
             leaves = [Leaf(symbol, tap, number - 1) for tap in part.tape.reads]

@@ -1,7 +1,7 @@
 """The record of a comparison of our pullback with PyTensor's own: what differs, and its words."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 import numpy as np
@@ -11,7 +11,6 @@ from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_words
 from lab.errors import listing, printable
 from lab.notation import signed
-from lab.records import same
 from lab.reports.breaking.breakage import relative_error
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
@@ -34,7 +33,7 @@ class Agreement(StrEnum):
     NEITHER = "no number by either"
 
 
-@dataclass(frozen=True, eq=False)
+@records.of_arrays
 class Row:
     """The gradient of one order by one input, by both pullbacks, and by finite differences.
 
@@ -48,8 +47,6 @@ class Row:
     theirs: Answer
     verdict: Agreement
     differences: Estimate | None = None
-
-    __eq__ = same
 
     @property
     def is_found(self) -> bool:
@@ -72,7 +69,7 @@ class Row:
         return relative_error(self.ours.value, self.theirs.value)
 
 
-@dataclass(frozen=True, eq=False)
+@records.of_arrays
 class Check:
     """All gradients of an order along one direction: by both pullbacks, and by differences.
 
@@ -85,8 +82,6 @@ class Check:
     ours: float
     theirs: float
     differences: Estimate
-
-    __eq__ = same
 
     def admits(self, value: float) -> bool | None:
         """Whether finite differences agree; None if they cannot tell."""
@@ -104,7 +99,7 @@ class Pair:
     facets: tuple[Facet, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@records.of_arrays
 class Comparison:
     """Everything in which the two pullbacks agree and differ.
 
@@ -128,8 +123,6 @@ class Comparison:
     truncated: bool = False
     judged: bool = True
     script: str = field(default="", repr=False, compare=False)
-
-    __eq__ = same
 
     @property
     def found(self) -> tuple[Row, ...]:

@@ -14,7 +14,7 @@ from pytensor.graph.basic import Apply
 from lab import records
 from lab.gradients.decisions import decisions_of
 from lab.notation import signed
-from lab.scans.node import outer_inputs, read_scan
+from lab.scans.node import read_node
 from lab.scans.slices import sliced
 from lab.tape import Kind, Tape
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace
@@ -67,7 +67,7 @@ Told = dict[Aspect, dict[Key, list[_Held]]]
 
 def _told(node: Apply, scan: ScanTrace) -> Told:
     """The variables of a Scan by what they hold the gradient of, bring or are."""
-    parts, keys = outer_inputs(read_scan(node.op, node.inputs, node.outputs)), _keys(node)
+    parts, keys = read_node(node).variables, _keys(node)
     found: Told = {aspect: {} for aspect in Aspect}
     for run in sorted(scan.variables, key=lambda variable: variable.argument):
         part, aspect, told = parts[run.argument], Aspect.TAKES, run.name
@@ -88,13 +88,13 @@ def _keys(node: Apply) -> list[Key]:
     d = decisions_of(node.op)
     if d is None:
         return [(place,) for place in range(len(node.inputs) - 1)]
-    forward = list(zip(outer_inputs(d.forward), _keys(d.parent), strict=True))
+    forward = list(zip(d.forward.variables, _keys(d.parent), strict=True))
     known = dict(forward)
     held = {r.variable: r.state for r in d.states} | {t.variable: t.source for t in d.totals}
     read = {r.variable: (r.group, r.source) for r in d.readings}
     outer = {part.outer_input: key for part, key in forward}
     found: list[Key] = []
-    for place, part in enumerate(outer_inputs(d.backward)):
+    for place, part in enumerate(d.backward.variables):
         if part in held:
             found.append(("gradient", *known[held[part]]))
         elif part in read:

@@ -17,11 +17,11 @@ from lab.loops.build import a_step_each
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call
-from lab.loops.text.source import identifier
+from lab.loops.text.source import identifier, one_named
 from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.names import unique_names
-from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
+from lab.scans.node import LoopVariable, is_scan, read_node
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Computed
@@ -88,7 +88,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     call = scan_call(loop)
     names = [*(state.name for state in loop.states), *loop.outputs]
     results = {name: v for name, v in call.results().items() if name in names}
-    of = next(iter(results)) if of is None else one_of("of", identifier(of), results, OF)
+    of = one_named("of", of, results, OF)
     values = pt.as_tensor_variable(results[of])
     if cost == "last":
         target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
@@ -116,7 +116,7 @@ def _of_node(
         raise ArgumentError(f"subject = {node.op}: expected a node of a Scan.")
     _complete(node.inputs, given)
     values, _ = run(node.inputs, given, record=False)
-    parts = outer_inputs(read_scan(node.op, node.inputs, node.outputs))
+    parts = read_node(node).variables
     names = unique_names(["n_steps", *(part.name for part in parts)])
     count = int(values[node.inputs[0]])
     at: dict[Variable, object] = {}

@@ -28,7 +28,7 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.exchange import Exchange, exchanged
 from lab.gradients.phases import Derivation
-from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, outer_inputs, read_scan
+from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
@@ -89,18 +89,18 @@ def identify(call: Pullback, order: int) -> Derivation | None:
     if node is None:
         return None
     forward = read_scan(call.parent.op, call.inputs, call.outputs)
-    backward = read_scan(node.op, node.inputs, node.outputs)
+    backward = read_node(node)
     holds, reads = _held(call, forward, backward), _read(call, forward, backward)
     names = {v: symbol(order, source.name) for v, source in holds.items()}
     names |= {
         v: symbol(order, source.name) if group is ReadingGroup.NIT_SOT_GRADIENT else source.name
         for v, (source, group) in reads.items()
     }
-    places = {part: place for place, part in enumerate(outer_inputs(backward))}
+    places = {part: place for place, part in enumerate(backward.variables)}
     named_as = tuple(names.get(part, part.name) for part in places)
     label(node.op, Labels(named_as))
-    backward = read_scan(node.op, node.inputs, node.outputs)
-    named = dict(zip(places, outer_inputs(backward), strict=True))
+    backward = read_node(node)
+    named = dict(zip(places, backward.variables, strict=True))
     derivation = Derivation(
         forward=forward,
         backward=backward,
@@ -146,7 +146,7 @@ def _held(
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     found: dict[LoopVariable, LoopVariable] = {}
-    for part, gradient in zip(outer_inputs(forward), call.gradients[1:], strict=True):
+    for part, gradient in zip(forward.variables, call.gradients[1:], strict=True):
         for source in sources(gradient, filled):
             found.setdefault(filled[source], part)
     made = {part.outer_output: part for part in forward.states}
@@ -168,7 +168,7 @@ def _read(
     for output, gradient in zip(call.outputs, call.given, strict=True):
         if output in by_output:
             origin[gradient] = by_output[output], ReadingGroup.NIT_SOT_GRADIENT
-    for part in outer_inputs(forward):
+    for part in forward.variables:
         if part.kind is not Kind.NIT_SOT:
             origin[part.outer_input] = part, ReadingGroup.SEQUENCE
     origin |= {output: (part, GROUPS[part.kind]) for output, part in by_output.items()}

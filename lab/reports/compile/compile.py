@@ -38,7 +38,7 @@ from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, Scan
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
 from lab.reports.explain.finders import called
 from lab.scans.buffers import destroys, is_freshly_allocated
-from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name
+from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node, scan_name
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -232,7 +232,7 @@ class Sources:
         for number, (old, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1):
             if node in made.history.successors(copy):
                 self.numbers.append(number)
-                self.parts.append((copy, read_scan(old.op, old.inputs, old.outputs)))
+                self.parts.append((copy, read_node(old)))
 
     def before(
         self, wanted: Mapping[LoopVariable, int]
@@ -286,7 +286,7 @@ def scan_after(
     number: int, node: Apply, graph: FunctionGraph, sources: Sources | None, given: Values
 ) -> ScanAfter:
     """A Scan that is left, with all its buffers."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     wanted = _results(parts)
     was = sources.before(wanted) if sources is not None else {}
     found = []

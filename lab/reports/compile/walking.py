@@ -39,7 +39,7 @@ from lab.reports.explain.timing import seconds_of
 from lab.scans.buffers import destroys
 from lab.scans.formula import step_formulas
 from lab.scans.names import unique_names
-from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
+from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node
 from lab.scans.operations import plain_name
 from lab.scans.replacing import require_scan
 from lab.tape import Kind
@@ -148,16 +148,14 @@ def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) 
     What is handed over as before keeps what is known of it.  Of the other states and outputs the
     names follow their order, where there are as many.
     """
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     before = [
         (part, quantity)
         for one, system in sources
-        for part, quantity in zip(
-            outer_inputs(read_scan(one.op, one.inputs, one.outputs)), system.quantities, strict=True
-        )
+        for part, quantity in zip(read_node(one).variables, system.quantities, strict=True)
     ]
     named: dict[int, Quantity] = {}
-    for number, part in enumerate(outer_inputs(parts)):
+    for number, part in enumerate(parts.variables):
         same = (
             pair
             for pair in before
@@ -172,7 +170,7 @@ def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) 
     left = [quantity for part, quantity in before if part.kind.is_state or part.kind in held]
     new = [
         quantity
-        for quantity, part in zip(found.quantities, outer_inputs(parts), strict=True)
+        for quantity, part in zip(found.quantities, parts.variables, strict=True)
         if quantity.argument not in named and (part.kind.is_state or part.kind in held)
     ]
     if len(left) == len(new):
@@ -188,14 +186,14 @@ def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) 
 
 
 def _side(node: Apply, found: System, given: Values) -> Side:
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     values = _values([*node.inputs, *node.outputs], given)
     return Side(
         parts.called,
         step_count(parts.n_steps, given),
         tuple(
             _argument(part, q, Writer(found), parts, values, given)
-            for part, q in zip(outer_inputs(parts), found.quantities, strict=True)
+            for part, q in zip(parts.variables, found.quantities, strict=True)
         ),
         tuple(_equations(node, parts, found)),
         tuple(plain_name(one) for one in toposort(parts.inner_outputs)),
@@ -253,7 +251,7 @@ def _equations(node: Apply, parts: ScanParts, found: System) -> Iterator[str]:
 
     made = step_formulas(node.op.fgraph, [leaves[v] for v in parts.inner_inputs])
     by_result = dict(zip(parts.inner_outputs, made, strict=True))
-    for number, part in enumerate(outer_inputs(parts)):
+    for number, part in enumerate(parts.variables):
         if part.kind is Kind.UNTRACED and hasattr(part.inner_inputs[0].type, "dtype"):
             formula = text(by_result[part.inner_outputs[0]], term)
             yield f"{tapped(untraced[number], 0)} = {formula}"

@@ -46,7 +46,7 @@ from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
-from lab.scans.node import inner_graph, is_scan, read_scan
+from lab.scans.node import inner_graph, is_scan, read_node
 from lab.scans.printed import Ids, line_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 from lab.traces.run import Values
@@ -125,7 +125,7 @@ def _stands(
 
 def _stand(node: Apply, ids: Ids, printed: str) -> Stand:
     """Where a Scan stands in what is printed."""
-    parts, decisions = read_scan(node.op, node.inputs, node.outputs), decisions_of(node.op)
+    parts, decisions = read_node(node), decisions_of(node.op)
     places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
     line = line_of(node.outputs[0])
     return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
@@ -201,7 +201,7 @@ def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Appl
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
-            parts = read_scan(node.op, node.inputs, node.outputs)
+            parts = read_node(node)
             yield from _all_scans(parts.inner_outputs, parts.called)
         elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)

@@ -31,7 +31,7 @@ from lab.reports.explain.traps import (
     UntilNeverMet,
 )
 from lab.reports.explain.written_call import written_call
-from lab.scans.node import ScanParts, is_scan, read_scan
+from lab.scans.node import ScanParts, is_scan, read_node
 from lab.scans.operations import TRANSPARENT, operation_name, plain_name
 from lab.scans.printed import line_of
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
@@ -59,7 +59,7 @@ def finder(find: Finder) -> Finder:
 
 def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     """The traps that a Scan node falls into; `wrt` is what it is differentiated by."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     found = [trap for find in FINDERS for trap in find(parts)]
     if not _is_called(node):
         found = [trap for trap in found if not isinstance(trap, TapsOutOfOrder)]
@@ -270,7 +270,7 @@ def called(variable: Variable, otherwise: str) -> str:
         return str(variable.name)
     base = _viewed(variable)
     if is_scan(base.owner):
-        parts = read_scan(base.owner.op, base.owner.inputs, base.owner.outputs)
+        parts = read_node(base.owner)
         part = next(part for part in parts.variables if part.outer_output is base)
         return f"the values {part.name}[t] of {parts.called}"
     return str(base.name or otherwise)

@@ -8,7 +8,7 @@ from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.notation import size_text, tapped
-from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value
 from lab.tape import Kind
 
@@ -60,7 +60,7 @@ def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
     `symbols` are what the arguments of the forward Scan are called, in their order.
     """
     made = constant_value(derivation.steps.made)
-    names = dict(zip(outer_inputs(derivation.forward), symbols, strict=True))
+    names = dict(zip(derivation.forward.variables, symbols, strict=True))
     kept: dict[LoopVariable, list[int]] = {}
     found = []
     for reading in derivation.readings:

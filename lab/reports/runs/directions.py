@@ -23,13 +23,13 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
-from lab.errors import GradientError, expect, first_line, one_of
+from lab.errors import GradientError, expect, first_line
 from lab.gradients.decisions import ReadingGroup
 from lab.gradients.derivative import derivative
 from lab.gradients.forward.pushforward import pushforward
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
-from lab.loops.text.source import identifier
+from lab.loops.text.source import one_named
 from lab.reports.compile.compile import rewritten_scans
 from lab.scans.buffers import as_tensor
 from lab.scans.formula import simplify
@@ -137,9 +137,8 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     exist.
     """
     graph = expect("loop", loop, Loop, "a lab.Loop").build()
-    names, results = list(graph.inputs), list(graph.outputs)
-    wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
-    of = results[0] if of is None else one_of("of", identifier(of), results, OF)
+    wrt = one_named("wrt", wrt, graph.inputs, BY)
+    of = one_named("of", of, graph.outputs, OF)
     x, y = graph.inputs[wrt], graph.outputs[of]
     y = as_tensor(with_tapes([y]).get(y, y))
     v, cotangent = x.type(f"d{wrt}"), y.type(f"g{of}")

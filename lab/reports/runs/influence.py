@@ -31,14 +31,7 @@ from lab.notation import indexed, number_text
 from lab.progress import Progress
 from lab.records import cached_property, freeze
 from lab.scans.buffers import as_tensor
-from lab.scans.node import (
-    LoopVariable,
-    ScanParts,
-    build_scan,
-    outer_inputs,
-    outer_outputs,
-    read_scan,
-)
+from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 from lab.traces.run import Ready, Values, checked_values, run
@@ -185,7 +178,7 @@ def influence(
     if not FEWEST <= whole("most", most) <= MOST:
         raise refused("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
-    parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
+    parts = [read_node(node) for node in nodes]
     if trace is None:
         trace = trace_of(derivative, known)
     names = [part.called for part in parts]
@@ -221,7 +214,7 @@ class _Steps:
         self.number, self.scan = number, trace.scans[number]
         self.parts, self.given = parts, dict(given)
         self.backward = next((one for one in trace.scans if one.parent == number), None)
-        ordered = outer_inputs(self.parts)
+        ordered = self.parts.variables
         self.states = [
             tape
             for tape in self.scan.tapes
@@ -299,7 +292,7 @@ class _Steps:
         variables, reads = [], dict[_Read, Variable]()
         places = {tape.argument: place for place, tape in enumerate(self.states)}
         held = {v.argument: v for v in self.scan.variables}
-        for number, part in enumerate(outer_inputs(self.parts)):
+        for number, part in enumerate(self.parts.variables):
             known = held.get(number)
             if isinstance(known, SequenceTrace):
                 variables.append(self._given(part, known.values))

@@ -20,7 +20,7 @@ from lab.notation import size_text
 from lab.progress import counted, quietly
 from lab.reports.runs.directions import operations
 from lab.reports.runs.memory import memory
-from lab.scans.node import read_scan
+from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import Values, checked_values, run
 from lab.traces.tracing import traced
@@ -139,7 +139,7 @@ def orders(
         except GradientError as error:
             refused.append(f"{mode}: {str(error).partition(': ')[2]}")
     (node, *_) = scan_nodes([cost])
-    loop = read_scan(node.op, node.inputs, node.outputs).called
+    loop = read_node(node).called
     return Orders(
         loop, cost.name or "C", derivative.by or wrt.name or "input", tuple(ways), tuple(refused)
     )

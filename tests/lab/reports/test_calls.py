@@ -15,7 +15,7 @@ from lab import records
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
-from lab.scans.node import outer_inputs, read_scan
+from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import cut_of
 from lab.tape import Kind, Tape
@@ -33,10 +33,10 @@ def theirs(loop):
 
 def layout(node):
     """The variables of a Scan in its order: what tells two Scans of the same loop apart."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    parts = read_node(node)
     return [
         (v.kind, v.name, v.tape, len(v.inner_inputs), len(v.inner_outputs), starts(v))
-        for v in outer_inputs(parts)
+        for v in parts.variables
         if v.kind is not Kind.NIT_SOT  # PyTensor does not know its name
     ]
 
@@ -203,7 +203,7 @@ def test_what_pytensor_refuses():
 def test_words_point_at_the_places_that_the_node_has(name):
     loop = gallery.loops[name]
     graph = loop.build()
-    parts = read_scan(graph.node.op, graph.node.inputs, graph.node.outputs)
+    parts = read_node(graph.node)
     by_name = {}
     for entry in lab.vocabulary(loop).entries:
         by_name.setdefault(entry.variable, []).append(entry)

@@ -28,7 +28,7 @@ from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
 from lab.notation import Leaf, Number, leaves_of, number_text
 from lab.records import reached
-from lab.scans.node import outer_inputs, read_scan
+from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
@@ -77,10 +77,7 @@ def matched(derivative, trace):
     nodes = scan_nodes([*derivative.values, *_loops_beside(derivative)])
     given = [(node.op.name or "scan_fn").replace("grad_of_", "") for node in nodes]
     assert given == [scan.name.split(" of ")[-1] for scan in trace.scans]
-    return [
-        (scan, read_scan(node.op, node.inputs, node.outputs))
-        for scan, node in zip(trace.scans, nodes, strict=True)
-    ]
+    return [(scan, read_node(node)) for scan, node in zip(trace.scans, nodes, strict=True)]
 
 
 def _loops_beside(derivative):
@@ -95,7 +92,7 @@ def evaluated(scan, parts, step):
     variables = list(dict.fromkeys(v for n in toposort(parts.inner_outputs) for v in n.outputs))
     arrays = [v for v in variables if hasattr(v.type, "dtype")]
     given = {}
-    for number, part in enumerate(outer_inputs(parts)):
+    for number, part in enumerate(parts.variables):
         for tap, argument in part.reads if part.inner_inputs else ():
             variable = scan.variable(Leaf(part.name, tap, number))
             if part.kind is Kind.SEQUENCE:
@@ -127,7 +124,7 @@ def check_scan(trace, number, parts):
     places = {v: i for i, v in enumerate(arrays)}
     arguments = {
         argument: (i, tap if part.kind.is_state else None)
-        for i, part in enumerate(outer_inputs(parts))
+        for i, part in enumerate(parts.variables)
         for tap, argument in (part.reads if part.inner_inputs else ())
     }
 
@@ -146,7 +143,7 @@ def check_scan(trace, number, parts):
             np.testing.assert_array_equal(value.values[step], values[variable])
     written = [
         (i, tap, result)
-        for i, part in enumerate(outer_inputs(parts))
+        for i, part in enumerate(parts.variables)
         if part.kind.is_state or part.kind is Kind.NIT_SOT
         for tap, result in part.writes
     ]
@@ -337,7 +334,7 @@ def test_feeds_are_the_connections_of_the_graph(name, order):
     filled = {
         v.outer_output: (i, j)
         for i, (_, parts) in enumerate(pairs)
-        for j, v in enumerate(outer_inputs(parts))
+        for j, v in enumerate(parts.variables)
         if v.outer_output is not None
     }
 
@@ -349,7 +346,7 @@ def test_feeds_are_the_connections_of_the_graph(name, order):
         return {filled[v] for v, (yes,) in zip(near, pattern, strict=True) if yes}
 
     for scan, parts in pairs:
-        for i, part in enumerate(outer_inputs(parts)):
+        for i, part in enumerate(parts.variables):
             if part.kind is not Kind.NIT_SOT:
                 found = {(f.scan, f.variable) for f in scan.feeds if f.into == i}
                 assert found == connected(part.outer_input), (scan.name, part.name)

@@ -27,7 +27,7 @@ from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
 from lab.scans.buffers import destroys
-from lab.scans.node import read_scan
+from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from visual.backends.svg import text
@@ -125,7 +125,7 @@ def test_another_function_is_told_apart():
 
 def assert_told_of(found, nodes):
     """What is told of every Scan that is left is what it is."""
-    parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
+    parts = [read_node(node) for node in nodes]
     for told, node, of_node in zip(found.after, nodes, parts, strict=True):
         assert told.in_place == bool(destroys(node))
         assert told.stops_early == (of_node.until is not None)
