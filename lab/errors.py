@@ -144,14 +144,17 @@ def whole(argument: str, value: object, expected: str = "a whole number") -> int
     raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
 
 
-def several(argument: str, values: object, expected: str) -> tuple[Any, ...]:
-    """The members of what holds several; KindError for a text, and for what has none to give."""
+def several(argument: str, values: object, expected: str, kind: type = object) -> tuple[Any, ...]:
+    """The members of what holds several; KindError for a text, and for members of another kind."""
+    members: tuple[Any, ...] | None = None
     try:
         if not isinstance(values, str | bytes):
-            return tuple(values)  # type: ignore[arg-type]  # or it is refused
+            members = tuple(values)  # type: ignore[arg-type]  # or it is refused
     except Exception:  # whatever an object says that is asked for its members
         pass
-    raise KindError(f"{argument} = {quoted(values)}: expected {expected}.")
+    if members is None:
+        raise KindError(f"{argument} = {quoted(values)}: expected {expected}.")
+    return tuple(expect(argument, member, kind, expected) for member in members)
 
 
 def first_line(error: BaseException) -> str:

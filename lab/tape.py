@@ -49,8 +49,7 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     if any(abs(tap) > FARTHEST for tap in taps):
         raise ArgumentError(
             f"{argument} = {quoted(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
-            "for every "
-            "step between needs a value of its own."
+            "for every step between needs a value of its own."
         )
     if len(set(taps)) < len(taps):
         raise ArgumentError(f"{argument} = {quoted(list(taps))}: every tap may occur only once.")

@@ -101,8 +101,7 @@ def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> 
         if isinstance(value, node):
             raise GradientError(
                 f"{operation}: {name} = {quoted(value)} is a node given by keyword; only "
-                "arguments given "
-                "by position are differentiated."
+                "arguments given by position are differentiated."
             )
 
 

@@ -150,8 +150,7 @@ def _explicit(subscripts: str, *shapes: tuple[int, ...]) -> str:
     if len(inputs) != len(shapes):
         raise ArgumentError(
             f"einsum: subscripts = {quoted(subscripts)}: they name {len(inputs)} arrays, and "
-            "there are "
-            f"{len(shapes)}."
+            f"there are {len(shapes)}."
         )
     if not arrow:
         letters = words.replace(",", "").replace(".", "")
@@ -283,8 +282,7 @@ def norm(x: object, ord: Operand = None, axis: Axis = None, keepdims: bool = Fal
     if isinstance(axis, tuple) and len(axis) > 1:
         raise GradientError(
             f"norm: ord = {quoted(ord)}: of matrices, only the root of the squares (None or "
-            "'fro') has "
-            "a gradient rule."
+            "'fro') has a gradient rule."
         )
     size = absolute(x)
     if ord in (numpy.inf, -numpy.inf):

@@ -67,10 +67,10 @@ class StepOf:
 
     def tape(self, leaf: Leaf) -> TapeTrace:
         """The tape of a leaf; LookupError for what has none."""
-        variable = self.named.scan.variable(leaf)
-        if not isinstance(variable, TapeTrace):
+        tape = self.named.scan.tape(leaf.argument)
+        if tape is None:
             raise LookupError(leaf)
-        return variable
+        return tape
 
     def value(self, leaf: Leaf) -> np.ndarray | None:
         """What a leaf is when the step reads it."""
@@ -114,7 +114,7 @@ class StepOf:
 
     def is_held(self, leaf: Leaf) -> bool:
         """Whether a leaf stands for a slot of a tape."""
-        return isinstance(self.named.scan.variable(leaf), TapeTrace)
+        return self.named.scan.tape(leaf.argument) is not None
 
     @property
     def step_above(self) -> int | None:

@@ -85,18 +85,16 @@ class Speller:
             if value is None or value.ndim:
                 return ""
             used[leaf] = value
-        target = self.scan.variable(formula.target)
-        if not isinstance(target, TapeTrace):
+        target = self.scan.tape(formula.target.argument)
+        if target is None:
             return ""
         written = next(a for a in target.writes if a.tap == formula.target.tap).values[step]
         return "" if written.ndim else equation(written, formula.expression, used, self.style)
 
     def sign(self, formula: Formula) -> str:
         """``=``, or an arrow where a value that was there is replaced."""
-        target = self.scan.variable(formula.target)
-        replaces = isinstance(target, TapeTrace) and (
-            target.is_total or target.kind is Kind.MIT_MOT
-        )
+        target = self.scan.tape(formula.target.argument)
+        replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
         return self.style.arrow if replaces else "="
 
     def position(self, leaf: Leaf, step: int) -> str:
@@ -158,8 +156,8 @@ def result_words(trace: Trace) -> tuple[str, ...]:
     ]
     for feed in trace.feeds:
         held = Quantities(trace, feed.scan)
-        tape = held.scan.variable(Leaf("", None, feed.variable))
-        if feed.more and isinstance(tape, TapeTrace) and tape.gradient_of is not None:
+        tape = held.scan.tape(feed.variable)
+        if feed.more and tape is not None and tape.gradient_of is not None:
             told.append(
                 f"{called[feed.into] or 'the result'} is more than what {feed.scan + 1} gives: "
                 "something is added that no Scan computes"

@@ -59,8 +59,8 @@ class Stories:
 
     def held(self, scan: int, argument: int, row: int, after: int) -> list[Value]:
         """What a row of a tape has held, one after another, when `after` steps have been made."""
-        tape = next(tape for tape in self.trace.scans[scan].held if tape.argument == argument)
-        chain = self.flow.chain(scan, tape, row)
+        tape = self.trace.scans[scan].tape(argument)
+        chain = [] if tape is None else self.flow.chain(scan, tape, row)
         return [v for v in chain if not v.version or self.flow.writes[v].step < after]
 
     def of(self, value: Value) -> Story:
@@ -94,10 +94,12 @@ class Stories:
         for named in Quantities.each(self.trace):
             for feed in named.scan.feeds:
                 giver = Quantities(self.trace, feed.scan)
-                for tape in (t for t in giver.scan.held if t.argument == feed.variable):
-                    for row in range(len(tape.final) if tape.gradient_of else 0):
-                        place = named.number, feed.into, giver.whole_label(tape, row)
-                        found.setdefault(place, []).append(self.flow.latest(feed.scan, tape, row))
+                tape = giver.scan.tape(feed.variable)
+                if tape is None or tape.gradient_of is None:
+                    continue
+                for row in range(len(tape.final)):
+                    place = named.number, feed.into, giver.whole_label(tape, row)
+                    found.setdefault(place, []).append(self.flow.latest(feed.scan, tape, row))
         return found
 
     def number(self, value: Value) -> np.ndarray | None:
@@ -114,8 +116,7 @@ class Stories:
         return variable.initial[value.row] if has else None
 
     def _variable(self, value: Value) -> TapeTrace | None:
-        held = self.trace.scans[value.scan].held
-        return next((tape for tape in held if tape.argument == value.argument), None)
+        return self.trace.scans[value.scan].tape(value.argument)
 
     def _given(self, value: Value) -> np.ndarray | None:
         scan = self.trace.scans[value.scan]

@@ -299,11 +299,8 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
         raise
     except TypeError as error:
         between = next(filter(_is_complex, ancestors([target])), None)
-        why = (
-            error
-            if between is None
-            else f"{quoted(between)} is complex, and has no gradient there."
-        )
+        told = f"{quoted(between)} is complex, and has no gradient there."
+        why = error if between is None else told
         raise GradientError(
             f"wrt = {wrt}: PyTensor could not build derivative {number}. {why}"
         ) from error

@@ -229,9 +229,7 @@ def _built_again(task: Task, classes: Classification, made: Derivation) -> Deriv
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
     """The variables of a Scan's node, as many as it has."""
-    variables = several(argument, given, "a list of PyTensor variables")
-    for variable in variables:
-        expect(argument, variable, Variable, "a list of PyTensor variables")
+    variables = several(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
         raise refused(argument, given, f"expected {count} variables, as this Scan has.")
     return variables

@@ -130,9 +130,9 @@ def reversed_rows(
     last, stop = first + made - 1, first + made - 1 - count
     if last < 0:
         return array[:0], "[:0]"
-    return array[
-        last : stop if stop >= 0 else None : -1
-    ], f"[{last}:{stop if stop >= 0 else ''}:-1]"
+    if stop < 0:
+        return array[last::-1], f"[{last}::-1]"
+    return array[last:stop:-1], f"[{last}:{stop}:-1]"
 
 
 def reversed_gradient(

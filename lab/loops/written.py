@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, expect, listing, quoted, several
+from lab.errors import ArgumentError, listing, quoted, several
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import by_name
 from lab.loops.text.terms import Line, compute
@@ -108,10 +108,7 @@ def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     if isinstance(given, Mapping):
         return tuple(by_name(group, given.items()).items())
     kind = GROUPS[group]
-    expected = f"values by name, or a tuple of {kind.__name__}"
-    items = several(group, given, expected)
-    for item in items:
-        expect(group, item, kind, expected)
+    items = several(group, given, f"values by name, or a tuple of {kind.__name__}", kind)
     return tuple((item.name, item) for item in items)
 
 
@@ -171,14 +168,11 @@ def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> 
         steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
         raise ArgumentError(
             f"taps of {kind} {name} = {quoted(list(taps))}: the step reads {quoted(name)} alone, "
-            "which "
-            "means "
-            f"one tap; name the taps as {steps}."
+            f"which means one tap; name the taps as {steps}."
         )
     if read is not None and taps != read:
         raise ArgumentError(
             f"taps of {kind} {name} = {quoted(list(taps))}: the step reads it at "
-            f"{quoted(list(read))}; give these "
-            "taps, or none, or change the text."
+            f"{quoted(list(read))}; give these taps, or none, or change the text."
         )
     return replace(item, takes=read or 1)

@@ -190,14 +190,9 @@ class Chain:
                 )
             missing = [name for name in equation.arguments if name not in known]
             if missing or equation.result in known:
-                raise ArgumentError(
-                    f"equations: {equation}: "
-                    + (
-                        f"{quoted(missing[0])} is not known there."
-                        if missing
-                        else "its result is known."
-                    )
-                )
+                new = "its result is known"
+                told = f"{quoted(missing[0])} is not known there" if missing else new
+                raise ArgumentError(f"equations: {equation}: {told}.")
             known.add(equation.result)
         if self.output not in known:
             raise ArgumentError(f"output = {quoted(self.output)}: the chain has {listing(known)}.")

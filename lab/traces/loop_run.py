@@ -54,6 +54,12 @@ class Recording:
     first: int = 0
     lengths: Mapping[LoopVariable, int] = field(default_factory=dict)
 
+    @property
+    def results(self) -> list[Computed]:
+        """What the node gives out."""
+        final = {part.outer_output: value for part, value in self.final.items()}
+        return [final[v] for v in self.node.outputs]
+
 
 class Step(Protocol):
     """The step of a Scan: called, it computes its results from its arguments, in `cells`."""
@@ -178,12 +184,10 @@ class LoopRun:
         self, part: LoopVariable, tap: int, result: Variable, step: Step
     ) -> Callable[[int], None]:
         cell = step.cells[result]
-        length = (
-            int(self.outer[part.outer_input])
-            if part.kind is Kind.NIT_SOT
-            else len(self.buffers[part])
-        )
-        first = part.tape.origin + tap if part.kind is not Kind.NIT_SOT else 0
+        if part.kind is Kind.NIT_SOT:
+            length, first = int(self.outer[part.outer_input]), 0
+        else:
+            length, first = len(self.buffers[part]), part.tape.origin + tap
         rows = (np.arange(self.n_steps) + first) % max(1, length)
         listed, dtype = rows.tolist(), part.filled.type.dtype
         accesses = self.recording.writes.setdefault(part, [])

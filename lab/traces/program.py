@@ -188,9 +188,11 @@ class _Tracer:
             return self.ready.perform(node, inputs)
         if not _is_place(output):
             raise GraphError(f"What {name} counts or chooses depends on the numbers themselves.")
+        # of these, inputs of whole numbers tell which, or how many, and are no operands
+        only_chooses = name in MOVING | {"AllocEmpty", "IncSubtensor"}
         inputs = [
-            value if _is_place(v) or _only_chooses(node, n) else self._each("constant", value)
-            for n, (v, value) in enumerate(zip(node.inputs, inputs, strict=True))
+            value if only_chooses or _is_place(v) else self._each("constant", value)
+            for v, value in zip(node.inputs, inputs, strict=True)
         ]
         if name == "AllocEmpty":
             return [np.zeros([int(size) for size in inputs])]
@@ -262,8 +264,7 @@ class _Tracer:
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
         recording = loop.run(_Step(self, parts), range(loop.n_steps), keep=True)
         recordings.append(recording)
-        final = {part.outer_output: value for part, value in recording.final.items()}
-        return [final[v] for v in node.outputs]
+        return recording.results
 
 
 class _Step:
@@ -298,11 +299,6 @@ class _Step:
 def _is_place(variable: Variable) -> bool:
     """Whether a variable holds numbers that are computed: no whole ones, no slices."""
     return getattr(variable.type, "dtype", "int64")[0] in "fb"
-
-
-def _only_chooses(node: Apply, number: int) -> bool:
-    """Whether an input of whole numbers tells which, or how many, and is no operand."""
-    return plain_name(node) in MOVING | {"AllocEmpty", "IncSubtensor"} or number < 0
 
 
 def _moved(node: Apply, inputs: Sequence[Computed]) -> list[Computed]:

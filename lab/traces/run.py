@@ -270,5 +270,4 @@ def _run_scan(
     if recordings is not None:
         refuse_unwritten(recording)
         recordings.append(recording)
-    final = {part.outer_output: value for part, value in recording.final.items()}
-    return [final[v] for v in node.outputs]
+    return recording.results

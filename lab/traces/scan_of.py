@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from lab.notation import Leaf
 from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
@@ -75,9 +74,8 @@ class ScanOf:
             return reader.slot_at(first, index)
         step = first.axis.rows.get(index)
         if first.taken is not None and step is not None:
-            giver = self.trace.scans[first.taken.scan]
-            filled = giver.variable(Leaf("", None, first.taken.variable))
-            if isinstance(filled, TapeTrace):
+            filled = self.trace.scans[first.taken.scan].tape(first.taken.variable)
+            if filled is not None:
                 row = int(first.taken.rows[step])
                 return Slot(first.taken.scan, filled.name, filled.argument, row)
         return Slot(reader.number, first.name, -1, index)

@@ -252,6 +252,11 @@ class ScanTrace:
         made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
         return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
+    def tape(self, argument: int) -> TapeTrace | None:
+        """The tape or output with a number among the arguments."""
+        variable = self._by_argument.get(argument)
+        return variable if isinstance(variable, TapeTrace) else None
+
     def is_reading(self, argument: int) -> bool:
         """Whether an argument brings values to read, as opposed to gradients to add to."""
         return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)

@@ -78,11 +78,8 @@ def trace(
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
     asked = [outputs] if isinstance(outputs, Variable) else outputs
-    asked = list(several("outputs", asked, "a Derivative, or PyTensor variables"))
-    extra = list(several("also", also, "PyTensor variables"))
-    for argument, variables in {"outputs": asked, "also": extra}.items():
-        for variable in variables:
-            expect(argument, variable, Variable, "PyTensor variables")
+    asked = list(several("outputs", asked, "a Derivative, or PyTensor variables", Variable))
+    extra = list(several("also", also, "PyTensor variables", Variable))
     if names is not None:
         names = several("names", names, "a name for each output")
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):

@@ -67,7 +67,7 @@ def _feed_faults(
         known = 0 <= feed.scan < len(scans)
         if feed.into not in targets:
             yield f"feeds[{number}].into", f"there is no {feed.into}"
-        elif not known or _tape(scans[feed.scan], feed.variable) is None:
+        elif not known or scans[feed.scan].tape(feed.variable) is None:
             yield f"feeds[{number}]", f"Scan {feed.scan} has no tape {feed.variable}"
 
 
@@ -113,10 +113,6 @@ def _scan_faults(scan: ScanTrace, number: int, scans: Sequence[ScanTrace]) -> It
     yield from _feed_faults(scan.feeds, set(arguments), before)
     yield from _step_faults(scan, parent)
     yield from _formula_faults(scan)
-
-
-def _tape(scan: ScanTrace, argument: int) -> TapeTrace | None:
-    return next((tape for tape in scan.held if tape.argument == argument), None)
 
 
 def _is_source(source: Source, scan: ScanTrace, number: int) -> bool:
@@ -177,9 +173,8 @@ def _sequence_faults(
     if (source is None) is not (sequence.group is None):
         yield "group", "it goes with source"
     if taken is not None:
-        filled = (
-            _tape(before[taken.scan], taken.variable) if 0 <= taken.scan < len(before) else None
-        )
+        is_known = 0 <= taken.scan < len(before)
+        filled = before[taken.scan].tape(taken.variable) if is_known else None
         if filled is None:
             yield "taken", f"Scan {taken.scan} has no tape {taken.variable}"
             return

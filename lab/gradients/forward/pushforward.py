@@ -14,15 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 
-from lab.errors import (
-    ArgumentError,
-    GradientError,
-    GraphError,
-    KindError,
-    first_line,
-    listing,
-    quoted,
-)
+from lab.errors import ArgumentError, GradientError, GraphError, first_line, listing, several
 from lab.gradients.forward.series import Carrying, Coefficients, Moving, coefficient, is_empty
 from lab.gradients.status import is_continuous
 
@@ -42,10 +34,7 @@ def pushforward(
     of the variables.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
-        for variable in variables if isinstance(variables, list | tuple) else (None,):
-            if not isinstance(variable, Variable):
-                told = "expected a list of PyTensor variables"
-                raise KindError(f"{name} = {quoted(variables)}: {told}.")
+        several(name, variables, "a list of PyTensor variables", Variable)
     if len(wrt) != len(tangents):
         raise ArgumentError(
             f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."

@@ -171,9 +171,8 @@ class Carrying:
         node = like.owner
         if node is not None and isinstance(node.op, IncSubtensor) and is_empty(node.inputs[0]):
             initial = pt.zeros_like(node.inputs[1])  # what nobody has written stays so
-            return node.clone_with_new_inputs([node.inputs[0], initial, *node.inputs[2:]]).outputs[
-                0
-            ]
+            inputs = [node.inputs[0], initial, *node.inputs[2:]]
+            return node.clone_with_new_inputs(inputs).outputs[0]
         return pt.zeros_like(like)
 
 

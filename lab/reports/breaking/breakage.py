@@ -136,11 +136,8 @@ class Breakage:
                 error = float(row.differences.error.max(initial=0.0))
                 checked = f", differences {precise(row.differences.value)} ± {error:.0e}"
             lines.append(f"order {row.order}: {precise(row.true)}, broken {broken}{checked}")
-        lines.append(
-            f"no order up to {len(self.rows)} shows it"
-            if self.visible is None
-            else f"visible at order {self.visible}"
-        )
+        unseen = f"no order up to {len(self.rows)} shows it"
+        lines.append(unseen if self.visible is None else f"visible at order {self.visible}")
         return "\n".join(lines)
 
 

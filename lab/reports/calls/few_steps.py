@@ -23,8 +23,8 @@ from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import one_named
-from lab.notation import number_text, signed, text
-from lab.scans.formula import formulas
+from lab.notation import number_text, signed
+from lab.reports.calls.canonical import written
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 
@@ -108,13 +108,13 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     if loop.build().stops_early:
         raise ArgumentError(f"{loop.name}: it stops by itself; n_steps is only its limit.")
     cases = tuple(_case(loop, wrt, steps, mode) for steps in STEPS)
-    plain = _sum(loop, wrt, 1)
+    (_, *plain), given = _sum(loop, wrt, 1)
     ours = replace(loop, n_steps=1)
     graph = ours.build()
     made = ours.derivative(1, wrt, "sum", graph=graph)
     nodes = scan_nodes([made.value])
-    values = run([plain.cost, plain.gradient], plain.given)[0]
-    theirs = [np.asarray(values[v]) for v in (plain.cost, plain.gradient)]
+    values = run(plain, given)[0]
+    theirs = [np.asarray(values[v]) for v in plain]
     values = run(list(made.values), graph.given)[0]
     numbers = [np.asarray(values[v]) for v in made.values]
     back = [node for node in nodes if decisions_of(node.op) is not None]
@@ -122,8 +122,8 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
         name=loop.name,
         wrt=wrt,
         cases=cases,
-        step=_written(plain.cost),
-        step_gradient=_written(plain.gradient),
+        step=written(plain[0]),
+        step_gradient=written(plain[1]),
         scan=system(graph.node),
         scan_gradient=system(back[-1]) if back else None,
         agrees=max(
@@ -133,37 +133,23 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Summed:
-    """The sum of a loop's first result over all steps, its gradient, and what to run it with."""
-
-    results: Variable
-    cost: Variable
-    gradient: Variable
-    given: dict[Variable, object]
-
-
-def _sum(loop: Loop, wrt: str, steps: int) -> _Summed:
+def _sum(loop: Loop, wrt: str, steps: int) -> tuple[list[Variable], dict[Variable, object]]:
+    """A loop's first result, its sum over all steps and its gradient; and what to run it with."""
     call = scan_call(loop)
     made = pytensor.scan(**{**call.arguments, "n_steps": steps})
     cost = made[0].sum()
-    return _Summed(made[0], cost, pytensor_gradient(cost, call.inputs[wrt]), dict(call.given))
+    return [made[0], cost, pytensor_gradient(cost, call.inputs[wrt])], dict(call.given)
 
 
 def _case(loop: Loop, wrt: str, steps: int, mode: str) -> StepsCase:
-    found = _sum(loop, wrt, steps)
-    scans = (len(scan_nodes([found.cost])), len(scan_nodes([found.gradient])))
-    outputs = [found.results, found.cost, found.gradient]
+    outputs, given = _sum(loop, wrt, steps)
+    scans = (len(scan_nodes(outputs[1:2])), len(scan_nodes(outputs[2:])))
     try:
-        run_ = pytensor.function(list(found.given), outputs, mode=mode, on_unused_input="ignore")
-        results, value, gradient = run_(*found.given.values())
+        run_ = pytensor.function(list(given), outputs, mode=mode, on_unused_input="ignore")
+        results, value, gradient = run_(*given.values())
     except (IndexError, ValueError) as error:
         return StepsCase(steps, scans, None, None, None, first_line(error))
     return StepsCase(steps, scans, np.shape(results), np.asarray(value), np.asarray(gradient))
-
-
-def _written(variable: Variable) -> str:
-    return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
 def _shown(value: np.ndarray | None) -> str:

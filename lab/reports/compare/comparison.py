@@ -286,7 +286,8 @@ def place(comparison: Comparison, parting: Parting) -> str:
     """Scan, step, tape and slot."""
     assert comparison.ours is not None  # there would be no parting
     scan = comparison.ours.scans[parting.scan]
-    tape = next(t for t in scan.held if t.argument == parting.tape)
+    tape = scan.tape(parting.tape)
+    assert tape is not None  # it was written
     ours, theirs = value_text(parting.true), value_text(parting.broken)
     return (
         f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "

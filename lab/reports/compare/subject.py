@@ -149,8 +149,7 @@ def _weights(
     if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
         raise ArgumentError(
             f"cotangents = {quoted(cotangents)}: the Scan has {len(results)} real results and "
-            "takes "
-            "as many, in a list."
+            "takes as many, in a list."
         )
     values, _ = run(results, given, record=False)
     refuse_masked("cotangents", cotangents)

@@ -151,8 +151,7 @@ class Buffer:
     """One buffer of a Scan, before rewriting and after.
 
     `name` is that of the variable in the graph before.  `was` is None where nothing is known of
-    before (a function that is compiled already).  `steps` are those of the Scan after; `evidence`
-    tells how the two were found to be the same.
+    before (a function that is compiled already).  `steps` are those of the Scan after.
     """
 
     name: str
@@ -164,7 +163,6 @@ class Buffer:
     steps: Rows
     readers: tuple[Reader, ...]
     kept: Kept
-    evidence: str
     stops_early: bool
 
     @property
@@ -257,7 +255,6 @@ def buffer(
     node: Apply,
     graph: FunctionGraph,
     given: Values,
-    evidence: str,
 ) -> Buffer:
     """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""
     steps = step_count(parts.n_steps, given)
@@ -278,7 +275,6 @@ def buffer(
         steps=steps,
         readers=who,
         kept=_kept(old, new, filled, after, steps, who),
-        evidence=evidence,
         stops_early=parts.until is not None,
     )
 

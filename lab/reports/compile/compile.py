@@ -37,7 +37,7 @@ from lab.reports.compile.circular_buffers import (
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
 from lab.reports.explain.finders import called
-from lab.scans.buffers import destroys, is_freshly_allocated
+from lab.scans.buffers import is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node, scan_name
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
@@ -165,11 +165,6 @@ def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
 
 
-BY_HISTORY = "followed through the rewrites"
-BY_PLACE = "found by its place, kind and taps"
-BY_FUNCTION = "as it stands in the function"
-
-
 def scan_before(
     number: int,
     node: Apply,
@@ -234,23 +229,24 @@ class Sources:
                 self.numbers.append(number)
                 self.parts.append((copy, read_node(old)))
 
-    def before(
-        self, wanted: Mapping[LoopVariable, int]
-    ) -> dict[LoopVariable, tuple[LoopVariable, str]]:
-        """For buffers of the Scan that is left, what they were before, and by what evidence."""
-        known: dict[LoopVariable, tuple[LoopVariable, str]] = {}
+    def before(self, wanted: Mapping[LoopVariable, int]) -> dict[LoopVariable, LoopVariable]:
+        """For buffers of the Scan that is left, what they were before.
+
+        That is followed through the rewrites, or else told by place, kind and taps.
+        """
+        known: dict[LoopVariable, LoopVariable] = {}
         for copy, parts in self.parts:
             for part, place in _results(parts).items():
                 became = self.made.history.outputs(copy, place)
                 for new, place_now in wanted.items():
                     if new not in known and (self.node, place_now) in became:
-                        known[new] = (part, BY_HISTORY)
-        taken = {id(old) for old, _ in known.values()}
+                        known[new] = part
+        taken = set(map(id, known.values()))
         for new in wanted:
             for _, parts in self.parts:
                 for part in _results(parts):
                     if new not in known and id(part) not in taken and _alike(part, new):
-                        known[new] = (part, BY_PLACE)
+                        known[new] = part
                         taken.add(id(part))
         return known
 
@@ -291,15 +287,14 @@ def scan_after(
     was = sources.before(wanted) if sources is not None else {}
     found = []
     for new in wanted:
-        old, evidence = was.get(new, (None, BY_FUNCTION))
+        old = was.get(new)
         before = sources.rows(old) if sources is not None and old is not None else None
-        found.append(buffer(old, new, before, parts, node, graph, given, evidence))
+        found.append(buffer(old, new, before, parts, node, graph, given))
     return ScanAfter(
         number,
         scan_name(node.op),
         step_count(parts.n_steps, given),
         tuple(sources.numbers) if sources is not None else (),
         tuple(found),
-        bool(destroys(node)),
         parts.until is not None,
     )

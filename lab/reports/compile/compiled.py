@@ -57,7 +57,6 @@ class ScanAfter:
     steps: Rows
     sources: tuple[int, ...]
     buffers: tuple[Buffer, ...]
-    in_place: bool
     stops_early: bool
 
     def __str__(self) -> str:

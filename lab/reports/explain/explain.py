@@ -142,12 +142,11 @@ def _posed(
         return density.cost, density.by(wrt), None if values is None else density.at(values)
     if not isinstance(cost, Variable):
         raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
-    by = (wrt,) if isinstance(wrt, Variable) else several("wrt", wrt, "PyTensor variables")
+    asked = (wrt,) if isinstance(wrt, Variable) else wrt
+    by = several("wrt", asked, "PyTensor variables", Variable)
     if not by:
         raise ArgumentError("wrt = (): expected PyTensor variables.")
-    for variable in by:
-        expect("wrt", variable, Variable, "a PyTensor variable")
-    return cost, tuple(by), values
+    return cost, by, values
 
 
 def _gradients(

@@ -144,8 +144,7 @@ class NoSteps(Trap):
             )
         return (
             f"{self.scan}: n_steps = 0. Every result is empty, so that xs[-1] fails when it runs; "
-            "an output that feeds nothing back also forgets how wide its rows are; "
-            "gradients are 0."
+            "an output that feeds nothing back also forgets how wide its rows are; gradients are 0."
         )
 
 

@@ -259,16 +259,16 @@ class _Run:
         elif isinstance(variable, SequenceTrace):
             reader, held = ScanOf(self.trace, place.scan).first_reader(variable)
             slot = reader.slot_at(held, int(variable.axis.index[place.step]))
-            tape = self.trace.scans[slot.scan].variable(Leaf("", None, slot.argument))
-            if isinstance(tape, TapeTrace):
+            tape = self.trace.scans[slot.scan].tape(slot.argument)
+            if tape is not None:
                 found = self._written(slot.scan, tape, slot.row)
         return found or self._fed(scan.feeds, source.argument)
 
     def _fed(self, feeds: tuple[Feed, ...], into: int) -> Place | None:
         """The first that is not finite on a tape from which a value outside is computed."""
         for feed in (feed for feed in feeds if feed.into == into):
-            tape = self.trace.scans[feed.scan].variable(Leaf("", None, feed.variable))
-            if not isinstance(tape, TapeTrace):
+            tape = self.trace.scans[feed.scan].tape(feed.variable)
+            if tape is None:
                 continue
             for write in tape.writes:
                 bad = _steps(_not_finite(write.values))
@@ -381,8 +381,8 @@ def _over_steps(scan: ScanTrace, source: Source, is_target: bool) -> np.ndarray 
     """The values of a source over all steps, or of a target; None where they were not kept."""
     if not is_target or not isinstance(source, Leaf):
         return values_of(scan, source)
-    tape = scan.variable(source)
-    writes = tape.writes if isinstance(tape, TapeTrace) else ()
+    tape = scan.tape(source.argument)
+    writes = () if tape is None else tape.writes
     return next((w.values for w in writes if w.tap == source.tap), None)
 
 

@@ -392,13 +392,10 @@ class _Steps:
 
     def _progress(self) -> Iterator[int]:
         """The steps, and before them those that would have made what is given."""
-        progress = Progress()
-        progress.expect(1)
-        try:
+        with Progress() as progress:
+            progress.expect(1)
             for step in progress.steps("influence", self.reach + self.scan.steps):
                 yield step - self.reach
-        finally:
-            progress.close()
 
 
 SEQUENCE = Tape((0,), ())

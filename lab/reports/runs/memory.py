@@ -99,11 +99,6 @@ class Memory:
         return sum(b.bytes for b in self.buffers if b.first <= number <= b.last)
 
     @property
-    def live(self) -> np.ndarray:
-        """The bytes that are there at every step of the Scans, one after another."""
-        return np.repeat([self.during(n + 1) for n in range(len(self.scans))], self.lengths)
-
-    @property
     def best(self) -> Plan | None:
         """The plan of least work that keeps to the limit, or to half of what all states take."""
         half = self.plans[0].room // 2 if self.plans else 0
