@@ -21,38 +21,19 @@ is how a function of numpy gets one, `np` collects them, and `operators` makes s
 them.  A run is watched by `recorder`, as the frozen data of `records`; `checks` is what is refused.
 """
 
-from lab.eager import np
-from lab.eager.recorder import recording, steps
-from lab.eager.records import Recording
-from lab.eager.shaping import take, untake
-from lab.eager.tape import (
-    D,
-    Node,
-    Setter,
-    Tape,
-    grad,
-    mutating_add,
-    primitive,
-    value_of,
-    zeros_like,
-)
-from lab.eager.unrolled import unrolled
-
-__all__ = [
-    "D",
-    "Node",
-    "Recording",
-    "Setter",
-    "Tape",
-    "grad",
-    "mutating_add",
-    "np",
-    "primitive",
-    "recording",
-    "steps",
-    "take",
-    "unrolled",
-    "untake",
-    "value_of",
-    "zeros_like",
-]
+from lab.eager import np as np
+from lab.eager.recorder import recording as recording
+from lab.eager.recorder import steps as steps
+from lab.eager.records import Recording as Recording
+from lab.eager.shaping import take as take
+from lab.eager.shaping import untake as untake
+from lab.eager.tape import D as D
+from lab.eager.tape import Node as Node
+from lab.eager.tape import Setter as Setter
+from lab.eager.tape import Tape as Tape
+from lab.eager.tape import grad as grad
+from lab.eager.tape import mutating_add as mutating_add
+from lab.eager.tape import primitive as primitive
+from lab.eager.tape import value_of as value_of
+from lab.eager.tape import zeros_like as zeros_like
+from lab.eager.unrolled import unrolled as unrolled

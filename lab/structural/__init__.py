@@ -20,40 +20,21 @@ and how they refuse, `arrays` the operations that numpy and PyTensor share (`lab
 them, too), `sources` who goes where, and `overwriting` what a tape does with them.
 """
 
-from lab.structural.chain import (
-    Chain,
-    ChainLinearization,
-    Equation,
-    cat,
-    clamp,
-    jvp,
-    narrow,
-    record,
-    vjp,
-    where,
-)
-from lab.structural.overwriting import set_subtensor, tape_step
-from lab.structural.primitive import Adjoint, Linearization, Primitive
-from lab.structural.primitives import primitives
-from lab.structural.sources import Sources, sources
-
-__all__ = [
-    "Adjoint",
-    "Chain",
-    "ChainLinearization",
-    "Equation",
-    "Linearization",
-    "Primitive",
-    "Sources",
-    "cat",
-    "clamp",
-    "jvp",
-    "narrow",
-    "primitives",
-    "record",
-    "set_subtensor",
-    "sources",
-    "tape_step",
-    "vjp",
-    "where",
-]
+from lab.structural.chain import Chain as Chain
+from lab.structural.chain import ChainLinearization as ChainLinearization
+from lab.structural.chain import Equation as Equation
+from lab.structural.chain import cat as cat
+from lab.structural.chain import clamp as clamp
+from lab.structural.chain import jvp as jvp
+from lab.structural.chain import narrow as narrow
+from lab.structural.chain import record as record
+from lab.structural.chain import vjp as vjp
+from lab.structural.chain import where as where
+from lab.structural.overwriting import set_subtensor as set_subtensor
+from lab.structural.overwriting import tape_step as tape_step
+from lab.structural.primitive import Adjoint as Adjoint
+from lab.structural.primitive import Linearization as Linearization
+from lab.structural.primitive import Primitive as Primitive
+from lab.structural.primitives import primitives as primitives
+from lab.structural.sources import Sources as Sources
+from lab.structural.sources import sources as sources

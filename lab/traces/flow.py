@@ -10,26 +10,10 @@ its slot and a version, and is computed once: the static single assignment form 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from lab.notation import Leaf, leaves_of, summands_of
-from lab.traces.scan_of import ScanOf
+from lab.traces.scan_of import ScanOf, Value
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
-
-
-class Value(NamedTuple):
-    """One value of a run: what the Scan number `scan` held in a row of a variable.
-
-    `argument` is the variable's number in that Scan, or -1 for what it was given: then `row`
-    is the index in time of a sequence's value.  Version 0 of a slot is what stood in it
-    before the loop, and every write makes the next one.
-    """
-
-    scan: int
-    variable: str
-    argument: int
-    row: int
-    version: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +105,7 @@ def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list
     """What a sequence brings to every step."""
     reader, held = of.first_reader(sequence)
     slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
-    return [Value(*slot, versions.get((slot.scan, slot.argument, slot.row), 0)) for slot in slots]
+    return [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
 
 
 def adds_old(formula: Formula) -> bool:

@@ -12,13 +12,19 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 
 
-class Slot(NamedTuple):
-    """A row of a tape, or an index of a sequence that was given (then `argument` is -1)."""
+class Value(NamedTuple):
+    """One value of a run: what the Scan number `scan` held in a row of a variable.
+
+    `argument` is the variable's number in that Scan, or -1 for what it was given: then `row`
+    is the index in time of a sequence's value.  Version 0 of a slot is what stood in it
+    before the loop, and every write makes the next one.
+    """
 
     scan: int
     variable: str
     argument: int
     row: int
+    version: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,11 @@ class ScanOf:
             return parent.first_reader(variable)
         return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
 
-    def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Slot:
-        """Where the value of one of its variables stands that has an index in time."""
+    def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Value:
+        """Where the value of one of its variables stands that has an index in time; version 0."""
         if isinstance(held, TapeTrace):
             row = held.axis.rows.get(index, index) if held.axis is not None else index
-            return Slot(self.number, held.name, held.argument, row)
+            return Value(self.number, held.name, held.argument, row)
         reader, first = self.first_reader(held)
         if not isinstance(first, SequenceTrace):
             return reader.slot_at(first, index)
@@ -77,8 +83,8 @@ class ScanOf:
             filled = self.trace.scans[first.taken.scan].tape(first.taken.variable)
             if filled is not None:
                 row = int(first.taken.rows[step])
-                return Slot(first.taken.scan, filled.name, filled.argument, row)
-        return Slot(reader.number, first.name, -1, index)
+                return Value(first.taken.scan, filled.name, filled.argument, row)
+        return Value(reader.number, first.name, -1, index)
 
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
         """The rows of a gradient that go on to the result: of a state, of its initial values."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lab.notation import Leaf
 from lab.traces.flow import Flow, Value, flow
-from lab.traces.scan_of import ScanOf, Slot
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Feed, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 Variable = TapeTrace | SequenceTrace | ParameterTrace | None
@@ -55,7 +55,7 @@ def _variable(scan: ScanTrace, argument: int) -> Variable:
     return scan.variable(Leaf("", None, argument))
 
 
-def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Slot | None:
+def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Value | None:
     """The slot of the `parent` of a Scan whose gradient a tape of that Scan holds for an index."""
     if parent is None:
         return None
@@ -66,7 +66,7 @@ def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Slo
     return None
 
 
-def _index_in(trace: Trace, later: int, into: Variable, slot: Slot) -> int | None:
+def _index_in(trace: Trace, later: int, into: Variable, slot: Value) -> int | None:
     """The index that a slot has in what Scan `later` takes gradients in through."""
     parent = trace.scans[later].parent
     if parent is None or parent != slot.scan:
