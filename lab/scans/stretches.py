@@ -10,7 +10,7 @@ what the next stretch begins with.  The steps are the same, and so is the result
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -55,6 +55,16 @@ def compiled_in_stretches(
     return called
 
 
+@contextmanager
+def _told_to(handler: Any) -> Iterator[None]:
+    """Have another one told of interrupts, for a while."""
+    usual = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 class _Watch:
     """Whether a run is to end.
 
@@ -68,33 +78,19 @@ class _Watch:
         self.came: list[int] = []
         self.usual: Any = None
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def waiting(self) -> AbstractContextManager[None]:
         """Have interrupts wait, in the thread that gets them."""
         self.stopped, self.came, self.usual = None, [], signal.getsignal(signal.SIGINT)
-        if not callable(self.usual) or current_thread() is not main_thread():
-            yield
-            return
-        signal.signal(signal.SIGINT, self._note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, self.usual)
+        gets_them = callable(self.usual) and current_thread() is main_thread()
+        return _told_to(self._note) if gets_them else nullcontext()
 
     def _note(self, number: int, _: object) -> None:
         self.came.append(number)
 
-    @contextmanager
-    def compiling(self) -> Iterator[None]:
+    def compiling(self) -> AbstractContextManager[None]:
         """Let them come while Python itself works, and for long."""
-        if signal.getsignal(signal.SIGINT) != self._note:
-            yield
-            return
-        signal.signal(signal.SIGINT, self.usual)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, self._note)
+        is_waiting = signal.getsignal(signal.SIGINT) == self._note
+        return _told_to(self.usual) if is_waiting else nullcontext()
 
     def look(self) -> None:
         """Have an interrupt do what it would have done when it came."""

@@ -16,7 +16,7 @@ from typing import NoReturn
 from lab.errors import ArgumentError, KindError, listing, several
 from lab.structural.arrays import Array, library, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
-from lab.structural.primitive import Adjoint, Linearization
+from lab.structural.primitive import Adjoint, Linearization, LinearMap
 from lab.structural.primitives import primitives
 
 
@@ -222,7 +222,7 @@ class Chain:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainLinearization:
+class ChainLinearization(LinearMap):
     """The linear map of a chain: that of every equation, in order."""
 
     chain: Chain
@@ -258,11 +258,6 @@ class ChainLinearization:
                 ((array,), _) = operands("vjp", [name], [value], REAL + COMPLEX)
                 total[name] = _zeros_like(array)
         return tuple(sealed(total[name]) for name in self.chain.inputs)
-
-    @property
-    def T(self) -> Adjoint:  # noqa: N802 (as everybody writes the transpose)
-        """The adjoint map, ``J.T(g)``."""
-        return Adjoint(self)
 
     @property
     def nonsmooth(self) -> Mapping[str, Array]:

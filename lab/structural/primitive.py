@@ -34,6 +34,11 @@ class LinearMap(Protocol):
     def nonsmooth(self) -> Array:
         """Which entries of the output have no derivative."""
 
+    @property
+    def T(self) -> "Adjoint":  # noqa: N802 (as everybody writes the transpose)
+        """The adjoint map, ``J.T(g)``."""
+        return Adjoint(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Adjoint:
@@ -52,7 +57,7 @@ class Adjoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Linearization:
+class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
     Masks, axes, starts and lengths are held fixed in it, even if the arrays that they came
@@ -99,11 +104,6 @@ class Linearization:
     def output(self) -> Array:
         """f(inputs; metadata), of what the inputs hold when it is asked for."""
         return sealed((self.value or self.push)(*self.values))
-
-    @property
-    def T(self) -> Adjoint:  # noqa: N802 (as everybody writes the transpose)
-        """The adjoint map, ``J.T(g)``."""
-        return Adjoint(self)
 
     @property
     def nonsmooth(self) -> Array:

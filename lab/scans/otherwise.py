@@ -1,18 +1,24 @@
-"""Scans that PyTensor runs once for every entry of a batch, as one Scan over all entries.
+"""Scans that PyTensor writes otherwise, as Scans: those of a batch, and a single step.
 
 ``vectorize_graph`` puts a Scan into a Blockwise, which is a box that nobody sees into.  All entries
 make the same steps, so that the batch can as well be an axis of every value that a step reads and
 writes: then there is one Scan, whose tapes can be traced and whose gradient is that of any other.
+
+Of a constant n_steps of 1 PyTensor makes no Scan: what the step computes stands in the graph as it
+is.  PyTensor notes for every variable by which calls it was made, and so which of them that was.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import cast
 
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.traversal import toposort
 from pytensor.raise_op import Assert
+from pytensor.scan import basic
 from pytensor.scan.op import Scan
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle
@@ -22,7 +28,9 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import GraphError
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, read_scan
-from lab.tape import Kind
+from lab.tape import Kind, Tape
+
+MAKER, SINGLE = PurePath(basic.__file__), "single step"
 
 
 def is_batched(node: Apply) -> bool:
@@ -115,3 +123,45 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
         made.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
     whole = replace(parts, variables=tuple(opened))
     return whole.with_results(dict(zip(results, made, strict=True)))
+
+
+def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
+    """`outputs`, with a Scan of one step in the place of what a call of ``scan`` computed.
+
+    They are as they were where no such call is known.  What the step was handed are parameters of
+    the Scan, states among them: nothing tells which of its results would have come back.
+    """
+    nodes = list(toposort(outputs))
+    step = [node for node in nodes if _is_of_step(node)]
+    inside = {v for node in step for v in node.outputs}
+    outside = [v for node in nodes if node not in step for v in node.inputs]
+    used = {*outside, *outputs}
+    results = [v for node in step for v in node.outputs if v in used]
+    if not results:
+        return list(outputs)
+    given = [v for node in step for v in node.inputs]
+    handed = [v for v in dict.fromkeys(given) if v not in inside and not isinstance(v, Constant)]
+    arguments = {v: v.type(name=v.name) for v in handed}
+    made = clone_replace(results, replace=arguments)
+    one = pt.constant(1, dtype="int64")
+    variables = [
+        LoopVariable(Kind.NIT_SOT, v.name or f"y{n}", Tape((), (0,)), one, (), (result,))
+        for n, (v, result) in enumerate(zip(results, made, strict=True), start=1)
+    ]
+    variables += [
+        LoopVariable(Kind.PARAMETER, v.name or f"p{n}", Tape((0,), ()), v, (argument,))
+        for n, (v, argument) in enumerate(arguments.items(), start=1)
+    ]
+    node = build_scan(ScanParts(SINGLE, as_tensor(one), tuple(variables)), kind=Scan)
+    rows = {old: as_tensor(new)[0] for old, new in zip(results, node.outputs, strict=True)}
+    return clone_replace(list(outputs), replace=rows)
+
+
+def _is_of_step(node: Apply) -> bool:
+    """Whether a node was made by a function that ``pytensor.scan`` called."""
+    for trace in getattr(node.outputs[0].tag, "trace", ()):
+        for number, frame in enumerate(trace[:-1]):
+            path, _, name, _ = frame
+            if name == "scan" and PurePath(path) == MAKER and trace[number + 1][0] != path:
+                return True
+    return False
