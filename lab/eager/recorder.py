@@ -16,7 +16,7 @@ from lab.eager import records
 from lab.eager.checks import check_function
 from lab.eager.records import Event, Held, Memory, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
-from lab.errors import ArgumentError
+from lab.errors import whole
 from lab.progress import holding
 from lab.records import freeze
 
@@ -35,9 +35,7 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 
 def steps(count: int) -> Iterable[int]:
     """``range(count)`` for a loop whose recorded nodes shall know in which step they were made."""
-    if not isinstance(count, int | np.integer):
-        raise ArgumentError(f"count = {reprlib.repr(count)}: expected a whole number of steps.")
-    recorder = _CURRENT.get()
+    count, recorder = whole("count", count, "a whole number of steps"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
 

@@ -6,15 +6,13 @@ far as their types tell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index as whole
-from typing import SupportsIndex
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant, Variable
 
 from lab import errors
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, whole
 from lab.records import refuse_masked
 from lab.structural.arrays import Array, is_symbolic
 
@@ -158,7 +156,7 @@ def unbroadcast(value: Array, part: Form, whole: Form) -> Array:
 
 def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     """`dim` as an axis that counts from the front."""
-    number = whole_number(primitive, "dim", dim)
+    number = whole(f"{primitive}: dim", dim)
     if ndim == 0:
         raise ArgumentError(f"{primitive}: dim = {dim}: {what} is a number without dimensions.")
     if not -ndim <= number < ndim:
@@ -169,22 +167,12 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     return number % ndim
 
 
-def whole_number(primitive: str, name: str, value: object) -> int:
-    """`value` as an int."""
-    try:
-        if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_):
-            return whole(value)
-    except TypeError:
-        pass
-    raise refused(primitive, name, value, "expected a whole number")
-
-
 def count(primitive: str, name: str, value: object) -> Array:
     """`value` as an int, or as a variable that holds one."""
     if isinstance(value, Constant):
         value = value.data
     if not isinstance(value, Variable):
-        return whole_number(primitive, name, value)
+        return whole(f"{primitive}: {name}", value)
     if value.type.ndim or value.type.dtype[0] not in "iu":
         raise refused(primitive, name, value, "expected a whole number")
     return value
