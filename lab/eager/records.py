@@ -162,11 +162,6 @@ class Memory:
     numbers: int
     bookkeeping: int
 
-    @property
-    def total(self) -> int:
-        """All bytes."""
-        return self.numbers + self.bookkeeping
-
 
 @records.record_of_arrays
 class Recording(records.Storable):

@@ -77,11 +77,6 @@ class Ring:
         row = self.written(step) - self.length
         return row if row >= 0 else None
 
-    def gone(self, row: int) -> int | None:
-        """The step that overwrites `row`; None if it lasts until the loop has ended."""
-        step = row + self.length - self.initial
-        return step if step < self.steps else None
-
     def held(self, done: int) -> tuple[int | None, ...]:
         """The row in every slot when `done` steps are made; None where nobody has written."""
         newest = self.initial + done - 1
