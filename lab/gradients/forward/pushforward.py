@@ -14,7 +14,15 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, listing, several
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    GraphError,
+    expect,
+    first_line,
+    listing,
+    several,
+)
 from lab.gradients.forward.series import Carrying, Coefficients, Moving, coefficient, is_empty
 from lab.gradients.status import is_continuous
 
@@ -34,6 +42,7 @@ def pushforward(
     of the variables.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
+        expect(name, variables, (list, tuple), "a list of PyTensor variables")
         several(name, variables, "a list of PyTensor variables", Variable)
     if len(wrt) != len(tangents):
         raise ArgumentError(
