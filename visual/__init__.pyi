@@ -22,7 +22,7 @@ from .pictures.genealogy import genealogy as genealogy
 from .pictures.influence import influence as influence
 from .pictures.memory import memory as memory
 from .pictures.moment.moment import moment as moment
-from .pictures.phases import phases as phases
+from .pictures.phases.phases import phases as phases
 from .pictures.rolled import rolled as rolled
 from .pictures.routing.routing import routing as routing
 from .pictures.routing.transposed import transposed as transposed

@@ -7,7 +7,7 @@ from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of, derivativ
 from lab.loops import gallery
 from lab.tape import Tape
 from visual.pictures.connections import connections
-from visual.pictures.phases import phases
+from visual.pictures.phases.phases import phases
 from visual.pictures.taps import taps
 
 

@@ -126,7 +126,7 @@ def test_an_atlas_offers_what_is_declared():
 
 NO_OPTIONS = {
     *("trace", "theme", "system"),
-    *("derivation", "keys"),  # of phases, which are found by a Scan's number
+    *("derivation", "of"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     *("derivative", "most"),  # of orders, the order of the derivative
     "source",

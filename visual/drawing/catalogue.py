@@ -44,7 +44,7 @@ from visual.pictures.influence import influence
 from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
 from visual.pictures.orders import orders
-from visual.pictures.phases import phases
+from visual.pictures.phases.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
@@ -162,8 +162,7 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     if number not in derivations:
         known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    keys = NamedScan(study.trace, number).variable_keys()
-    return phases(derivations[number], theme, keys, **options)
+    return phases(derivations[number], theme, NamedScan(study.trace, number), **options)
 
 
 class Unfolding(Wholes):

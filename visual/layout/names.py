@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from lab.equations.quantities import Quantities, index_of
+from lab.equations.quantities import Quantities, cost_name, index_of
 from lab.notation import Leaf, leaves_of, signed
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -28,6 +28,18 @@ class NamedScan(Quantities):
         if index is None:
             return f"{self.number}:{name}:r{row}"
         return f"{self.root.number}:{name}:{index}"
+
+    @property
+    def called(self) -> str:
+        """What it is: ``gradient of square``, or among those of several orders what tells it apart.
+
+        ``C′ back through 1`` takes the gradient of C′, which other Scans have made, through Scan 1.
+        """
+        name, parent = self.scan.name, self.scan.parent
+        several = any(scan.order > 1 for scan in self.trace.scans)
+        if parent is None or not several or "gradient" not in name:
+            return name
+        return f"{cost_name(self.scan.order)} back through {parent + 1}"
 
     @property
     def whereabouts(self) -> str:

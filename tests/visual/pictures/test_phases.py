@@ -8,15 +8,21 @@ from strange_loops import LOOPS, derivations_of
 from twins import assert_twin
 
 import lab
+import visual
 from lab import records
 from lab.errors import ArgumentError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
 from lab.loops import gallery
+from lab.notation import tapped
 from lab.scans.replacing import scan_nodes
+from lab.tape import Kind
+from visual.layout.sheet import SCREEN
 from visual.pictures.connections import LOOKS, WORDS
-from visual.pictures.phases import PURPOSES, phases
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text, walk
+from visual.pictures.phases.phases import PURPOSES, phases
+from visual.pictures.phases.sentences import NOTHING, sentences
+from visual.pictures.phases.sketch import Sketch
+from visual.scene.shapes import Box, Polyline, Text, walk
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -146,8 +152,7 @@ def test_every_derivation_draws(name, order):
         assert phases(derivation).moments == scene.moments
         root = ElementTree.fromstring(scene.svg())
         assert root.get("role") == "img"
-        steps = [s.step for s in scene.shapes if isinstance(s, Group)]
-        assert steps == list(range(11))
+        assert [*scene.moments] == list(range(11))
         drawn = {key.split(":", 1)[1] for key, *_ in cells(scene)}
         told = [item for phase in derivation.record.phases for item in phase.items]
         assert drawn == {item.subject for item in told if item.verdict is not Verdict.ABSENT}
@@ -194,81 +199,121 @@ def test_one_phase_is_opened(number):
     for item in derivation.record.phases[number - 1].items:
         assert item.decision in told or len(item.decision) > 70
         assert len(item.expression) > 70 or item.expression in told
-    assert opened.height < whole.height
 
 
-def new_and_pale(scene, number):
-    """How many boxes, texts and arrows of the sketch of a phase are new, and how many are not."""
-    (group,) = (s for s in scene.shapes if isinstance(s, Group) and s.step == number - 1)
-    sketch = [s for s in walk(group.shapes) if left_of(s) >= 620]
-    faded = [s.faded for s in sketch]
+def built(derivation, number):
+    """What the sketch shows after a phase: how many shapes are new, and how many were there."""
+    sketch = Sketch(
+        derivation.record, derivation.record.phases[number - 1], None, SCREEN, 6
+    ).drawn()
+    faded = [shape.faded for shape in walk(sketch.shapes) if not isinstance(shape, Box | Polyline)]
     return faded.count(False), faded.count(True)
 
 
-def left_of(shape):
-    return shape.points[0][0] if isinstance(shape, Arrow | Polyline) else shape.x
+@pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
+def test_the_sketch_grows_and_what_is_new_stands_out(name):
+    derivation = derivations_of(name, 1)[0]
+    grown = {number: built(derivation, number) for number in range(1, 11)}
+    for number in range(2, 11):
+        assert grown[number][1] == sum(grown[number - 1])
+    assert built(derivation, 11)[1] == sum(grown[10])
+    assert all(grown[number][0] for number in grown if number != 9)
+    assert bool(grown[9][0]) == (name != "square")  # which has neither sequence nor parameter
 
 
-def test_the_sketch_grows_and_what_is_new_stands_out():
-    """Of x**2: step count 1, no slot but that of x[t-1], one sequence, one tape of five slots."""
-    scene = phases(derivations_of("square", 1)[0])
-    grown = {number: new_and_pale(scene, number) for number in range(1, 12)}
-    assert grown[1] == (2, 0)  # a frame, and how many steps
-    assert grown[2] == (1, 2)  # x waits for its gradient
-    assert grown[6][0] == 2  # a slot, and + in it
-    assert grown[7][0] == 2  # x[t-1], and an arrow into the step
-    assert grown[8][0] == 5  # x₀ to x₄
-    assert grown[9][0] == 0  # x has its tape, and there is nothing else
-    for number in range(2, 12):  # what is replaced, the frame and the step, counts once
-        assert sum(grown[number]) >= sum(grown[number - 1]) >= grown[number][1]
+def written_in(scene):
+    """All texts of a picture."""
+    return [s.content for s in scene.walk() if isinstance(s, Text)]
 
 
-@pytest.mark.parametrize(("name", "slots"), [("square", 5), ("gap", 8), ("coupled", 4)])
-def test_the_sketch_has_the_slots_of_the_loop(name, slots):
-    """By hand: the steps and the values that are given; a loop of many steps shows eight."""
-    assert new_and_pale(phases(derivations_of(name, 1)[0]), 8)[0] == slots
-    many = gallery.loops[name].with_steps(20).derivative(1).genealogy[-1].node.op.derivation
-    assert new_and_pale(phases(many), 8)[0] == 8
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_slots_look_as_on_tapes(name, order):
+    """Of every Scan: the taps that a step reads and keeps, or replaces, have those roles here."""
+    trace = gallery.loops[name].trace(order)
+    for number, scan in enumerate(trace.scans):
+        if scan.parent is None:
+            continue
+        scene = visual.draw(gallery.loops[name], "phases", order=order, scan=number + 1, all=True)
+        shown = {
+            (inside.content, box.role)
+            for box, inside in boxes_with_names(scene)
+            if box.role in (Role.OVERWRITTEN, Role.PRESERVED) and inside.mono
+        }
+        expected = {
+            (tapped(tape.name, tap), role)
+            for tape in scan.held
+            if tape.kind is Kind.MIT_MOT
+            for taps, role in (
+                (tape.tape.overwritten, Role.OVERWRITTEN),
+                (tape.tape.preserved, Role.PRESERVED),
+            )
+            for tap in taps
+        }
+        assert {(n, r) for n, r in shown if "…" not in n} <= expected
+        assert len(shown) == len(expected)
 
 
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn"])
-def test_slots_look_as_on_tapes(name):
-    """What a backward step adds to it reads, then replaces, in the sketch as on tapes.
-
-    What the loop keeps, where gradients add up, is preserved on the tape of the loop.
-    """
-    scene = phases(derivations_of(name, 1)[0])
-    (row,) = (s for s in scene.shapes if isinstance(s, Group) and s.step == 5)
-    boxes = [s for s in walk(row.shapes) if isinstance(s, Box) and s.role is not Role.PANEL]
-    sketched = {box.role for box in boxes if box.x >= 620}
-    tapes = gallery.loops[name].trace().scans
-    assert sketched == {Role.OVERWRITTEN}
-    assert all(tape.tape.overwritten for tape in tapes[1].tapes if not tape.is_total)
-    assert {box.role for box in boxes if box.x < 620} == {Role.PRESERVED}
-    assert not any(tape.tape.overwritten for tape in tapes[0].tapes)
+def boxes_with_names(scene):
+    """The boxes of a picture that have one text in them, and that."""
+    for group in scene.groups():
+        match group.shapes:
+            case (Box() as box, Text() as text):
+                yield box, text
 
 
-def test_no_box_lies_below_a_formula():
-    for name in ("gap", "coupled", "rnn"):
-        scene = phases(derivations_of(name, 1)[0], "print")
-        for group in (g for g in scene.groups() if isinstance(g.shapes[0], Group)):
-            first, text = group.shapes[0], group.shapes[-1]
-            if first.cell and isinstance(text, Text):
-                (box,) = first.shapes
-                assert box.role is Role.PANEL or box.x + box.width <= text.left
+ADDED = {  # by hand: the argument, and what is added to its share
+    ("square", 1): {"x[t−1]": "so + dx[t+1]"},
+    ("gap", 1): {"x[t−3]": "so + dx[t+3]", "x[t−1]": "so + dx[t+1]"},
+    ("square", 2): {"dx[t]": "so + d2dx[t]", "dx[t+1]": "so nothing is added"},
+}
+
+
+@pytest.mark.parametrize(("name", "order"), ADDED)
+def test_what_is_added_stands_at_the_share_that_it_is_added_to(name, order):
+    texts = written_in(phases(derivations_of(name, order)[order - 1]))
+    found, last = {}, ""
+    for text in texts:
+        last = text.partition(" ↦ ")[0] if " ↦ " in text else last
+        if text.startswith("so "):
+            found[last] = text
+    assert found == ADDED[name, order]
 
 
 def test_what_has_no_room_is_counted():
-    """The decisions of phase 5 that have no box are in the words that open it."""
+    """Of the seven shares of the second derivative of coupled, those without a line."""
     derivation = derivations_of("coupled", 2)[1]
-    scene = phases(derivation)
-    texts = [s.content for s in scene.walk() if isinstance(s, Text)]
-    (told,) = (line for line in texts if line.endswith("more: phase=5"))
-    decided = derivation.record.phases[4].items
-    subjects = {i.subject for i in decided if i.verdict is not Verdict.NOTED}
-    row = next(s for s in scene.shapes if isinstance(s, Group) and s.step == 4)
-    boxed = {g.cell for g in Scene(0, 0, (row,), "", "").groups() if g.cell}
-    assert told == f"⋯ {len(subjects) - len(boxed)} more: phase=5"
+    texts = written_in(phases(derivation))
+    shares = [i for i in derivation.record.phases[4].items if i.expression]
+    lines = sum(" ↦ " in text for text in texts)
+    assert lines < len(shares) == 7
+    assert f"⋯ {7 - lines} more: phase=5" in texts
+    assert sum(" ↦ " in text for text in written_in(phases(derivation, all=True))) >= 7
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_phase_that_adds_nothing_says_so(name):
+    """In one pale line; the others tell of the loop's own variables."""
+    for derivation in derivations_of(name, 2):
+        said = [*sentences(derivation.record)]
+        assert [line[-1] for line in said] == ["."] * 11
+        for phase, line in zip(derivation.record.phases, said, strict=True):
+            if all(item.verdict is Verdict.ABSENT for item in phase.items):
+                assert line.startswith(NOTHING)
+        pale = {s.content for s in phases(derivation).walk() if isinstance(s, Text) and s.muted}
+        nothing = [line for line in said if line.startswith(NOTHING)]
+        assert all(any(text.startswith(line[:40]) for text in pale) for line in nothing)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [2, 3])
+def test_every_scan_fits_a_screen(name, order):
+    loop = gallery.loops[name]
+    for number, scan in enumerate(loop.trace(order).scans):
+        if scan.parent is not None:
+            scene = visual.draw(loop, "phases", order=order, scan=number + 1)
+            assert scene.width == 840, number
+            assert scene.height <= 1200
 
 
 @pytest.mark.parametrize(
