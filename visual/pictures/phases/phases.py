@@ -54,7 +54,7 @@ PURPOSES: Mapping[int, str] = {
     6: "Added or not",
     7: "Forward values",
     8: "The tapes",
-    9: "Totals",
+    9: "Other sums",
     10: "The Scan",
     11: "Answers",
 }
