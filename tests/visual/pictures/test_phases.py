@@ -22,7 +22,7 @@ from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases.phases import PURPOSES, phases
 from visual.pictures.phases.sentences import NOTHING, sentences
 from visual.pictures.phases.sketch import Sketch
-from visual.scene.shapes import Box, Polyline, Text, walk
+from visual.scene.shapes import Box, Group, Polyline, Text, walk
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -155,7 +155,7 @@ def test_every_derivation_draws(name, order):
         assert [*scene.moments] == list(range(11))
         drawn = {key.split(":", 1)[1] for key, *_ in cells(scene)}
         told = [item for phase in derivation.record.phases for item in phase.items]
-        assert drawn == {item.subject for item in told if item.verdict is not Verdict.ABSENT}
+        assert drawn >= {item.subject for item in told if item.verdict is not Verdict.ABSENT}
         words = scene.text()
         for item in told:
             assert item.verdict is not Verdict.ABSENT or item.subject in words
@@ -234,7 +234,7 @@ def test_slots_look_as_on_tapes(name, order):
     for number, scan in enumerate(trace.scans):
         if scan.parent is None:
             continue
-        scene = visual.draw(gallery.loops[name], "phases", order=order, scan=number + 1, all=True)
+        scene = visual.draw(gallery.loops[name], "phases", order=order, scan=number + 1)
         shown = {
             (inside.content, box.role)
             for box, inside in boxes_with_names(scene)
@@ -258,7 +258,7 @@ def boxes_with_names(scene):
     """The boxes of a picture that have one text in them, and that."""
     for group in scene.groups():
         match group.shapes:
-            case (Box() as box, Text() as text):
+            case (Group(shapes=(Box() as box,)), Text() as text):
                 yield box, text
 
 

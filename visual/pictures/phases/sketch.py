@@ -190,8 +190,10 @@ class Sketch:
         label = fitted(
             self.slot / 2, 16, name, self.slot - 6, SMALL, "middle", mono=True, role=role
         )
-        drawn = Box(0, 0, self.slot, 24, role), label
-        return sized(self.slot, 24, Group(drawn, title=title, mentions=about(name, self.keys)))
+        box = Group((Box(0, 0, self.slot, 24, role),), cell=f"{self.record.backward}:{name}")
+        return sized(
+            self.slot, 24, Group((box, label), title=title, mentions=about(name, self.keys))
+        )
 
     def labelled(self, number: int, told: str, row: Piece) -> Piece:
         """A row of slots, and what it is, which a phase adds."""
