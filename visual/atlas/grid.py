@@ -176,24 +176,25 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 class Several(Choice):
     """Several of what can be chosen, of which a page offers one at a time.
 
-    `check_one` checks one of them, and `listed` are those of a text of the command line.
+    `check_one` checks one of them, if not as what it is several `of`; `listed` are those of a text
+    of the command line.
     """
 
     _: KW_ONLY
     of: Choice
     usual: tuple[object, ...]
-    check_one: Callable[[Value], object]
+    check_one: Callable[[Value], object] | None = None
     listed: Callable[[str], Iterable[object]] = words
 
     @property
     def argument(self) -> Argument:
         """An option whose help ends with what is usual."""
         usual = ",".join(map(str, self.usual))
-        return {"metavar": f"{self.metavar},…", "help": f"{self.help} ({usual})"}
+        return {"metavar": f"{self.of.metavar},…", "help": f"{self.help} ({usual})"}
 
     def check(self, value: object) -> tuple[object, ...]:
         """All that were given, or else what is usual."""
-        return each(self.name, value, self.usual, self.check_one)
+        return each(self.name, value, self.usual, self.check_one or self.of.check)
 
     def read(self, text: Value, loop: object) -> Value:
         """What a text lists; None for nothing."""
@@ -236,7 +237,6 @@ CHOICES = (
         "orders",
         "of the derivative",
         f"{ORDER.label} of the derivative",
-        metavar=ORDER.metavar,
         of=ORDER,
         usual=(1, 2),
         check_one=_order,
@@ -246,7 +246,6 @@ CHOICES = (
         "costs",
         "last, sum, or a weight for each step",
         COST.label,
-        metavar=COST.metavar,
         of=COST,
         usual=COST.known,
         check_one=_cost,
@@ -258,7 +257,6 @@ CHOICES = (
         VIEW.label,
         of=VIEW,
         usual=("unrolled", "tapes", "taps", "phases", "genealogy", "stepgraph"),
-        check_one=VIEW.check,
     ),
     Several(
         "themes",
@@ -266,7 +264,6 @@ CHOICES = (
         THEME.label,
         of=THEME,
         usual=("light", "dark"),
-        check_one=THEME.check,
     ),
 )
 

@@ -122,14 +122,11 @@ class Known:
 
     def _norms(self, run: int, places: np.ndarray, values: np.ndarray) -> None:
         """Of arrays, those are printed."""
+        add = self.program.instructions.add
         for one, value in zip((places, *places), (values, *values), strict=True):
             if value.ndim and value.size:
-                squares = [
-                    self.program.instructions.add("Sqr", int(place)) for place in one.ravel()
-                ]
-                norm = self.program.instructions.add(
-                    "sqrt", self.program.instructions.add("Add", *squares)
-                )
+                squares = [add("Sqr", int(place)) for place in one.ravel()]
+                norm = add("sqrt", add("Add", *squares))
                 self._learn([norm], run, [float(np.sqrt(np.sum(value**2)))])
 
     def _formulas(self) -> None:

@@ -13,7 +13,7 @@ import traitlets
 
 from lab.errors import quoted
 from visual.backends.dark import style
-from visual.exercises.answers import Form, Task, Verdict, check_tries
+from visual.exercises.answers import Task, Verdict, check_tries
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import Answered, as_answered, keep, load, path
 from visual.scene.shapes import Scene
@@ -138,11 +138,6 @@ class Asked:
     def revealed(self) -> Scene | None:
         """The picture of the answer."""
         return self.task.revealed
-
-    @property
-    def form(self) -> Form:
-        """The kind of answer that is expected."""
-        return self.task.answer.form
 
     def check(self, answer: object, tries: int = 1) -> Verdict:
         """Whether an answer is right, and why.
