@@ -95,6 +95,9 @@ assert np.allclose(sorted(fourth_scan.tapes[0].initial), [0, 4 * x1, 4 * x0])
 assert isclose(float(third_by(added)), of_five, rel_tol=1e-12)
 assert isclose(float(third_by(lambda reads, writes: reads)), 3 * of_five, rel_tol=1e-12)
 assert turn.check(added).is_right
+as_sets = lambda reads, writes: set(reads) - set(writes)
+assert turn.check(as_sets).is_right
+assert isclose(float(third_by(as_sets)), of_five, rel_tol=1e-12)
 assert "old rule" in turn.check(lambda reads, writes: reads).reason
 solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
 solve(sooner, "x₁² + x₂²", "x₂", "x₁ + x₂")

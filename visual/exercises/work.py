@@ -43,8 +43,8 @@ class Work:
     """A task called `name`: a function that gives what `right` gives, for every one of the `cases`.
 
     A case is a tuple of arguments.  What is compared are numbers, in lists, tuples or arrays of any
-    depth; of a `Trace` the tape of its last gradient, in the order of time, so that it can be told
-    which step makes what is wrong.  `hints` are said one by one, with each wrong try; `slips` are
+    depth, or in a set from the smallest on; of a `Trace` the tape of its last gradient, in the
+    order of time, so that it can be told which step makes what is wrong.  `hints` are said one by one, with each wrong try; `slips` are
     other functions, by what is to be said of them.
     """
 
@@ -150,6 +150,8 @@ def _numbers(value: object) -> list[float]:
     """All numbers of what was returned, in their order; TypeError or ValueError for others."""
     if isinstance(value, Trace):
         return _numbers(value.scans[_gradient(value)].tapes[0].final[::-1])
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
     if isinstance(value, list | tuple):
         return [number for part in value for number in _numbers(part)]
     return [float(number) for number in np.asarray(value, dtype="float64").ravel()]

@@ -58,6 +58,8 @@ def unnamed(x):
         (lambda x: cubes(0.9), Outcome.WRONG, "With 1.1: later slots are right, but dC/dx₂"),
         (lambda x: [*cubes(x)[:3], 2.0], Outcome.WRONG, "dC/dx₃ is not 2: no step writes there"),
         (lambda x: "a", Outcome.WRONG, "returns 'a': expected numbers"),
+        (lambda x: {1, "a"}, Outcome.WRONG, "expected numbers"),
+        (lambda x: set(cubes(x)), Outcome.WRONG, "With 0.9: "),
         (squares, Outcome.WRONG, "With 0.9: squares. Keep the states."),
         (unnamed, Outcome.WRONG, "it stops: NameError: name 'y' is not defined (line"),
         (lambda: 1, Outcome.WRONG, "it stops: TypeError"),
