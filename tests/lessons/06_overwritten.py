@@ -95,7 +95,12 @@ assert np.allclose(sorted(fourth_scan.tapes[0].initial), [0, 4 * x1, 4 * x0])
 assert isclose(float(third_by(added)), of_five, rel_tol=1e-12)
 assert isclose(float(third_by(lambda reads, writes: reads)), 3 * of_five, rel_tol=1e-12)
 assert turn.check(added).is_right
-as_sets = lambda reads, writes: set(reads) - set(writes)
+
+
+def as_sets(reads, writes):
+    return set(reads) - set(writes)
+
+
 assert turn.check(as_sets).is_right
 assert isclose(float(third_by(as_sets)), of_five, rel_tol=1e-12)
 assert "old rule" in turn.check(lambda reads, writes: reads).reason

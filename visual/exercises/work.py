@@ -44,8 +44,8 @@ class Work:
 
     A case is a tuple of arguments.  What is compared are numbers, in lists, tuples or arrays of any
     depth, or in a set from the smallest on; of a `Trace` the tape of its last gradient, in the
-    order of time, so that it can be told which step makes what is wrong.  `hints` are said one by one, with each wrong try; `slips` are
-    other functions, by what is to be said of them.
+    order of time, so that it can be told which step makes what is wrong.  `hints` are said one by
+    one, with each wrong try; `slips` are other functions, by what is to be said of them.
     """
 
     name: str
