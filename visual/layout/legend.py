@@ -6,7 +6,7 @@ from itertools import accumulate
 from lab.notation import number_text
 from visual.layout.cells import SEGMENTS
 from visual.layout.sheet import SCREEN, Sheet
-from visual.scene.shapes import Box, Shape, Text, text_width, walk
+from visual.scene.shapes import Box, Shape, Text, folded, text_width, walk
 from visual.scene.theme import Role
 
 NORM = "‖ ‖ is the norm"
@@ -40,13 +40,17 @@ def explained(
         if lefts[-1] <= width - 2 * margin + (18 if close else 0):
             break
     shapes: list[Shape] = []
-    for number, (role, meaning) in enumerate(words.items()):
-        x = (margin if left is None else left) + lefts[number % columns]
-        top = y + (number // columns) * 24
-        shapes.append(Box(x, top, 24, 15, role))
-        shapes.append(Text(x + 32, top + 12, meaning, 12))
-    lines = -(-len(words) // columns)
-    return shapes, y + lines * 24
+    items = [*words.items()]
+    for start in range(0, len(items), columns):
+        most = 1
+        for (role, meaning), right in zip(items[start : start + columns], lefts, strict=False):
+            x = (margin if left is None else left) + right
+            lines = folded(meaning, width - 2 * margin - 32, 12)
+            most = max(most, len(lines))
+            shapes.append(Box(x, y, 24, 15, role))
+            shapes += [Text(x + 32, y + 12 + 16 * n, line, 12) for n, line in enumerate(lines)]
+        y += 8 + 16 * most
+    return shapes, y
 
 
 def notes(shapes: Iterable[Shape]) -> list[str]:

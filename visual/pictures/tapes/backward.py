@@ -51,7 +51,8 @@ class Block:
     @property
     def height(self) -> float:
         """That of a cell."""
-        return (CLOSE if self.close else TALL) + (PARTS if self.view.contributions else 0)
+        close = self.close or self.whole is not None
+        return (CLOSE if close else TALL) + (PARTS if self.view.contributions else 0)
 
     @property
     def line(self) -> float:
@@ -79,6 +80,13 @@ class Block:
     def is_short(self, step: int | Gap) -> bool:
         """Whether the row of a step has one line: its tapes, and neither arrows nor formulas."""
         return self.whole not in (None, step) and not isinstance(step, Gap)
+
+    @property
+    def opens(self) -> str:
+        """How the row of a step that has one line is opened; empty where there is none."""
+        other = next((step for step in self.steps if self.is_short(step)), None)
+        how = f"unfold={other} opens step {other}", "a click on its name opens a step"
+        return "" if other is None else self.view.sheet.hint(*how, before="; ")
 
     @cached_property
     def spell(self) -> Speller:
@@ -139,11 +147,6 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
         else:
             step = item
             yield item, _in_short(block, item) if block.is_short(item) else _step(block, item)
-    shorter = [item for item in block.steps if block.is_short(item)]
-    if shorter and not block.view.sheet.bare:
-        how = f"unfold={shorter[0]} opens step {shorter[0]}", "a click on its name opens a step"
-        words = block.view.sheet.hint(*how, before="")
-        yield None, as_row(block, 20 if words else 2, Text(block.labels, 10, words, 11, muted=True))
     yield None, at_end(block.named, _result(block))
 
 

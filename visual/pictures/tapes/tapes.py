@@ -167,7 +167,8 @@ def _heading(block: Block, whole: bool = False) -> Piece:
         more = folded(f"{told[0]}; {POSITIONS}", sheet.line, 12)
         said = more if len(more) == len(said) else said
     if sheet.is_low and not whole:
-        said = told
+        said = folded(f"{told[0]}{block.opens}", sheet.line, 12)
+        said = told if len(said) > 1 else said
     elif len(said) > 3 and not whole:
         said = [*said[:2], f"⋯ {len(said) - 2} more lines{sheet.all_shows('them')}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []

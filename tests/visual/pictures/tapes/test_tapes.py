@@ -262,8 +262,8 @@ def test_where_all_steps_have_no_room_for_a_row_one_has_it_and_the_others_a_line
     true = [float(np.prod([2 * one for one in x[n:]])) for n in range(5)]
     trace = gallery.loops["square"].trace(order=1)
     for whole in range(4):
-        scene = visual.tapes(trace, unfold=whole, sheet=Sheet(height=580))
-        assert scene.height <= 580
+        scene = visual.tapes(trace, unfold=whole, sheet=Sheet(height=560))
+        assert scene.height <= 560
         for step in range(4):
             drawn = [
                 [s for s in walk(group.shapes) if isinstance(s, Text)]
