@@ -76,16 +76,9 @@ def genealogy(
     hint = sheet.all_shows("what flows between them") if len(trace.scans) > 1 and not all else ""
     edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
-    nodes = [
-        Node(
-            _key(n),
-            200,
-            60,
-            "\n".join((_title(trace, n), *_lines(NamedScan(trace, n)))),
-            f"{scan.order}",
-        )
-        for n, scan in enumerate(trace.scans)
-    ]
+    labels = ["\n".join((_title(trace, s.number), *_lines(s))) for s in NamedScan.each(trace)]
+    ranks = [str(scan.order) for scan in trace.scans]
+    nodes = [Node(_key(n), 200, 60, labels[n], ranks[n]) for n in range(count)]
     nodes += [Node(key, 90, 40, f"{name}\n{told}") for key, name, told, _ in values]
     edges += [Edge(_key(scan), key) for key, _, _, scans in values for scan in scans]
     return finished(

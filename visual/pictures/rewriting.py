@@ -97,15 +97,8 @@ def _list(walk: Walk, opened: int) -> Piece:
             shapes.append(_row(walk.steps[n], n, y, n == opened))
         elif n - 1 in shown:
             hidden = next(m for m in range(n, count) if m in shown) - n
-            shapes.append(
-                Text(
-                    COLUMNS[0],
-                    y + 15,
-                    f"⋯ {hidden} more: rewrite={n + 1} opens one",
-                    11,
-                    muted=True,
-                )
-            )
+            told = f"⋯ {hidden} more: rewrite={n + 1} opens one"
+            shapes.append(Text(COLUMNS[0], y + 15, told, 11, muted=True))
         else:
             continue
         y += LINE

@@ -372,15 +372,8 @@ class GraphBench(Bench):
                 "{x0: 0.5}."
             )
         state = BenchState(GRAPH, order=order)
-        bench = cls(
-            state,
-            state,
-            getattr(model, "name", "") or cost.name or GRAPH,
-            cost,
-            wrt,
-            dict(given),
-            model,
-        )
+        name = getattr(model, "name", "") or cost.name or GRAPH
+        bench = cls(state, state, name, cost, wrt, dict(given), model)
         named = replace(state, wrt=bench.names.get(wrt))
         return replace(bench, usual=named, state=named)
 

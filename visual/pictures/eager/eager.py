@@ -216,11 +216,8 @@ class _Tapes:
 
     def _panel(self, tape: int, left: float, right: float, foot: float) -> Piece:
         """Behind a tape, with its heading; and that it is closed."""
-        told, record, y = (
-            self.told.tapes[tape],
-            self.recording.tapes[tape],
-            self._top(f"tape {tape}"),
-        )
+        told, record = self.told.tapes[tape], self.recording.tapes[tape]
+        y = self._top(f"tape {tape}")
         memory, room = memory_words(self.recording.memory(tape)), right - left - 2 * PAD
         is_open = self._is_open(tape)
         lines = [f"run of {record.function}", counted(len(record.nodes), "node")]
