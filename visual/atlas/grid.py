@@ -258,13 +258,7 @@ CHOICES = (
         of=VIEW,
         usual=("unrolled", "tapes", "taps", "phases", "genealogy", "stepgraph"),
     ),
-    Several(
-        "themes",
-        "light, dark, print",
-        THEME.label,
-        of=THEME,
-        usual=("light", "dark"),
-    ),
+    Several("themes", "light, dark, print", THEME.label, of=THEME, usual=("light", "dark")),
 )
 
 
