@@ -20,7 +20,7 @@ from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.naming import shared
 from lab.scans.node import fresh_graph
-from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, is_row, reshaped
+from lab.scans.operations import FUNCTIONS, describe, is_row, passed_on, reshaped
 from lab.scans.slices import index_parts
 
 FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
@@ -132,14 +132,10 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Term]) -> Te
     arguments = tuple(_expression(v, found) for v in node.inputs)
     if name == "DimShuffle":
         return _reshaped(node, arguments[0])
-    if name in TRANSPARENT:
-        return arguments[0]
-    if name == "Second":
-        return arguments[1]
-    if name == "Alloc":
-        return arguments[0]
+    if (same := passed_on(node, output)) is not None:
+        return arguments[same]
     if name == "Cast":
-        return Call(output.type.dtype, arguments) if is_lossy(node) else arguments[0]
+        return Call(output.type.dtype, arguments)
     if name == "Sqr":
         return Call("Pow", (arguments[0], Number("2")))
     if name == "Reciprocal":

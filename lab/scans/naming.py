@@ -42,10 +42,9 @@ def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -
         inside = [whole(part, named) for part in _parts(term)]
         if inside:
             term = _rebuilt(term, dict(zip(map(id, _parts(term)), inside, strict=True)))
-        given = (
-            tuple(end is None for end in (term.start, term.stop)) if isinstance(term, Slice) else ()
-        )
-        name = term.name if isinstance(term, Call) else given
+        name: object = term.name if isinstance(term, Call) else ()
+        if isinstance(term, Slice):
+            name = term.start is None, term.stop is None
         return known.setdefault((name, *map(id, inside)) if inside else term, term)
 
     found, taken = list[Term](), set[str]()

@@ -62,13 +62,10 @@ def passed_on(node: Apply, output: Variable) -> int | None:
     name, *_ = describe(node, output)
     if name == "Second":
         return 1
-    plain = name in TRANSPARENT or name == "Alloc" or (name == "Cast" and not is_lossy(node))
+    plain = name in TRANSPARENT or name == "Alloc"
+    if name == "Cast":  # from real or complex to whole ones, it can change a number
+        plain = node.inputs[0].type.dtype[0] not in "fc" or output.type.dtype[0] not in "iub"
     return 0 if plain or (name == "DimShuffle" and not reshaped(node)[0]) else None
-
-
-def is_lossy(node: Apply) -> bool:
-    """Whether a cast can change a number: from real or complex to whole ones."""
-    return node.inputs[0].type.dtype[0] in "fc" and node.outputs[0].type.dtype[0] in "iub"
 
 
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:

@@ -98,14 +98,13 @@ def trace(
     everything = as_scans([*asked, *extra])
     is_printed = all(v is own for v, own in zip(everything, asked, strict=False)) and not rewritten
     require_scan(everything)
-    asked, extra = everything[: len(asked)], everything[len(asked) :]
-    inputs = list(explicit_graph_inputs([*asked, *extra]))
+    inputs = list(explicit_graph_inputs(everything))
     if rewritten:
-        everything, origins = rewritten_graph([*asked, *extra])
-        asked, extra = everything[: len(asked)], everything[len(asked) :]
+        everything, origins = rewritten_graph(everything)
+    asked, extra = everything[: len(asked)], everything[len(asked) :]
     if keep == "all":
-        refuse_beyond([*asked, *extra], given)
-        values, recordings = run([*asked, *extra], given)
+        refuse_beyond(everything, given)
+        values, recordings = run(everything, given)
         groups = [recordings]
     else:
         values, groups = run_window(asked, extra, given, keep, backend)
