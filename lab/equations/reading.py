@@ -92,9 +92,7 @@ def _quantity(
     length: str,
     given: Mapping[str, Expression],
 ) -> Quantity:
-    row = part.inner_inputs[0] if part.inner_inputs else None
-    row = part.inner_outputs[0] if row is None and part.inner_outputs else row
-    kind = getattr(row, "type", None)
+    kind = (part.inner_inputs or part.inner_outputs)[0].type
     return Quantity(
         symbol=symbol,
         role=ROLES[part.kind],

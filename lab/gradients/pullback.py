@@ -332,8 +332,7 @@ def _no_number(part: LoopVariable, derivation: Derivation) -> Variable:
     """The gradient of an outer input that PyTensor holds to be connected and that got none."""
     if part.kind is Kind.UNTRACED:
         return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
-    statuses = [derivation.step.statuses.get(v) for v in part.inner_inputs]
-    for status in statuses:
+    for status in map(derivation.step.statuses.get, part.inner_inputs):
         if isinstance(status, Undefined):
             return marker(status)
     if not isinstance(part.outer_input.type, TensorType):

@@ -66,8 +66,7 @@ def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
     for reading in derivation.readings:
         part = reading.source
         if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
-            why = "one a step"
-            found.append(_array(f"gradient of {names[part]}", why, made, 0, part))
+            found.append(_array(f"gradient of {names[part]}", "one a step", made, 0, part))
         elif part.kind is not Kind.SEQUENCE:
             kept.setdefault(part, []).append(reading.tap)
     for part, taps in kept.items():
@@ -76,8 +75,7 @@ def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
         found.append(_array(names[part], why, made, _more(part), part))
     for reverse in derivation.states:
         part = reverse.state
-        why = "its tape"
-        found.append(_array(f"gradient of {names[part]}", why, made, _more(part), part))
+        found.append(_array(f"gradient of {names[part]}", "its tape", made, _more(part), part))
     for total in derivation.totals:
         part, name = total.source, f"gradient of {names[total.source]}"
         if part.kind is Kind.SEQUENCE:
