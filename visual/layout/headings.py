@@ -18,14 +18,14 @@ def block_heading(
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
-        title = f"{named.number + 1} · {scan.name}: the loop, and what it carries"
+        title = f"{named.number + 1} · {named.called}: the loop, and what it carries"
         lines = ["forward: a step reads what the one before it made, so that no value is stored"]
     elif parent is None:
-        title = f"{named.number + 1} · {scan.name}: a loop of tapes"
+        title = f"{named.number + 1} · {named.called}: a loop of tapes"
         lines = ["in buffer order: its rows belong to no time axis"]
     else:
-        title = f"{named.number + 1} · {scan.name}: the tape, order {scan.order}"
-        through = f"backward through {parent.number + 1} · {parent.scan.name}"
+        title = f"{named.number + 1} · {named.called}: the tape, order {scan.order}"
+        through = f"backward through {parent.number + 1} · {parent.called}"
         if scan.steps < parent.scan.steps:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
         lines = [f"{through} · gradient of {cost_name(scan.order)}"]

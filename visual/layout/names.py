@@ -17,6 +17,11 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def back_through(order: int, number: int) -> str:
+    """``C′ back through 1``: the Scan that takes the gradient of C′ through Scan 1."""
+    return f"{cost_name(order)} back through {number}"
+
+
 class NamedScan(Quantities):
     """One Scan of a trace, what its quantities are called, and by which key a page knows them.
 
@@ -31,15 +36,12 @@ class NamedScan(Quantities):
 
     @property
     def called(self) -> str:
-        """What it is: ``gradient of square``, or among those of several orders what tells it apart.
-
-        ``C′ back through 1`` takes the gradient of C′, which other Scans have made, through Scan 1.
-        """
+        """``gradient of square``; where there are several orders, what tells it from the others."""
         name, parent = self.scan.name, self.scan.parent
         several = any(scan.order > 1 for scan in self.trace.scans)
         if parent is None or not several or "gradient" not in name:
             return name
-        return f"{cost_name(self.scan.order)} back through {parent + 1}"
+        return back_through(self.scan.order, parent + 1)
 
     @property
     def whereabouts(self) -> str:
@@ -48,7 +50,7 @@ class NamedScan(Quantities):
         Then, line by line, where each of its variables does.  Of a run that notes neither there are
         number and name alone.
         """
-        told = f"{self.number + 1} · {self.scan.name}"
+        told = f"{self.number + 1} · {self.called}"
         if self.scan.place:
             told += f": {self.scan.place}, as pytensor.dprint prints the outputs"
         places = (f"{one.name}: {one}" for one in self.scan.places if str(one))
@@ -98,7 +100,7 @@ class NamedScan(Quantities):
         The steps of all Scans are counted: ``4, "2 · gradient of square, step 0"``.
         """
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
-        return count, f"{self.number + 1} · {self.scan.name}, step {step}"
+        return count, f"{self.number + 1} · {self.called}, step {step}"
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:

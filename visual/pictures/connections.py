@@ -18,7 +18,7 @@ from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.replacing import scan_nodes
 from visual.layout.canvas import finished, heading
-from visual.layout.names import counted
+from visual.layout.names import back_through, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.scene.combinators import Piece, above, beside, gap, over, padded, sized, words
@@ -89,7 +89,6 @@ class Block:
     title: str
     outcomes: dict[str, tuple[Outcome, ...]]
     number: int | None = None  # of the Scan
-    short: str = ""  # what its card calls it
 
     def rows(self) -> Iterator[dict[str, Outcome]]:
         """For every input, what became of its gradient, by column."""
@@ -186,12 +185,12 @@ def _family(source: Derivative) -> Iterator[Block]:
                 while column in outcomes:
                     column += ", again"
                 outcomes[column] = (STEPS, *derivation.outcomes)
-                name = short = derivation.forward.called
+                name = derivation.forward.called
                 own = known[node]
-                if own is not None and known.get(own.parent) is not None:
-                    short = f"gradient of {numbers[own.parent]}"
+                if own is not None and own.parent in numbers:
+                    name = back_through(own.order, numbers[own.parent])
         if outcomes:
-            yield Block(f"{number} · {name}", outcomes, number, f"{number} · {short}")
+            yield Block(f"{number} · {name}", outcomes, number)
 
 
 def _told(block: Block) -> str:
@@ -233,7 +232,7 @@ def _card(block: Block, is_open: bool, wide: float) -> Piece:
     shapes: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     if is_open:
         shapes += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in (0, 1)]
-    title = shortened(block.short or block.title, wide - 20, 12, bold=is_open)
+    title = shortened(block.title, wide - 20, 12, bold=is_open)
     shapes.append(Text(10, 19, title, 12, bold=is_open))
     shapes += [
         Box(10 + 16 * n, 30, 13, 14, LOOKS[outcome.verdict])

@@ -27,7 +27,6 @@ from visual.layout.gutters import tracks
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, switch
-from visual.pictures.unrolled.overview import short_name
 from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,
@@ -225,7 +224,7 @@ def _values(trace: Trace) -> Iterator[tuple[str, str, tuple[int, ...]]]:
 
 
 def _title(trace: Trace, number: int) -> str:
-    return f"{number + 1} · {short_name(NamedScan(trace, number))}"
+    return f"{number + 1} · {NamedScan(trace, number).called}"
 
 
 def _short(named: NamedScan) -> str:

@@ -88,7 +88,7 @@ def rolled(
     told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
     lines = [_shown_step(of, step), *told]
     alike = "" if of.scan.order else ": the loop itself, at every order"
-    head = heading(f"{scan} · {of.scan.name}, rolled up{alike}", lines, sheet, of.whereabouts)
+    head = heading(f"{scan} · {of.called}, rolled up{alike}", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
     unfold = one_or_more("unfold", unfold)

@@ -182,7 +182,7 @@ class _Drawn:
     def _heading(self) -> Piece:
         scan = self.named.scan
         which = f"step {self.step} (of 0 to {scan.steps - 1})"
-        title = f"{self.named.number + 1} · {scan.name}"
+        title = f"{self.named.number + 1} · {self.named.called}"
         room = self.width - text_width(which, LARGE, bold=True) - 24
         short = shortened(title, room, LARGE, bold=True)
         start = words(short, LARGE, bold=True, title=self.named.whereabouts)

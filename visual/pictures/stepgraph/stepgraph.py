@@ -204,7 +204,7 @@ class _StepGraph:
     def scene(self, theme: str) -> Scene:
         """The whole picture."""
         sheet = self.sheet
-        title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
+        title = f"{self.named.number + 1} · {self.named.called}: step {self.step}"
         title += " as a graph" if self.folds else " as a graph of operations"
         head = heading(title, self._lines(), sheet, self.named.whereabouts)
         written = above(*(() if self.folds else self._formulas()), apart=3)
@@ -270,8 +270,8 @@ class _StepGraph:
         scan, model = self.scan, self.whole
         which = f"step {self.step} (of 0 to {scan.steps - 1}){self.why}"
         lines = [f"forward · {which}"]
-        if scan.parent is not None and model.parent is not None:
-            parent = f"{scan.parent + 1} · {model.parent.name}"
+        if self.named.parent is not None and model.parent is not None:
+            parent = f"{self.named.parent.number + 1} · {self.named.parent.called}"
             lines = [f"order {scan.order}, the gradient of {parent} · {which}"]
         if any(SLOT in card.label for card in self.cards.values()):
             lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"

@@ -54,7 +54,7 @@ def _heading(named: NamedScan, whole: bool) -> tuple[str, list[str]]:
         lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
     if scan.untraced:
         lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-    title = f"{named.number + 1} · {scan.name}"
+    title = f"{named.number + 1} · {named.called}"
     if len(scan.formulas) == 1:
         title += f": {spell.equation(scan.formulas[0])}"
     else:

@@ -27,7 +27,7 @@ from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.formulas import DETAILS, is_cut, with_formulas
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.tapes.lanes import View
-from visual.pictures.unrolled.overview import overview, short_name
+from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
 
@@ -159,8 +159,6 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     if sheet.bare:
         return gap()
     title, lines = block_heading(named, block.outputs, in_short=not whole)
-    if named.parent is not None and not whole:
-        title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
     if block.lanes and not whole:  # if it takes no line of its own

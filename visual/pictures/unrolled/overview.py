@@ -1,7 +1,6 @@
 """All Scans of a trace in a strip of small tapes, of which one is open below."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from visual.layout.names import NamedScan, counted, listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
-from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
+from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
 from visual.scene.shapes import (
     Box,
     Group,
@@ -37,13 +36,16 @@ EVERYTHING = f"{ANOTHER}, all=True shows everything"
 
 
 def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
-    """The Scans from left to right, in lines of up to four; an arrow where one feeds its neighbour.
+    """The Scans in the order in which they ran, in lines of up to four.
 
+    That which is open is framed, and with a thin line those whose values it reads.
     Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
     words = [counted(len(scans), "Scan")]
+    if scans[opened].number and len(scans) > 2:
+        words.append(f"in thin frames those that {opened + 1} reads")
     if said := sheet.hint(hint, "a click opens another", ""):
         words.append(said)
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
@@ -59,7 +61,7 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
         for item in shown
     ]
     lines = [
-        _line(trace, shown[start : start + across], cards[start : start + across])
+        beside(*cards[start : start + across], apart=APART)
         for start in range(0, len(cards), across)
     ]
     heads = folded(" · ".join(words), sheet.line, 12)
@@ -78,19 +80,6 @@ def _chosen(trace: Trace, opened: int) -> Sequence[int]:
     return sorted(kept)
 
 
-def _line(trace: Trace, shown: Sequence[int | Gap], cards: Sequence[Piece]) -> Piece:
-    """Cards beside one another, and arrows between neighbours of which one reads the other."""
-    row = beside(*(named(c, str(n)) for n, c in enumerate(cards)), apart=APART)
-    pairs = [
-        (str(n), str(n + 1))
-        for n, (one, other) in enumerate(pairwise(shown))
-        if not isinstance(one, Gap)
-        and not isinstance(other, Gap)
-        and one in feeding(trace.scans[other])
-    ]
-    return joined(row, *pairs)
-
-
 def feeding(scan: ScanTrace) -> list[int]:
     """The numbers of the Scans from which the arguments of one come."""
     return sorted({feed.scan for feed in scan.feeds})
@@ -101,13 +90,6 @@ def given_at(of: NamedScan) -> tuple[int, str] | None:
     feeds = feeding(of.scan)
     last = NamedScan(of.trace, feeds[-1]) if feeds else of
     return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
-
-
-def short_name(of: NamedScan) -> str:
-    """``gradient of square``, ``gradient of 2``: what a Scan is, by the number of its parent."""
-    if of.parent is None or of.parent.parent is None:
-        return of.scan.name
-    return f"gradient of {of.parent.number + 1}"
 
 
 def goes_back(of: NamedScan) -> bool:
@@ -130,9 +112,9 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
     frame: list[Shape] = [Box(0, 0, wide, tall, Role.PANEL)]
-    if is_open:
-        frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in (0, 1)]
-    called = f"{of.number + 1} · {short_name(of)}"
+    lines = 2 if is_open else int(of.number in feeding(of.trace.scans[opened]))
+    frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in range(lines)]
+    called = f"{of.number + 1} · {of.called}"
     size = 12 if text_width(called, 12, bold=is_open) <= wide - 20 else 11
     title = Text(10, 19, shortened(called, wide - 16, size, bold=is_open), size, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")

@@ -25,7 +25,7 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, scan_indices, switch
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
-from visual.pictures.unrolled.overview import given_at, overview, short_name
+from visual.pictures.unrolled.overview import given_at, overview
 from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
 from visual.pictures.unrolled.quantities import Node, Place
 from visual.pictures.unrolled.room import BARE, FOLD, Room, opened_on
@@ -332,10 +332,11 @@ class _Picture:
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
-        name = short_name(of) if self.room.open else scan.name
-        titles = folded(f"{number + 1} · {name}", room, 13, bold=True)
+        titles = folded(f"{number + 1} · {of.called}", room, 13, bold=True)
         if in_line:
-            title = Text(margin, 0, f"{number + 1} · {name}", 13, bold=True, title=of.whereabouts)
+            title = Text(
+                margin, 0, f"{number + 1} · {of.called}", 13, bold=True, title=of.whereabouts
+            )
             x = margin + title.width + 12
             told = fitted(x, 0, " · ".join(lines), self.room.right - x, small, muted=True)
             return sized(0, 12, title, told)
