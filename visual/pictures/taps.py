@@ -18,6 +18,7 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
+from visual.layout.names import counted, listed
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import (
     Piece,
@@ -82,9 +83,9 @@ class Rule(StrEnum):
         "added: the cost and other steps leave their shares there, too, so it is read and written"
     )
     WRITTEN = "written: each step has a slot of its own, so nothing is added"
-    REPLACED = (
-        "replaced: the gradient of the new value is read, that of the old one takes its place; "
-        "nothing is added, since the old value went nowhere else"
+    NOT_ADDED = (
+        "not added: the step overwrote the old value, which went nowhere else; its gradient takes "
+        "the place of the new value's"
     )
     CLEARED = "cleared: what stood there before was lost unread"
 
@@ -108,7 +109,7 @@ class Conversion:
     @property
     def accented(self) -> bool:
         """Whether a gradient ends there."""
-        return self.rule in (Rule.REPLACED, Rule.CLEARED)
+        return self.rule in (Rule.NOT_ADDED, Rule.CLEARED)
 
     @property
     def words(self) -> str:
@@ -117,7 +118,7 @@ class Conversion:
             Rule.READ: "written at {} → its gradient is read at {}",
             Rule.ADDED: "read at {}, and kept → its gradient is added at {}",
             Rule.WRITTEN: "read at {}, by this step only → its gradient is written at {}",
-            Rule.REPLACED: "overwritten at {} → its gradient is replaced at {}",
+            Rule.NOT_ADDED: "overwritten at {} → its gradient is written at {}, and not added",
             Rule.CLEARED: "written at {} → its gradient is read at {}, and cleared",
         }[self.rule].format(signed(self.tap), self.signs)
         reason = self.rule.value.partition(": ")[2]
@@ -151,7 +152,7 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
     signs = f"−({signed(tap)}) = {signed(-tap)}" if tap else "−0 = 0"
     use = use_of(tape, tap)
     if use is Use.OVERWRITTEN:
-        return Conversion(tap, signs, Rule.REPLACED)
+        return Conversion(tap, signs, Rule.NOT_ADDED)
     if use is Use.PRESERVED:
         return Conversion(tap, signs, Rule.ADDED if -tap in back.reads else Rule.WRITTEN)
     return Conversion(tap, signs, Rule.CLEARED if tap in cleared(tape) else Rule.READ)
@@ -166,7 +167,7 @@ class Sizes:
 
     slot: float = 88
     pitch: float = 98
-    start: float = 104
+    start: float = 124
     beside: float = 28
     narrowest: float = 70
 
@@ -174,8 +175,8 @@ class Sizes:
 ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 60)
 HEIGHT, FOLDED, ARROW, SMALL = 44, 6, 58, 11
 MOMENTS = (
-    "Each column is one moment. A gradient's step moves the other way than the step that it "
-    "differentiates, and so do its taps."
+    "A number is a tap: 0 is now, −1 one step ago, 1 one step ahead. Each column is one moment. A "
+    "gradient's steps go the other way than those it differentiates, and so do its taps."
 )
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
@@ -196,6 +197,7 @@ KINDS: Mapping[Kind, str] = {
     Kind.NIT_SOT: "no tap read, one written",
 }
 ORDERS = 100
+OTHERS = [("its gradient", "")]
 
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
 
@@ -216,34 +218,55 @@ def taps(
     if not 0 <= whole("orders", orders, expected) <= ORDERS:
         raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
     check_sheet(sheet)
-    named = _named(tapes, name)
-    scene = _drawn(named, orders, orders, theme, sheet)
+    named, scans = _named(tapes, name), _generations(tapes)
+    scene = _drawn(named, scans, orders, orders, theme, sheet)
     shown = orders
     folds = sheet.on_paper or isinstance(tapes, Trace)  # which has as many orders as it was given
     while folds and scene.height > sheet.height and shown:
         shown -= 1
-        scene = _drawn(named, orders, shown, theme, sheet)
+        scene = _drawn(named, scans, orders, shown, theme, sheet)
     return scene
 
 
+def _generations(tapes: Tapes) -> Sequence[tuple[str, str]]:
+    """The loop of a trace, what goes back through it, what goes back through that, and so on.
+
+    Several Scans of a derivative go back through the same one, and have the same taps.
+    """
+    if not isinstance(tapes, Trace) or [scan.parent for scan in tapes.scans].count(None) != 1:
+        return ()
+    told, through = [("Scan 1", tapes.scans[0].name)], [0]
+    while made := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
+        whose = sorted({tapes.scans[number].parent or 0 for number in made})
+        words = f"Scan{'s' if made[1:] else ''} {listed(n + 1 for n in made)}"
+        told.append((words, f"back through {listed(n + 1 for n in whose)}"))
+        through = made
+    return told
+
+
 def _drawn(
-    named: Mapping[Tape, tuple[str, ...]], orders: int, shown: int, theme: str, sheet: Sheet
+    named: Mapping[Tape, tuple[str, ...]],
+    scans: Sequence[tuple[str, str]],
+    orders: int,
+    shown: int,
+    theme: str,
+    sheet: Sheet,
 ) -> Scene:
-    """All tapes, and their gradients of the orders that are `shown`."""
+    """All tapes, and so many of their gradients as are `shown`."""
     parts: list[Piece] = []
     for tape, names in named.items():
         lines = [] if parts else [MOMENTS]
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
             lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
         head = heading(f"{', '.join(names)} · {tape.kind}", lines, sheet)
-        parts.append(above(head, _strip(tape, names[0], shown, sheet), apart=6))
+        parts.append(above(head, _strip(tape, names[0], scans, shown, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
-    more = f"the gradients of orders above {shown} are not shown"
+    more = f"{counted(orders - shown, 'gradient')} of these gradients not shown"
     return finished(
         above(*parts, apart=22),
         {LOOKS[use]: WORDS[use] for use in Use},
         sheet=sheet,
-        title=f"Taps of {everything} and of the gradients up to order {orders}",
+        title=f"Taps of {everything} and of their gradients, one of the other, {orders} times",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
         said=[
@@ -298,7 +321,9 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     return names_of
 
 
-def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
+def _strip(
+    tape: Tape, key: str, scans: Sequence[tuple[str, str]], orders: int, sheet: Sheet
+) -> Piece:
     """One tape and its gradients from top to bottom, and between them what becomes of taps."""
     row, sizes = with_gaps(_moments(tape.taps)), IN_A_COLUMN if sheet.is_narrow else ON_A_SCREEN
     sizes = replace(sizes, start=0, narrowest=0) if sheet.bare else sizes
@@ -317,8 +342,10 @@ def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
         )
         kind = Text(sizes.beside, 19, tape.kind, 13, bold=True)
         about = [] if sheet.bare else [over(gap(0, HEIGHT), piece(kind))]
-        line = beside(_label(order, sizes), *slots, *about, apart=sizes.pitch - sizes.slot)
-        lines.append(grouped(line, Group((), step=order, moment=f"order {order}")))
+        named = [*scans, *OTHERS * orders] if scans else [("the tape", ""), *OTHERS * orders]
+        label = _label(*named[order], sizes)
+        line = beside(label, *slots, *about, apart=sizes.pitch - sizes.slot)
+        lines.append(grouped(line, Group((), step=order, moment=named[order][0])))
         if order < orders:
             middles = {sign * moment: x + sizes.slot / 2 for moment, x in left.items()}
             lines.append(_arrows(tape, middles))
@@ -326,14 +353,14 @@ def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
     return above(*lines)
 
 
-def _label(order: int, sizes: Sizes) -> Piece:
-    what = ("forward", "backward")[order] if order < 2 else f"backward of {order - 1}"
+def _label(told: str, below: str, sizes: Sizes) -> Piece:
+    """Whose taps a line of slots shows."""
     if not sizes.start:
         return gap(sizes.slot - sizes.pitch)
     room = sizes.start - (sizes.pitch - sizes.slot) - 2
-    name = Text(room, 18, f"order {order}", 13, "end", bold=True)
-    below = fitted(room, 34, what, room, SMALL, "end", muted=True)
-    return sized(sizes.start - sizes.pitch + sizes.slot, HEIGHT, name, below)
+    name = fitted(room, 18, told, room, SMALL + 1, "end", bold=True)
+    under = [fitted(room, 34, below, room, SMALL, "end", muted=True)] if below else []
+    return sized(sizes.start - sizes.pitch + sizes.slot, HEIGHT, name, *under)
 
 
 def _fold(hidden: int, wide: float) -> Piece:
@@ -352,7 +379,7 @@ def _slot(tape: Tape, order: int, tap: int, key: str, sizes: Sizes) -> Piece:
         inside.append(Text(middle, y, number, 14, "middle", bold=True, role=role))
         if told:
             inside.append(Text(middle, 35, use.short, SMALL, "middle", role=role))
-    title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"
+    title = f"tap {signed(tap)}: {WORDS[use]}"
     return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
 
 
