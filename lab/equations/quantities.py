@@ -34,8 +34,22 @@ def index_of(tape: TapeTrace, row: int) -> int | None:
     return int(tape.axis.index[row]) if tape.axis is not None else None
 
 
+def back_through(order: int, number: int) -> str:
+    """``C′ back through 1``: the Scan that takes the gradient of C′ through Scan 1."""
+    return f"{cost_name(order)} back through {number}"
+
+
 class Quantities(ScanOf):
     """One Scan of a trace, and what its quantities are called, here and in other Scans."""
+
+    @property
+    def called(self) -> str:
+        """``gradient of square``; where there are several orders, what tells it from the others."""
+        name, parent = self.scan.name, self.scan.parent
+        several = any(scan.order > 1 for scan in self.trace.scans)
+        if parent is None or not several or "gradient" not in name:
+            return name
+        return back_through(self.scan.order, parent + 1)
 
     def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
         """``x₃``, ``dC/dx₃``: the quantity in one row of a tape; of row None, the tape's own."""

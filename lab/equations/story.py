@@ -165,7 +165,7 @@ class Stories:
         write, tape = self.flow.writes.get(value), self._variable(value)
         if write is not None:
             told = sentence(StepOf(self._named(value), write.step), write.formula)
-            scan = f"Scan {value.scan + 1} · {self.trace.scans[value.scan].name}"
+            scan = f"Scan {value.scan + 1} · {Quantities(self.trace, value.scan).called}"
             made = f"Step {write.step} of {scan} makes"
             short = f"Step {write.step} makes"
             return told.replace(short, made, 1) if told.startswith(short) else f"{made} it: {told}"

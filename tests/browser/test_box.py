@@ -54,7 +54,7 @@ def test_a_box_of_all_is_linked_and_answered(page):
     # The order of the atlas is that of the workbench.
     atlas.get_by_role("radio", name="2").check()
     bench = page.locator(".scantape-bench:not([data-atlas])")
-    bench.get_by_text("4 · gradient of square", exact=True).first.wait_for()
+    bench.get_by_text("4 · C′ back through 1", exact=True).first.wait_for()
     # And what Python chooses is seen in all of them.
     run(page, 1)
     page.locator('[data-shown="square x:-1 1 last tapes"]').wait_for()

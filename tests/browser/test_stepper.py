@@ -55,7 +55,7 @@ def test_buttons_slider_and_keys_walk(page):
         assert now(page) == step
     page.click("button[aria-label='last step']")
     assert now(page) == 15
-    assert "4 · gradient of square, step 3" in page.inner_text("[data-current-step]")
+    assert "4 · C′ back through 1, step 3" in page.inner_text("[data-current-step]")
     page.fill("input[aria-label=step]", "6")
     assert now(page) == 6
 
@@ -200,8 +200,7 @@ def test_two_backward_loops_are_not_called_forward_and_backward(browser, tmp_pat
 
 def test_moments_are_those_of_the_run():
     scene = visual.draw(gallery.loops["square"], "tapes", order=2, all=True)
-    twice = "gradient of the gradient of square"
-    names = ["square", "gradient of square", twice, "gradient of square"]
+    names = ["square", "C back through 1", "C′ back through 2", "C′ back through 1"]
     expected = [f"{n} · {name}, step {s}" for n, name in enumerate(names, 1) for s in range(4)]
     assert list(scene.moments.values()) == expected
     root = ElementTree.fromstring(scene.svg())

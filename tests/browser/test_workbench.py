@@ -225,9 +225,9 @@ def test_a_seed_leads_to_the_step_that_made_it(opened):
     story = opened.bench.locator(".scantape-story")
     story.get_by_text(" from Scan 3, step ").wait_for()
     heading = story.locator("strong").inner_text()
-    story.get_by_role("button", name="go to 3 · gradient of the gradient").first.click()
-    opened.bench.get_by_text(re.compile(r"of 16: 3 · gradient of the gradient")).wait_for()
-    story.get_by_text("of Scan 3 · gradient of the gradient of square makes it").wait_for()
+    story.get_by_role("button", name="go to 3 · C′ back through 2").first.click()
+    opened.bench.get_by_text(re.compile(r"of 16: 3 · C′ back through 2")).wait_for()
+    story.get_by_text("of Scan 3 · C′ back through 2 makes it").wait_for()
     number, *_ = re.findall(r"= ([\d.]+)", heading)
     assert f"= {number}" in story.locator("strong").inner_text()  # it is all that there is
     opened.page.keyboard.press("Escape")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from lab.equations.quantities import Quantities, cost_name, index_of
+from lab.equations.quantities import Quantities, index_of
 from lab.notation import Leaf, leaves_of, signed
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -17,11 +17,6 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def back_through(order: int, number: int) -> str:
-    """``C′ back through 1``: the Scan that takes the gradient of C′ through Scan 1."""
-    return f"{cost_name(order)} back through {number}"
-
-
 class NamedScan(Quantities):
     """One Scan of a trace, what its quantities are called, and by which key a page knows them.
 
@@ -33,15 +28,6 @@ class NamedScan(Quantities):
         if index is None:
             return f"{self.number}:{name}:r{row}"
         return f"{self.root.number}:{name}:{index}"
-
-    @property
-    def called(self) -> str:
-        """``gradient of square``; where there are several orders, what tells it from the others."""
-        name, parent = self.scan.name, self.scan.parent
-        several = any(scan.order > 1 for scan in self.trace.scans)
-        if parent is None or not several or "gradient" not in name:
-            return name
-        return back_through(self.scan.order, parent + 1)
 
     @property
     def whereabouts(self) -> str:

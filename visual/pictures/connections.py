@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lab.equations.quantities import back_through
 from lab.errors import ArgumentError, LabError, listing, quoted, whole
 from lab.gradients.derivative import Derivative
 from lab.gradients.phases import Derivation, derivation_of
@@ -18,7 +19,7 @@ from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.replacing import scan_nodes
 from visual.layout.canvas import finished, heading
-from visual.layout.names import back_through, counted
+from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.scene.combinators import Piece, above, beside, gap, over, padded, sized, words

@@ -246,7 +246,7 @@ def test_a_graph_of_ones_own():
 @pytest.mark.parametrize("picture", ["unrolled", "rolled", "stepgraph", "phases"])
 def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
     """What a person reads in a heading can be typed in; titles say which Scan it is."""
-    names = ["square", "gradient of square", "gradient of the gradient of square"]
+    names = ["square", "C back through 1", "C′ back through 2"]
     for number, name in list(enumerate(names, start=1))[picture == "phases" :]:
         chosen = {"scans": (number,)} if picture == "unrolled" else {"scan": number}
         scene = visual.draw(gallery.loops["square"], picture, order=2, **chosen)
