@@ -39,7 +39,7 @@ from lab.gradients.decisions import (
     Total,
     decisions_of,
 )
-from lab.gradients.phases import Derivation
+from lab.gradients.derivation import Derivation
 from lab.gradients.status import (
     Disconnected,
     ThroughUntraced,

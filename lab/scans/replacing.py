@@ -11,8 +11,8 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.errors import GraphError
+from lab.scans.disguised import is_batched, opened_batch, with_single_step
 from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
-from lab.scans.otherwise import is_batched, opened_batch, with_single_step
 
 
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:

@@ -11,8 +11,8 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError, expect, printable, quoted, refused, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.gradients.derivation import deciding
 from lab.gradients.derivative import Derivative
-from lab.gradients.phases import deciding
 from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze, reached

@@ -2,7 +2,7 @@
 
 `svg` (start there), `text`, `tex`, `typeset`, which makes PDF and PNG of the SVG, `films`, which
 makes films of them, and `page`, what stands around pictures in a file of HTML.  A backend registers
-in `visual.scene.formats` what it writes, by the suffix; this room loads them.
+in `visual.scene.formats` what it writes, by a suffix that stands there, too; this room loads them.
 """
 
 from visual.backends import films as films

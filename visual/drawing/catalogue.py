@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
-from lab.gradients.phases import derivation_of
+from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within

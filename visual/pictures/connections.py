@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from lab.equations.quantities import back_through
 from lab.errors import ArgumentError, LabError, listing, quoted, whole
+from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
-from lab.gradients.phases import Derivation, derivation_of
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.replacing import scan_nodes

@@ -26,8 +26,8 @@ from lab.gradients.decisions import (
     Total,
     symbol,
 )
+from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import Exchange, exchanged
-from lab.gradients.phases import Derivation
 from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced

@@ -29,8 +29,8 @@ from lab.errors import (
     several,
 )
 from lab.gradients.decisions import decisions_of
+from lab.gradients.derivation import Derivation, deciding, derivation_of
 from lab.gradients.derivative import check_differentiable
-from lab.gradients.phases import Derivation, deciding, derivation_of
 from lab.gradients.pullback import derive, shared
 from lab.gradients.status import (
     Connected,

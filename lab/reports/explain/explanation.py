@@ -12,7 +12,7 @@ from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
-from lab.scans.otherwise import SINGLE
+from lab.scans.disguised import SINGLE
 from lab.scans.printed import Place
 from lab.tape import Kind
 

@@ -14,7 +14,7 @@ from pytensor.graph.traversal import ancestors
 import lab
 import visual
 from lab.equations.story import Stories
-from lab.gradients.phases import derivation_of
+from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
 from lab.scans.replacing import scan_nodes
 from visual.widgets.stories import of_all

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from lab.errors import ArgumentError, expect, quoted, whole
-from lab.gradients.phases import Derivation
+from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import finished, heading
 from visual.layout.names import NamedScan

@@ -1,4 +1,4 @@
-"""Scans that PyTensor writes otherwise, as Scans: those of a batch, and a single step.
+"""Scans in disguise, as Scans: those of a batch, and a single step.
 
 ``vectorize_graph`` puts a Scan into a Blockwise, which is a box that nobody sees into.  All entries
 make the same steps, so that the batch can as well be an axis of every value that a step reads and
