@@ -238,7 +238,7 @@ def kinds_with(option):
     return [name for name, kind in PICTURES.items() if option in {c.name for c in kind.on_sheet}]
 
 
-ROWS = {"initial", "result", "before", "after", "reads", "Results", "step 0", "order 0"}
+ROWS = {"initial", "result", "before", "after", "reads", "Results", "step 0", "Scan 1"}
 
 
 @pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
