@@ -326,24 +326,22 @@ class ByName(Choice):
 
 @dataclass(frozen=True)
 class Taps(ByName):
-    """The taps of states and sequences, by their names."""
+    """The taps of states and sequences, by their names; without one, of the first state."""
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Tuples of taps, of which the loop knows whether it can have them."""
-        given = super().check(value).items()
-        return {n: None if t is None else check_taps(t, f"taps of {n}") for n, t in given}
+        given = super().check(value if isinstance(value, Mapping) else {"": value}).items()
+        said = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
+        return {n: None if t is None else check_taps(t, said[n]) for n, t in given}
 
-    def read(self, text: Value, loop: Loop) -> dict[str, Value]:
+    def read(self, text: Value, loop: Loop) -> dict[str, tuple[int, ...]]:
         """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
-        return dict(self._taps(one, loop) for one in text)
+        return dict(map(self.named, text))
 
-    def _taps(self, text: str, loop: Loop) -> tuple[str, tuple[int, ...]]:
-        name, colon, taps = text.rpartition(":")
+    def named(self, text: str) -> tuple[str, tuple[int, ...]]:
+        """``x:-2,-1``; without a name they are those of the first state."""
+        name, _, taps = text.rpartition(":")
         said = f"{self.option} {shortened(text)}"
-        if not colon:
-            if not loop.states:
-                raise ArgumentError(f"{said}: this loop has no state; name a sequence, as u:0,1.")
-            name = loop.states[0].name
         return name.strip(), numbers(said, words(taps) or [""], "taps as in -2,-1")
 
 

@@ -158,20 +158,25 @@ class Writer:
     style: Style = PLAIN
 
     def term(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient, ``dx[k+1]``."""
+        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient, ``buf[k+1]``."""
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
             return indexed(name, None, self.style)
         if quantity.kind is Kind.MIT_MOT:
             place = following(leaf.tap or 0, style=self.style)
-            return positioned(quantity.symbol, place, self.style)
+            return positioned(self.tape(quantity), place, self.style)
         if quantity.role is not Role.INPUT:
             return tapped(quantity.symbol, leaf.tap or 0, self.style)
         first, way, length = quantity.first, quantity.way, quantity.length
         if way == 1 and not length and first >= 0:
             return tapped(quantity.symbol, first - quantity.now, self.style)
         return indexed(quantity.symbol, following(first, way, self.style, length), self.style)
+
+    def tape(self, quantity: Quantity) -> str:
+        """``buf``, or ``buf_dx`` of several: the buffer of a gradient, as in pictures."""
+        several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(Role.STATE)) > 1
+        return f"buf_{quantity.symbol}" if several else "buf"
 
     def at(self, quantity: Quantity, index: int) -> str:
         """``x₀``: a value by its number."""
@@ -259,7 +264,8 @@ def _given(writer: Writer) -> Iterable[str]:
         told.append(f"n = {steps}")
     for quantity in writer.system.of_role(Role.STATE):
         if quantity.kind is Kind.MIT_MOT:
-            told.append(f"{quantity.symbol}: its whole buffer, which the loop then changes")
+            buffer = f"{writer.tape(quantity)}, the whole buffer of {quantity.symbol}"
+            told.append(f"{buffer}, which the loop then changes")
             continue
         names, value = writer.initial(quantity)
         told.append(f"{names} = {value}" if value else f"{names}: the first rows of its buffer")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lab.errors import ArgumentError, expect, one_of, quoted, refused
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
+from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
 COPIES = 4  # of a state's value that a trace holds: in the tape, as read, written and replaced
@@ -134,10 +135,24 @@ class Declaration:
                     f"makes {max(1, self.steps)}; {lacking} more are needed."
                 )
 
-    def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
-        """The same loop with other taps for the named states and sequences."""
-        expect("taps", taps, Mapping, "taps by name, as in {'x': (-2, -1)}")
+    def named_taps(
+        self, taps: Mapping[str, Iterable[int]] | Iterable[int]
+    ) -> dict[str, Iterable[int]]:
+        """Taps by name: those that have none, or an empty one, are of the first state."""
+        if not isinstance(taps, Mapping):
+            taps = {"": check_taps(taps, "taps")}
         taps = by_name("taps", taps.items())
+        if "" in taps and not self.states:
+            told = "it has no state; name a sequence, as in {'u': (0, 1)}."
+            raise refused(f"taps of loop {self.name}", taps[""], told)
+        return {name or self.states[0].name: some for name, some in taps.items()}
+
+    def with_taps(self, taps: Mapping[str, Iterable[int]] | Iterable[int]) -> Self:
+        """The same loop with other taps for the named states and sequences.
+
+        Taps alone, as ``(-2, -1)``, are those of the first state.
+        """
+        taps = self.named_taps(taps)
         tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
             one_of("taps", name, tapped, "the loop's states and sequences are {}.")

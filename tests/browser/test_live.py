@@ -154,6 +154,10 @@ def test_a_norm_is_computed_whose_shape_has_no_room_with_other_values(page):
     ((texts, *_),) = computed(page, data, [given])
     values = {n: np.reshape(given[n], np.shape(value)) for n, value in _values(at).items()}
     drawn = texts_of(at.picture("tapes", "light", values).svg())
+    before = texts_of(at.picture("tapes", "light").svg())
+    mine = [dict(texts).get(number, text) for number, text in enumerate(before)]
+    assert [pair for pair in different(mine, drawn) if pair[1][0] != "‖"] == []
+    assert not [text for text in drawn if re.search(r"-0[,\]]", text)]  # there is no −0
     norms = [(mine, drawn[number]) for number, mine in texts if drawn[number].count("‖") == 2]
     assert {word.endswith("‖") for _, word in norms} == {True, False}
     for mine, word in norms:

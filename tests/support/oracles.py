@@ -174,7 +174,7 @@ def steps_of(told, n=None):
 def run_printed(printed, quantities, n=None):
     """Run the equations of `printed` over `quantities`, which are changed; and the steps made.
 
-    A line tells what t stands for, as that x[t] is xₖ₊₁; dx[k+1] is a position of a tape.
+    A line tells what t stands for, as that x[t] is xₖ₊₁; buf[k+1] is a position of a tape.
     """
     pairs, told, starts = equations_of(printed)
     condition = re.search(", until (.*)", told)

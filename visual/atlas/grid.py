@@ -76,10 +76,7 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     It has the taps of all states, and of the variables that are in `names` besides.
     ArgumentError if the loop cannot have them.
     """
-    if not isinstance(given, Mapping):
-        if not loop.states:
-            raise ArgumentError(f"taps of loop {loop.name} = {quoted(given)}: it has no state.")
-        given = {loop.states[0].name: given}
+    given = loop.named_taps(given)
     variables = loop.with_taps(given).variables
     chosen = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
     all_names = dict.fromkeys([*own(loop).chosen, *names, *given])

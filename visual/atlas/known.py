@@ -25,6 +25,7 @@ from lab.records import cached_property
 from lab.traces.flow import Value, adds_old
 from lab.traces.program import Instructions, Program, pairs
 from lab.traces.trace import Formula, Trace
+from visual.layout.cells import entry_text
 
 MARK, FIRST = "\ue000", "\ue100"  # for the leaves of a formula, while it is written
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -59,11 +60,11 @@ Parts = list[Part]
 def printed(value: float, digits: int) -> str:
     """A number as a picture has it: with so many digits, or by `EXACT`, `ENTRIES`, `LETTERS`."""
     if digits == EXACT:
-        return repr(float(value))
+        return repr(float(value) or 0.0)
     if digits > LETTERS:
         written = (number_text(value, some) for some in (4, 3))
         return next((w for w in written if len(w) <= digits - LETTERS), number_text(value, 2))
-    return f"{value:.6g}" if digits == ENTRIES else number_text(value, digits)
+    return entry_text(value) if digits == ENTRIES else number_text(value, digits)
 
 
 class Known:

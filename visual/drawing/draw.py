@@ -46,14 +46,14 @@ def draw(
     """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
-    stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name),
-    `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can be chosen, which
-    mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
-    `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where others have the values of
-    its initial point. All else are options of the picture, as `unfold` for a step around which long
-    loops shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of
-    headings, from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count
-    from 0.
+    stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name, or of
+    the first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can
+    be chosen, which mean what they do in `lab.Loop.trace`. The derivative of a graph needs the
+    values of its inputs, `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where
+    others have the values of its initial point. All else are options of the picture, as `unfold`
+    for a step around which long loops shall not be folded. Where `scan` or `scans` can be chosen,
+    they are the numbers of headings, from 1: 2 for ``2 · gradient of square``, which is
+    ``trace.scans[1]``. Steps count from 0.
 
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
     "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may

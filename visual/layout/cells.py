@@ -59,7 +59,8 @@ def norm(value: np.ndarray) -> float:
 def full_text(value: np.ndarray) -> str:
     """A number with all its digits; an array with its shape and, if it is small, its entries."""
     if value.ndim == 0:
-        return repr(value.item())
+        item = value.item()
+        return repr(item or type(item)())  # no zero is below zero
     shape = "×".join(map(str, value.shape))
     if value.size <= MOST_ENTRIES:
         return f"{_entries(value.tolist())} ({shape})"
@@ -67,11 +68,16 @@ def full_text(value: np.ndarray) -> str:
     return f"[{', …, '.join(ends)}] ({shape})"
 
 
+def entry_text(value: object) -> str:
+    """A number with six significant digits; 0 for −0."""
+    return f"{value or 0:.6g}"
+
+
 def _entries(values: object) -> str:
     """Nested lists of numbers with six significant digits."""
     if isinstance(values, list):
         return f"[{', '.join(map(_entries, values))}]"
-    return f"{values:.6g}"
+    return entry_text(values)
 
 
 def cell(

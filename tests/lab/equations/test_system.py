@@ -14,9 +14,12 @@ from strange_loops import HOSTILE, LOOPS
 
 import lab
 from lab import records
-from lab.equations.system import Role
+from lab.equations.quantities import Quantities
+from lab.equations.spelling import Speller
+from lab.equations.system import Role, Writer
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
+from lab.notation import leaves_of
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 
@@ -88,7 +91,9 @@ def backward_disagreements(loop, order):
     trace, systems = derived(loop, order)
     known = {s.name: Series(s.values) for s in loop.sequences}
     for scan_trace, system in zip(trace.scans, systems, strict=True):
-        own = {q.argument: q.symbol for q in system.quantities}
+        buffers = re.findall(r"(buf\w*), the whole buffer of (\w+),", str(system))
+        called = {state: buffer for buffer, state in buffers}
+        own = {q.argument: called.get(q.symbol, q.symbol) for q in system.quantities}
         read = dict(known)
         for tape in scan_trace.tapes:
             read[own[tape.argument]] = Series(tape.initial, first_of(tape))
@@ -263,3 +268,16 @@ def test_the_graph_stays_as_it_is():
     lab.system(xs)
     lab.explain(xs[-1], x0)
     assert pytensor.dprint(xs, file="str", print_type=True) == before
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_a_place_on_a_tape_is_called_what_pictures_call_it(name, order):
+    trace, systems = derived(gallery.loops[name], order)
+    for number, system in enumerate(systems):
+        writer, speller = Writer(system), Speller(Quantities(trace, number))
+        terms = [leaf for f in system.equations for leaf in (f.target, *leaves_of(f.expression))]
+        held = {q.argument for q in system.quantities if q.kind is Kind.MIT_MOT}
+        places = [leaf for leaf in terms if leaf.argument in held]
+        assert [*map(writer.term, places)] == [*map(speller.name_at_k, places)]
+        assert places or not trace.scans[number].order

@@ -93,6 +93,7 @@ CALLS = {
     lab.Loop.from_text: {"text": "x**2", "states": {"x": 1.0}, "n_steps": 2},
     lab.Loop.trace: {"self": LOOP},
     lab.Loop.derivative: {"self": LOOP},
+    lab.Loop.named_taps: {"self": LOOP, "taps": (-2,)},
     lab.Loop.with_taps: {"self": LOOP, "taps": {"x": (-2,)}},
     lab.Loop.with_steps: {"self": LOOP, "n_steps": 3},
     lab.Loop.with_values: {"self": LOOP, "values": {"x": 0.5}},

@@ -11,6 +11,7 @@ import pytensor
 import pytest
 
 import visual
+from lab.loops import gallery
 from visual.cli.main import main
 from visual.drawing.catalogue import PICTURES
 
@@ -56,6 +57,13 @@ def test_every_option_changes_the_picture(capsys):
         drawn("--at", "hunters=0.5", "--at", "birth=1"),
     ]
     assert len(set(pictures)) == len(pictures)
+
+
+@pytest.mark.parametrize("taps", [[-2, -1], (-2, -1), {"": [-2, -1]}, {"x": (-2, -1)}])
+def test_taps_without_a_name_are_those_of_the_first_state(capsys, taps):
+    assert main(["draw", "tapes", "--loop", "square", "--taps=-2,-1", "-o", "-"]) == 0
+    assert visual.draw(gallery.loops["square"], taps=taps).text() in capsys.readouterr().out
+    assert gallery.loops["square"].with_taps(taps).states[0].taps == (-2, -1)
 
 
 @pytest.mark.parametrize("taps", ["-2,-1", "x:-2,-1"])
