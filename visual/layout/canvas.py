@@ -10,7 +10,7 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import bared, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, Unfold, column_of, shown_steps, with_gaps
-from visual.layout.legend import FOLDS, explained, notes, scale_words
+from visual.layout.legend import FOLDS, NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
@@ -213,13 +213,14 @@ def finished(
     dot: str = "",
     close: bool = False,
     seeds: str = "",
+    wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
     """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
     Below it, or aside, is a legend in `words` of its own for what is drawn.  Without `words` they
     are called what they are called everywhere; what brings its `seeds` is its own, too.  Notes tell
     what arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
-    The columns of a `close` legend are as wide as their words.
+    The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -234,7 +235,7 @@ def finished(
     words = {role: told for role, told in words.items() if role in drawn}
     kept = bared(part.shapes) if sheet.bare else part.shapes
     shapes, scales = on_one_scale(told_apart(kept))
-    said, full = [*notes(shapes), *said], scale_words(scales)
+    said, full = [*notes(shapes, wholes), *said], scale_words(scales)
     if sheet.bare or not sheet.legend:
         words, said, full = {}, [], []
     if sheet.is_narrow:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
+from types import MappingProxyType
 
 from lab.notation import number_text
 from visual.layout.cells import SEGMENTS
@@ -14,6 +15,7 @@ ARRAYS = f"strips: olive is positive, magenta, in the lower half, negative; {NOR
 SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
 PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
+INDEX, NOTHING = "₀₁₂₃₄₅₆₇₈₉", MappingProxyType[str, str]({})
 FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
 
 
@@ -53,8 +55,11 @@ def explained(
     return shapes, y
 
 
-def notes(shapes: Iterable[Shape]) -> list[str]:
-    """What is said below the legend of arrays and of what is folded, where there are any."""
+def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[str]:
+    """What is said below the legend of arrays and of what is folded, where there are any.
+
+    `wholes` tell of parts of gradients what the whole is.
+    """
     drawn = list(walk(shapes))
     words = [shape.content for shape in drawn if isinstance(shape, Text)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
@@ -66,7 +71,8 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         said.append(TOTAL)
     if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):
-        said.append(PARTS)
+        named = {content.partition(",")[0].rstrip(INDEX) for content in direct}
+        said += dict.fromkeys(wholes[one] for one in wholes if one in named) or [PARTS]
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         said.append(FOLDS)
     return said

@@ -97,6 +97,23 @@ def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
     return "; ".join([first, *(f"in {', '.join(of)}: {words}" for words, of in more.items())])
 
 
+def wholes_of(trace: Trace) -> Mapping[str, str]:
+    """Of every numbered part of a gradient, as ``∂₂C′/∂a``, what makes the whole: a sentence."""
+    parts: dict[str, list[tuple[int, str]]] = {}
+    for named in NamedScan.each(trace):
+        for tape in named.scan.held:
+            if named.share(tape) and not tape.collects:
+                part = named.number + 1, named.tape_label(tape, None)
+                parts.setdefault(named.whole_label(tape, None), []).append(part)
+    told: dict[str, str] = {}
+    for whole, found in parts.items():
+        names = [f"{label} of Scan {number}" for number, label in found]
+        names = names if len(found) < 4 else [names[0], "…", names[-1]]
+        sentence = f"{whole}, the whole, adds up {', '.join(names[:-1])} and {names[-1]}"
+        told |= {label: sentence for _, label in found}
+    return told
+
+
 def at_moment(trace: Trace, moment: int) -> tuple[int, int]:
     """The Scan, and its step, that happen at a moment of the whole run: the inverse of `moment`."""
     for number, scan in enumerate(trace.scans):

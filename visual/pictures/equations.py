@@ -35,7 +35,7 @@ from visual.layout.canvas import (
 )
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
-from visual.layout.names import NamedScan, counted, seeds_of
+from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import scan_index, step_of
 from visual.pictures.moment.moment import FIRST_SUM, first_sum
@@ -119,6 +119,7 @@ def equations(
             description=f"{' '.join(map(places.spell.at_k, system.equations))} for {writer.range}.",
             theme=theme,
             seeds=seeds_of(trace, [number]),
+            wholes=wholes_of(trace),
         )
 
     body = _folded(terms, tapes)

@@ -17,7 +17,6 @@ from lab.notation import Leaf, indexed, text
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import (
-    BETWEEN,
     GAP,
     HEIGHT,
     LABELS,
@@ -30,7 +29,7 @@ from visual.layout.canvas import (
     touched_columns,
     touched_rows,
 )
-from visual.layout.cells import NARROW, cell, full_text, value_text
+from visual.layout.cells import cell, full_text, value_text
 from visual.layout.columns import (
     Gap,
     Unfold,
@@ -42,7 +41,7 @@ from visual.layout.columns import (
 )
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, counted, seeds_of
+from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, switch
 from visual.pictures.tapes.lanes import Lane, Slot
@@ -62,9 +61,9 @@ from visual.scene.shapes import (
 )
 from visual.scene.theme import Role
 
-SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
+SMALL, LOW, HEADER = 21, 22, 34  # a cell of the tape at the left, and what heads the right
 STEPS, LEFT = 64, 170  # of names of steps; of the buffer at least, with the formulas below it
-NARROWEST, WIDEST = 46, 92  # a cell at the right
+NARROWEST, SLIM, WIDEST, APART = 46, 54, 92, 10  # a cell at the right; SLIM has three digits
 MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
 COUNTS = "a letter is a slot, its subscript counts the values that were written to it"
 LAST = "the last of a column is what stands above it"
@@ -123,6 +122,7 @@ def ssa(
             theme=theme,
             close=True,
             seeds=seeds_of(trace, numbers if all else [chosen]),
+            wholes=wholes_of(trace),
         )
 
     found = [drawn_with(None)]
@@ -177,13 +177,15 @@ class _Block:
         if not sheet.is_narrow:
             least += max([LEFT * (not sheet.bare), *buffers]) + 26
         self.columns = self._columns(self._shown(), right - least)
-        if any(columns.gaps or columns.cell < NARROW for columns in self.columns):
-            self.used = set()  # for the slots that are shared, with all digits
+        names = [text_width(named.tape_label(tape, row), 11) for tape, row in slots]
+        least_cell = max(SLIM, max(names) - APART + 4)
+        if any(columns.gaps or columns.cell < least_cell for columns in self.columns):
+            self.used = set()  # for the slots that are shared
             self.columns = self._columns(self._shown(), right - least)
         self.folded = self._folded(len(lanes), slots)
         wide = sum(columns.right - LABELS for columns in self.columns)
-        self.start = least if all else max(least, min(right + BETWEEN - wide, right - 300))
-        self.right = max(right, self.start + wide - BETWEEN)
+        self.start = least if all else max(least, min(right + APART - wide, right - 300))
+        self.right = max(right, self.start + wide - APART)
         self.cell, left = self.columns[0].cell, self.start - LABELS
         self.gaps: list[tuple[float, Gap]] = []
         self.x: dict[tuple[int, int], float] = {}  # of the slots at the right
@@ -223,24 +225,30 @@ class _Block:
         while True:
             gaps = sum(isinstance(c, Gap) for columns in shown for c in with_gaps(columns))
             count = sum(map(len, shown))
-            cell = min(WIDEST, int((room + BETWEEN - gaps * GAP) / max(1, count)) - BETWEEN)
+            cell = min(WIDEST, int((room + APART - gaps * GAP) / max(1, count)) - APART)
             if self.all or cell >= NARROWEST or count < 2:
-                return [place_columns(columns, WIDEST if self.all else cell) for columns in shown]
+                wide = WIDEST if self.all else cell
+                return [place_columns(columns, wide, APART) for columns in shown]
             longest = max(shown, key=len)
             del longest[len(longest) // 2]
 
     def _folded(self, tapes: int, slots: Sequence[tuple[TapeTrace, int]]) -> list[str]:
         """What is not at the right."""
-        alone = [
-            f"{self.letters[tape.argument, row]} ({self.named.tape_label(tape, row)}"
-            + ("" if tape.unwritten[row] else f" = {value_text(tape.initial[row])}")
-            + ")"
-            for tape, row in slots
-            if not self._shared(tape, row)
-        ]
-        where = "drawn" if self.sheet.is_narrow else "at the right"
-        names = listing(alone) if len(alone) < 4 else f"{len(alone)} slots"
-        told = [f"not {where}, since only one value is ever there: {names}"] if alone else []
+        alone: dict[bool, list[str]] = {True: [], False: []}  # by whether a step reads them
+        for tape, row in slots:
+            if not self._shared(tape, row):
+                (first, *_) = self.flow.chain(self.named.number, tape, row)
+                held = "" if tape.unwritten[row] else f" = {value_text(tape.initial[row])}"
+                called = f"{self._name(first)} ({self.named.tape_label(tape, row)}{held})"
+                alone[first in self.read].append(called)
+        where = "not drawn" if self.sheet.is_narrow else "at the left alone"
+        told = []
+        for is_read, found in alone.items():
+            names = listing(found) if len(found) < 4 else f"{len(found)} slots"
+            if found and is_read:
+                told.append(f"steps read {names} as well, which never change: {where}")
+            elif found:
+                told.append(f"{where}, since only one value is ever there: {names}")
         if tapes > len(self.lanes):
             more = counted(tapes - len(self.lanes), "more tape")
             told.append(f"⋯ {more}{self.sheet.all_shows()}")
@@ -278,7 +286,7 @@ class _Block:
                 if (x := self.x.get((lane.tape.argument, row))) is not None:
                     label = self.named.tape_label(lane.tape, row)
                     slot = f"slot {self.letters[lane.tape.argument, row]}"
-                    yield from column_header(x, 18, label, slot, self.cell)
+                    yield from column_header(x, 18, label, slot, self.cell, APART)
         yield from (gap_text(gap, x, 18 + HEADER + 26) for x, gap in self.gaps)
 
     def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:

@@ -72,7 +72,9 @@ class Looks:
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""
         if tape.is_total:
-            return "total so far" if reads else "new total"
+            return (
+                f"{self.named.tape_label(tape, None)}, {'total so far' if reads else 'new total'}"
+            )
         return self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
 
 

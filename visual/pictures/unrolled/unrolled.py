@@ -19,7 +19,7 @@ from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, Unfold, one_or_more, with_gaps
-from visual.layout.names import NamedScan, counted, listed, seeds_of
+from visual.layout.names import NamedScan, counted, listed, seeds_of, wholes_of
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, scan_indices, switch
@@ -186,8 +186,10 @@ def finished(
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     title = f"{trace.scans[chosen[0]].name}, {verb}"
     told, close = f"What every step computes, and from what, in {names}.", width == sheet.width
-    seeds = seeds_of(trace, chosen[::-1])
-    return with_legend(part, None, title, told, theme, sheet, width, said, close=close, seeds=seeds)
+    seeds, wholes = seeds_of(trace, chosen[::-1]), wholes_of(trace)
+    return with_legend(
+        part, None, title, told, theme, sheet, width, said, close=close, seeds=seeds, wholes=wholes
+    )
 
 
 class _Picture:
