@@ -283,13 +283,12 @@ class _StepGraph:
         for saving in model.savings:
             lines.append(
                 f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
-                f"result, which saves {_count(saving)}: {self._names(saving.operations)}"
+                f"result, which saves {_count(saving)}: {_shorten(self._saved_formula(saving))}"
             )
         if model.repeated:
-            lines.append(
-                f"computed again: {self._names(sorted(model.repeated))} of the forward step, "
-                "whose values are in none of its results"
-            )
+            names = self._names(sorted(model.repeated))
+            told = f"computed again: {names} of the forward step, whose values are in none of its "
+            lines.append(f"{told}results{f'; {SLOT} is an input' if SLOT in names else ''}")
         used = {c.name for f in scan.formulas for c in calls_of(f.expression)}
         used |= {card.label.partition("(")[0] for card in self.cards.values()}
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]

@@ -265,11 +265,14 @@ class _Picture:
         alike = self._alike()
         for number, factor in self.factors.items():
             if factor.name:
-                formulas.setdefault(alike[number], f"{factor.name} = {factor.formula}")
+                equals = ": " if "▢" in factor.formula else " = "  # of arrays no mere factor
+                formulas.setdefault(alike[number], f"{factor.name}{equals}{factor.formula}")
         if formulas:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
-            told.append(f"on arrows of gradients: what multiplies them, as {', '.join(shown)}")
+            has_arrays = any("▢" in one for one in formulas.values())
+            what = "becomes of the gradient ▢ that comes" if has_arrays else "multiplies them"
+            told.append(f"on arrows of gradients: what {what}, as {', '.join(shown)}")
             if not self.placing.readings:
                 told.append(
                     "the forward values that are read stand in these formulas, not as arrows"
