@@ -1,5 +1,6 @@
 """One look, one meaning: the legends of all pictures are read beside one another."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -9,10 +10,12 @@ import pytest
 
 import lab
 import visual
+from lab import check
 from lab.eager import grad, recording
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
 from visual.layout.cells import quantity
+from visual.layout.names import NamedScan, wholes_of
 from visual.scene.shapes import Box, Group, Text
 from visual.scene.theme import DARK, LIGHT, Role
 
@@ -183,3 +186,38 @@ def test_dark_pictures_have_the_same_legend():
     scene = visual.draw(gallery.loops["square"], "tapes", "dark")
     assert scene.theme is DARK
     assert {w for _, w in legend_of(scene)} == light
+
+
+@pytest.mark.parametrize("kind", ["equations", "unrolled", "stepgraph", "ssa"])
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_a_part_of_a_gradient_is_told_with_the_whole(name, order, kind):
+    scene = visual.draw(gallery.loops[name], kind, order=order)
+    written = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+    parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}
+    for number, above, variable in parts:
+        whole = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')}, the whole, adds up"
+        assert any(one.startswith(whole) for one in written), (number, above, variable)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
+def test_the_parts_that_are_told_are_the_whole(name, parameter):
+    """The slope of the first derivative over the parameter is the sum of all that is named."""
+    loop = gallery.loops[name]
+    trace = loop.trace(order=2)
+    part = f"∂₁C′/∂{parameter}"
+    told = wholes_of(trace)[part]
+    numbers = [int(number) for number in re.findall(r"of Scan (\d+)", told)]
+    names = re.findall(r"∂[₁-₉]\S+(?= of)", told)
+    total = 0.0
+    for number, label in zip(numbers, names, strict=True):
+        named = NamedScan(trace, number - 1)
+        (tape,) = [t for t in named.scan.held if named.tape_label(t, None) == label]
+        total += float(tape.final[-1])
+
+    def slope(value):
+        return float(loop.with_values({parameter: value}).trace(order=1).outputs[1])
+
+    (at,) = [p.value for p in trace.scans[0].parameters if p.name == parameter]
+    measured = check.finite_differences(slope, float(at))
+    assert total == pytest.approx(float(measured), rel=1e-4, abs=1e-9)
