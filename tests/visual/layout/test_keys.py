@@ -46,6 +46,8 @@ def held(trace):
                 of = f"{root}:{tape.name}:{tape.axis.index[row]}" if in_time else ""
                 key = of or f"{number}:{tape.name}:r{row}"
                 passed = [tape.contents(step)[row] for step in range(scan.steps)]
+                if tape.is_total and row:  # drawn as one slot, in which stood the total before
+                    passed.append(tape.final[row - 1])
                 found.setdefault(key, []).extend([tape.initial[row], tape.final[row], *passed])
     return {key: {full_text(value) for value in all_} for key, all_ in found.items()}
 

@@ -188,7 +188,7 @@ def test_dark_pictures_have_the_same_legend():
     assert {w for _, w in legend_of(scene)} == light
 
 
-@pytest.mark.parametrize("kind", ["equations", "unrolled", "stepgraph", "ssa"])
+@pytest.mark.parametrize("kind", ["equations", "unrolled", "ssa"])
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_part_of_a_gradient_is_told_with_the_whole(name, order, kind):

@@ -72,9 +72,9 @@ class Looks:
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""
         if tape.is_total:
-            return (
-                f"{self.named.tape_label(tape, None)}, {'total so far' if reads else 'new total'}"
-            )
+            is_part = "a part " if self.named.share(tape) else ""
+            whole = self.named.whole_label(tape, None)
+            return f"{'total so far' if reads else 'new total'}, {is_part}of {whole}"
         return self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
 
 

@@ -21,7 +21,7 @@ from lab.scans.names import readable
 from lab.traces.trace import Formula, StepResult, Trace
 from visual.layout.canvas import FORMULA, finished, formula, formula_lines, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
-from visual.layout.names import NamedScan, counted, wholes_of
+from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch
 from visual.pictures.moment.moment import FIRST_SUM, first_sum
@@ -221,7 +221,6 @@ class _StepGraph:
             below=8,
             close=True,
             dot=dot_source(self.nodes, self.edges),
-            wholes=wholes_of(self.named.trace),
         )
 
     def _formulas(self) -> Iterator[Piece]:

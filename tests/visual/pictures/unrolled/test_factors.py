@@ -140,7 +140,7 @@ def test_of_arrays_the_formula_is_told():
     """What becomes of v on its way from h₄ to h₃ is Wᵀ(v·(1 − h₄²)), as differences say."""
     loop = gallery.loops["rnn"]
     trace = loop.trace()
-    assert "∂h₄/∂h₃ = Wᵀ @ (▢·(1 − h₄²))" in visual.unrolled(trace).text()
+    assert "∂h₄/∂h₃: Wᵀ @ (▢·(1 − h₄²))" in visual.unrolled(trace).text()
     h, x = trace.scans[0].tapes[0].final, trace.scans[0].sequences[0].values
     w, u = (p.value for p in trace.scans[0].parameters)
     v = np.array([0.3, -0.7, 0.2])
