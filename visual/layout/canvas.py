@@ -40,6 +40,12 @@ class Columns:
         """Whether a column is shown."""
         return column in self.left
 
+    def folded(self, x: float, gap: Gap) -> range:
+        """The columns that are not shown where a gap stands."""
+        before = [column for column, left in self.left.items() if left < x]
+        first = max(before) + 1 if before else min(self.left, default=0) - gap.hidden
+        return range(first, first + gap.hidden)
+
 
 def place_columns(
     columns: Iterable[int],

@@ -19,7 +19,7 @@ VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
-MOST_NAME, WIDE = 0.7, 120  # of a thin cell; where a name with a formula leaves room for a number
+MOST_NAME = 0.7  # of a thin cell
 TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
 LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
@@ -174,24 +174,34 @@ def thin_width(value: np.ndarray, name: str) -> float:
 
 
 def thin_cell(
-    box: Box, value: np.ndarray, name: str, step: int | None, key: str, digits: int = 4
+    box: Box,
+    value: np.ndarray,
+    name: str,
+    step: int | None,
+    key: str,
+    digits: int = 4,
+    short: str = "",
 ) -> Group:
-    """A low box with a name and a value side by side; in a higher one the value stands below."""
+    """A low box with a name and a value side by side; in a higher one the value stands below.
+
+    A tooltip has the whole name where the box has it in `short`.
+    """
+    told = short or name
     written, baseline = value_text(value, digits), box.y + box.height - 8
-    beside, above = text_width(written, 11, mono=True) + 2, baseline
     if box.height >= TWO_LINES:
-        beside, above = 0.0, box.y + 13
-    named = min(text_width(name, 11, mono=True), MOST_NAME * (box.width - 10))
-    if box.width - 10 - named < beside:  # whose it is counts more
-        written = value_within(value, box.width - 12 - named, 11)
-        beside = text_width(written, 11, mono=True) + 2
-    label = shortened(name, box.width - 10 - beside, 11, mono=True)
-    if label != name and beside and box.width < WIDE:  # a tooltip tells the number
-        written, label = "", shortened(name, box.width - 10, 11, mono=True)
+        written, beside = value_within(value, box.width - 6, 11), 0.0
+        above, baseline = box.y + 12.5, box.y + box.height - 5.5
+    else:
+        named = min(text_width(told, 11, mono=True), MOST_NAME * (box.width - 10))
+        if box.width - 12 - named < text_width(written, 11, mono=True):
+            written = value_within(value, box.width - 12 - named, 11)
+        above, beside = baseline, text_width(written, 11, mono=True) + 2
+    label = shortened(told, box.width - 10 - beside, 11, mono=True)
     left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
-    shapes = (box, left, right) if written else (box, left)
-    return Group(shapes, step, key, f"{name} = {full_text(value)}")
+    if not beside:
+        right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
+    return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
 
 
 def inside(

@@ -14,6 +14,7 @@ from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
+WINDOW = 3  # so many steps are opened by a click on a fold
 Unfold = int | Sequence[int] | None  # a step, or several, next to which nothing is folded
 
 

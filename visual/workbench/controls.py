@@ -20,6 +20,7 @@ from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
+from visual.layout.columns import WINDOW
 from visual.layout.names import NamedScan, at_moment
 from visual.options import (
     COST,
@@ -293,12 +294,14 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
 
 
 def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
-    """A step with all of the open Scan that can be seen; those near to it are kept longest."""
+    """A step and some after it, with all rows that can be seen; those near it are kept longest."""
     chosen, trace = bench.state.options.get("unfold", ()), bench.shown.trace
-    found = [] if trace is None else [at_moment(trace, one) for one in bench.shown.moments]
+    rows = {group.step for group in bench.shown.groups() if group.reads and group.step is not None}
+    found = [] if trace is None else [at_moment(trace, one) for one in rows]
     last = max((scan for scan, _ in found), default=0)
-    seen = {*chosen, *(one for scan, one in found if scan == last), step}
-    return tuple(sorted(seen, key=lambda one: -abs(one - step)))
+    seen = {*chosen, *(one for scan, one in found if scan == last)}
+    every = {*seen, *range(step, step + WINDOW)}
+    return tuple(sorted(every, key=lambda one: (-abs(one - step), one in seen)))
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

@@ -118,3 +118,27 @@ def test_a_fold_that_is_opened_closes_none_before_it():
         bench = changed(bench, ["fold", step], str(step))
     assert clicked <= rows(bench.shown)
     assert not clicked <= rows(bench.changed(options={"unfold": (3,)}).shown)
+
+
+def test_a_fold_opens_some_steps_of_its_own_and_closes_none():
+    bench = opened(gallery.loops["square"]).changed(steps=40, view="tapes")
+    for room in ((WIDE, HIGH), (840, 720)):
+        bench = replace(bench, room=room, moment=-1)
+        before = rows(bench.shown)
+        folds = [g.cell for g in bench.shown.groups() if g.cell.startswith("unfold:")]
+        assert folds
+        for step in {int(fold.removeprefix("unfold:")) for fold in folds}:
+            after = rows(changed(bench, ["fold", step], str(step)).shown)
+            assert after >= before | {f"step {n}" for n in range(step, step + 3)}
+
+
+def test_each_fold_of_columns_opens_a_step_of_its_own():
+    scene = drawn(PAGE, gallery.loops["square"], "tapes", steps=60, unfold=(30,))
+    folds = {
+        text.content: group.cell
+        for group in scene.groups()
+        if group.cell.startswith("unfold:")
+        for text in group.shapes
+        if isinstance(text, Text) and re.fullmatch(r"⋯\d+", text.content)
+    }
+    assert len(folds) == len({*folds.values()}) == 2

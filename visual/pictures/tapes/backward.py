@@ -5,129 +5,28 @@ every tape after the step, and the gradients of sequences that come out; to the 
 running totals of the parameters' gradients, and below all of them the formulas.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from lab.equations.spelling import Speller
+from lab.equations.quantities import index_of
 from lab.notation import signed
-from lab.records import cached_property
-from lab.traces.trace import Formula, SequenceTrace, TapeTrace
-from visual.layout.canvas import Columns, column_header, gap_text
-from visual.layout.cells import PARTS, cell, thin_cell, thin_width
-from visual.layout.columns import Gap, Timeline, column_of
-from visual.layout.names import NamedScan, at_moment, counted, listed
+from lab.traces.trace import SequenceTrace, TapeTrace
+from visual.layout.canvas import column_header, gap_text
+from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width
+from visual.layout.columns import WINDOW, Gap, column_of
+from visual.layout.names import NamedScan, at_moment, listed
 from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
-from visual.pictures.tapes.lanes import Lane, Slot, View
+from visual.pictures.tapes.block import SHORT, SMALL, Block
+from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, grouped, sized
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-TALL, CLOSE, SHORT, LOW = 40, 34, 22, 20  # a cell, one in close and in short rows, a thin one
+LOW = 20  # a thin cell
 HEADER, BAND = 34, 28  # what heads a cell, arrows under it
-SMALL = 11
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """What is drawn of a backward Scan: its steps, tapes and totals, and in which columns."""
-
-    named: NamedScan
-    columns: Columns
-    time: Timeline
-    view: View
-    steps: Sequence[int | Gap]
-    lanes: tuple[Lane, ...]
-    totals: tuple[tuple[TapeTrace, float], ...]
-    room: float  # up to which x it may reach
-    idle: bool = False  # whether outputs that nobody asked for are drawn as well
-    close: bool = False  # whether its rows stand close to one another
-    whole: int | None = None  # the one step whose row is no short one, if there are short ones
-
-    @property
-    def height(self) -> float:
-        """That of a cell."""
-        close = self.close or self.whole is not None
-        return (CLOSE if close else TALL) + (PARTS if self.view.contributions else 0)
-
-    @property
-    def line(self) -> float:
-        """That of a cell in rows that are no steps, lower if those of steps are."""
-        return self.height if self.whole is None else SHORT
-
-    @property
-    def labels(self) -> float:
-        """Where columns begin."""
-        return self.view.sheet.labels
-
-    @property
-    def apart(self) -> float:
-        """Between two columns."""
-        return self.columns.cell * 0.22
-
-    @property
-    def folds(self) -> list[int]:
-        """The first step of each fold that can be opened; of steps that were chosen, none can."""
-        if self.view.step is not None or self.view.sheet.steps is not None:
-            return []
-        held = pairwise((-1, *self.steps))
-        return [a + 1 for a, b in held if isinstance(b, Gap) and not isinstance(a, Gap)]
-
-    def is_short(self, step: int | Gap) -> bool:
-        """Whether the row of a step has one line: its tapes, and neither arrows nor formulas."""
-        return self.whole not in (None, step) and not isinstance(step, Gap)
-
-    @property
-    def opens(self) -> str:
-        """How the row of a step that has one line is opened; empty where there is none."""
-        other = next((step for step in self.steps if self.is_short(step)), None)
-        how = f"unfold={other} opens step {other}", "a click on its name opens a step"
-        return "" if other is None else self.view.sheet.hint(*how, before="; ")
-
-    @cached_property
-    def spell(self) -> Speller:
-        """What writes its formulas."""
-        return Speller(self.named)
-
-    @cached_property
-    def told(self) -> Callable[[int, int], tuple[str, str]]:
-        """One of the formulas at a step, and the same in numbers; both are made once."""
-        known, spell = self.formulas, self.spell
-        return cache(lambda n, step: (spell.at(known[n], step), spell.numbers(known[n], step)))
-
-    @property
-    def has_several(self) -> bool:
-        """Whether its rows have more than one tape."""
-        return len([tape for tape in self.named.scan.tapes if not tape.is_total]) > 1
-
-    @cached_property
-    def outputs(self) -> list[TapeTrace]:
-        """The outputs that are drawn."""
-        return [o for o in self.named.scan.outputs if self.idle or self.named.is_passed_on(o)]
-
-    @cached_property
-    def formulas(self) -> list[Formula]:
-        """The formulas of what is drawn."""
-        scan = self.named.scan
-        left = {output.argument for output in scan.outputs if output not in self.outputs}
-        return [formula for formula in scan.formulas if formula.target.argument not in left]
-
-    @cached_property
-    def hidden(self) -> str:
-        """What of the Scan is not drawn, in words."""
-        scan = self.named.scan
-        tapes = [tape for tape in scan.tapes if not tape.is_total]
-        counts = (
-            (len(tapes) - len(self.lanes), "more tape"),
-            (len(scan.tapes) - len(tapes) - len(self.totals), "more running total"),
-            (len(scan.outputs) - len(self.outputs), "unwanted output"),
-        )
-        told = [counted(n, word) for n, word in counts if n > 0]
-        return f"⋯ {', '.join(told)}{self.view.sheet.all_shows()}" if told else ""
 
 
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
@@ -140,10 +39,12 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             if block.folds:
-                how = f"unfold={step + 1} opens it", f"a click opens step {step + 1}"
+                clicked = f"steps {step + 1} to {step + min(item.hidden, WINDOW)}"
+                clicked = clicked if item.hidden > 1 else f"step {step + 1}"
+                how = f"unfold={step + 1} opens it", f"a click opens {clicked}"
                 words += block.view.sheet.hint(*how)
             text = Text(block.labels, 14, words, 12, muted=True)
-            yield None, as_row(block, 24, _fold(text, step + 1) if block.folds else text)
+            yield None, as_row(block, 24, _fold(text, step=step + 1) if block.folds else text)
         else:
             step = item
             yield item, _in_short(block, item) if block.is_short(item) else _step(block, item)
@@ -158,8 +59,16 @@ def at_end(named: NamedScan, part: Piece) -> Piece:
     return grouped(part, Group((), step=number, moment=moment))
 
 
-def _fold(text: Text, step: int) -> Group:
-    return Group((text,), cell=f"unfold:{step}", title=f"opened at step {step}")
+def _fold(*words: Shape, step: int) -> Group:
+    return Group(words, cell=f"unfold:{step}", title=f"opened at step {step}")
+
+
+def fold_of_tapes(block: Block, words: Sequence[Text]) -> Sequence[Shape]:
+    """What tells that tapes are left out; a click, where one can be, opens a step with all."""
+    tapes = [tape for tape in block.named.scan.tapes if not tape.is_total]
+    steps = [step for step in block.steps if not isinstance(step, Gap)]
+    can_be = block.view.sheet.opened_by == CLICK and block.view.step is None and steps
+    return [_fold(*words, step=steps[0])] if can_be and len(block.lanes) < len(tapes) else words
 
 
 def opens_alone(block: Block, step: int, text: Text) -> Shape:
@@ -196,6 +105,7 @@ def _initial(block: Block) -> Piece:
     for lane in block.lanes:
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
+            label = block.short(lane.tape, index_of(lane.tape, slot.row), label)
             position = f"pos {signed(lane.tape.position(slot.row))}"
             position = "" if block.view.sheet.bare else position
             shapes += _header(block, slot.x, y, label, position)
@@ -321,34 +231,36 @@ def _result(block: Block) -> Piece:
 # Cells
 
 
-Thin = tuple[float | None, str, np.ndarray, Role, str]  # x, name, value, role, key
+Thin = tuple[float | None, str, np.ndarray, Role, str, str]  # x, name, value, role, key, in short
 
 
 def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape], float]:
     """Thin cells in as few lines as their columns allow, at most four; and where they end."""
-    lines: list[set[float]] = []
-    shapes: list[Shape] = []
+    lines: list[dict[float, Thin]] = []
     hidden, cell = 0, block.columns.cell
-    needed = [thin_width(value, name) for _, name, value, *_ in cells]
     most = cell + block.apart - 4
-    high = LOW + (13 if block.idle and max(needed, default=0) > most else 0)  # if there is room
-    for (x, name, value, role, key), asked in zip(cells, needed, strict=True):
-        left = block.labels if x is None else x
-        number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
-        if number == 4:
+    for one in cells:
+        left = block.labels if one[0] is None else one[0]
+        line = next((line for line in lines if left not in line), None)
+        if line is None and len(lines) == 4:
             hidden += 1
             continue
-        if number == len(lines):
-            lines.append(set())
-        lines[number].add(left)
-        wide = max(cell, min(asked, most))
-        box = Box(left - (wide - cell) / 2, y + number * (high + 3), wide, high, role)
-        shapes.append(thin_cell(box, value, name, None, key))
-    bottom = y + len(lines) * (high + 3)
+        if line is None:
+            lines.append(line := {})
+        line[left] = one
+    shapes: list[Shape] = []
+    for line in lines:
+        needed = {left: thin_width(one[2], one[-1]) for left, one in line.items()}
+        high = TWO_LINES if max(needed.values()) > most else LOW  # the number below the name
+        for left, (_, name, value, role, key, short) in line.items():
+            wide = max(cell, min(needed[left], most))
+            box = Box(left - (wide - cell) / 2, y, wide, high, role)
+            shapes.append(thin_cell(box, value, name, None, key, short=short))
+        y += high + 3
     if hidden:
         more = f"⋯ {hidden} more"
-        shapes.append(Text(block.labels - 12, bottom - 9, more, SMALL, "end", muted=True))
-    return shapes, bottom
+        shapes.append(Text(block.labels - 12, y - 9, more, SMALL, "end", muted=True))
+    return shapes, y
 
 
 def _header(block: Block, x: float, y: float, label: str, position: str) -> tuple[Text, Text]:
@@ -375,17 +287,16 @@ def _reading(block: Block, sequence: SequenceTrace, step: int) -> Thin:
         x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
     key = block.named.cell_key(sequence.name, index, step)
     role = Role.SEED if sequence.is_outer_gradient else Role.READ
-    return x, block.named.sequence_label(sequence, index), sequence.values[step], role, key
+    label = block.named.sequence_label(sequence, index)
+    return x, label, sequence.values[step], role, key, block.short(sequence, index, label)
 
 
 def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:
     """The gradient of a sequence that a step puts out, in the column of its value."""
     index = int(output.axis.index[step]) if output.axis is not None else step
-    key, label = (
-        block.named.cell_key(output.name, index, step),
-        block.named.tape_label(output, step),
-    )
-    return _column(block, output, step), label, output.final[step], role, key
+    key = block.named.cell_key(output.name, index, step)
+    label, x = block.named.tape_label(output, step), _column(block, output, step)
+    return x, label, output.final[step], role, key, block.short(output, index, label)
 
 
 def _ends(block: Block, tapes: Iterable[TapeTrace]) -> Iterator[Thin]:
@@ -395,7 +306,9 @@ def _ends(block: Block, tapes: Iterable[TapeTrace]) -> Iterator[Thin]:
         for row in sorted(named.wanted_rows(tape)) if not tape.is_total else [len(tape.final) - 1]:
             x = None if tape.is_total else _column(block, tape, row)
             name, key = named.slot_label(tape, row), named.row_key(tape, row)
-            yield x, name, tape.final[row], Role.RESULT, key
+            index = None if tape.is_total else index_of(tape, row)
+            short = block.short(tape, index, named.tape_label(tape, row))
+            yield x, name, tape.final[row], Role.RESULT, key, short
 
 
 def _column(block: Block, output: TapeTrace, step: int) -> float | None:
@@ -404,10 +317,11 @@ def _column(block: Block, output: TapeTrace, step: int) -> float | None:
 
 
 def _gaps(block: Block, lane: Lane, y: float, height: float | None = None) -> Iterator[Shape]:
-    step = next(iter(block.folds), None)
     for x, gap in lane.columns.gaps:
         text = gap_text(gap, x, y + (height or block.height) / 2 + 4, block.columns.cell)
-        yield text if step is None else _fold(text, step)
+        hidden = lane.columns.folded(x, gap)
+        step = lane.first_of(hidden, block.steps) if block.folds else None
+        yield text if step is None else _fold(text, step=step)
 
 
 def _words(

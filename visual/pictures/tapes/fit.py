@@ -22,7 +22,7 @@ from visual.layout.columns import (
 )
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.pictures.tapes.backward import Block
+from visual.pictures.tapes.block import Block
 from visual.pictures.tapes.lanes import Lane, View
 
 NARROWEST, IN_A_COLUMN, BARE = 80.0, 54.0, 46.0  # from column to column
@@ -48,8 +48,11 @@ class Plan:
 
 
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
-SEVERAL = [  # steps are to be unfolded
-    Plan(False, 1, tapes, slim=slim) for tapes in (None, 8, 4, 2) for slim in (False, True)
+SEVERAL = [  # steps are to be unfolded, at last without those at the ends
+    Plan(False, ends, tapes, slim=slim)
+    for ends in (1, 0)
+    for tapes in (None, 8, 4, 2)
+    for slim in (False, True)
 ]
 
 
@@ -62,9 +65,12 @@ def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
         yield Plan(close=True)
     yield from (Plan(short=True, slim=slim) for slim in (False, True))
     yield from (Plan(False, ends) for ends in (3, 2, 1))
+    one_step = [Plan(False, 0, tapes) for tapes in (None, 2, 1)]
     if sheet.is_narrow or sheet.is_low:
-        yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
+        yield from one_step
     yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
+    if not (sheet.is_narrow or sheet.is_low):
+        yield from one_step
 
 
 def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
@@ -73,8 +79,8 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
         return only_step(scan.steps, view.step)
     if view.sheet.steps is not None:
         return with_ends(view.sheet.steps_of(scan), scan.steps)
-    if plan.ends == 0 and scan.steps:
-        return only_step(scan.steps, view.unfold[-1] if view.unfold else 0)
+    if plan.ends == 0:
+        return with_gaps({*view.unfold} & {*range(scan.steps)} or {0}, range(scan.steps))
     return shown_steps(scan.steps, view.unfold, plan.ends)
 
 

@@ -9,7 +9,8 @@ from textwrap import wrap
 
 from visual.layout.columns import Gap
 from visual.layout.names import counted
-from visual.pictures.tapes.backward import SHORT, SMALL, Block, as_row, opens_alone
+from visual.pictures.tapes.backward import as_row, opens_alone
+from visual.pictures.tapes.block import SHORT, SMALL, Block
 from visual.scene.combinators import Piece, above, grouped
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Group, Shape, Text

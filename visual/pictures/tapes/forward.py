@@ -138,10 +138,10 @@ class _Lanes:
                 step = self.made.get((name, index))
                 moment, told = (None, "") if step is None else self.named.moment(step)
                 yield replace(drawn, step=moment, moment=told)
-        steps = range(self.scan.steps) if self.sheet.steps is None else ()
-        hidden = next((step for step in steps if not self.columns.has(step)), None)
+        steps = range(self.scan.steps if self.sheet.steps is None else 0)
         for x, fold in self.columns.gaps:
             text = gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
+            hidden = next((n for n in self.columns.folded(x, fold) if n in steps), None)
             title = f"opened at step {hidden}"
             yield text if hidden is None else Group((text,), cell=f"unfold:{hidden}", title=title)
 

@@ -68,7 +68,7 @@ class Lane:
         unfold: Unfold,
         own: Columns | None = None,
     ) -> None:
-        self.tape, self.arrived = tape, scan.arrived(tape)
+        self.tape, self.arrived, self.time = tape, scan.arrived(tape), time
         if time.knows(tape.axis) or own is not None:
             self.columns = own if own is not None else columns
             rows = list(range(len(tape.initial)))
@@ -97,6 +97,13 @@ class Lane:
         for access in tape.writes:
             if access.tap not in kept:
                 np.minimum.at(self.replaced, access.rows, steps)
+
+    def first_of(self, columns: Container[int], shown: Container[object]) -> int | None:
+        """The first step that is not shown and touches one of these columns."""
+        rows = [n for n in range(len(self.first)) if column_of(self.tape, n, self.time) in columns]
+        accesses = (*self.tape.reads, *self.tape.writes)
+        found = {int(n) for one in accesses for n in np.flatnonzero(np.isin(one.rows, rows))}
+        return min((step for step in found if step not in shown), default=None)
 
     def before(self) -> Iterator[Slot]:
         """The tape before the first step."""

@@ -9,6 +9,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from math import inf
 
 from lab.equations.spelling import result_words, untaken_words
@@ -22,7 +23,8 @@ from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
-from visual.pictures.tapes.backward import Block, at_end, rows
+from visual.pictures.tapes.backward import at_end, fold_of_tapes, rows
+from visual.pictures.tapes.block import Block
 from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.formulas import DETAILS, is_cut, with_formulas
 from visual.pictures.tapes.forward import forward_block
@@ -85,7 +87,7 @@ def tapes(
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, sheet = NamedScan(trace, number), view.sheet
-    tried, cards = list[Piece](), list[Piece]()
+    tried, cards, said = list[Piece](), list[Piece](), view.said
     fewer = replace(view, unfold=view.unfold[1:])
     if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
         sheet = replace(sheet, height=inf)
@@ -106,6 +108,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         tried.append(above(*top, least, apart=apart))
         if tried[-1].envelope.bottom > sheet.height:  # and results and legend come to it
             continue
+        view = replace(view, said=(*said, *block.told_in_short))
         drawn = _finished(trace, tried[-1], sheet.width, view, theme)
         if drawn.height > sheet.height:
             continue
@@ -164,23 +167,26 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     if block.lanes and not whole:  # if it takes no line of its own
         more = folded(f"{told[0]}; {POSITIONS}", sheet.line, 12)
         said = more if len(more) == len(said) else said
-    if sheet.is_low and not whole:
-        said = folded(f"{told[0]}{block.opens}", sheet.line, 12)
-        said = told if len(said) > 1 else said
+    if sheet.is_low and not whole:  # whole parts of it, as many as find room in a line
+        kept = [f"{one}{block.opens}" for one in accumulate(lines, "{}; {}".format)]
+        said = [one for one in kept if folded(one, sheet.line, 12) == [one]][-1:]
+        said = said or folded(lines[0], sheet.line, 12)
     elif len(said) > 3 and not whole:
         said = [*said[:2], f"⋯ {len(said) - 2} more lines{sheet.all_shows('them')}"]
-    said += folded(block.hidden, sheet.line, 12) if block.hidden else []
     titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
     texts = [
         Text(sheet.margin, 16 + 21 * n, line, 16, bold=True, title=named.whereabouts)
         for n, line in enumerate(titles)
     ]
     top = 16 + 21 * (len(titles) - 1)
+    hidden = folded(block.hidden, sheet.line, 12) if block.hidden else []
     texts += [
         fitted(sheet.margin, top + 18 * (n + 1), line, sheet.line, 12, muted=True)
-        for n, line in enumerate(said)
+        for n, line in enumerate([*said, *hidden])
     ]
-    return sized(sheet.width - sheet.margin, top + 18 * len(said) + 10, *texts)
+    top += 18 * len([*said, *hidden])
+    shapes = [*texts[: len(texts) - len(hidden)], *fold_of_tapes(block, texts[-len(hidden) :])]
+    return sized(sheet.width - sheet.margin, top + 10, *(shapes if hidden else texts))
 
 
 def has_tape(scan: ScanTrace) -> bool:

@@ -330,8 +330,8 @@ def folds(scene):
 
 @pytest.mark.parametrize("loop", ["coupled", "rnn", "gap", "long"])
 def test_on_a_page_a_click_opens_what_looks_like_a_fold(loop):
-    long = gallery.loops["square"].with_steps(40)
-    trace = (long if loop == "long" else gallery.loops[loop]).trace(order=2)
+    long = {"long": gallery.loops["square"], "gap": gallery.loops["gap"]}
+    trace = (long[loop].with_steps(40) if loop in long else gallery.loops[loop]).trace(order=2)
     scans = range(1, len(trace.scans) + 1)
     drawn = [visual.tapes(trace, scan=scan, sheet=PAGE) for scan in scans]
     steps = sum(scan.steps for scan in trace.scans)
