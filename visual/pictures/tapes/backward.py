@@ -320,7 +320,7 @@ def _gaps(block: Block, lane: Lane, y: float, height: float | None = None) -> It
     for x, gap in lane.columns.gaps:
         text = gap_text(gap, x, y + (height or block.height) / 2 + 4, block.columns.cell)
         hidden = lane.columns.folded(x, gap)
-        step = lane.first_of(hidden, block.steps) if block.folds else None
+        step = lane.first_of(hidden, block.steps, next(iter(block.folds), None))
         yield text if step is None else _fold(text, step=step)
 
 

@@ -141,7 +141,8 @@ class _Lanes:
         steps = range(self.scan.steps if self.sheet.steps is None else 0)
         for x, fold in self.columns.gaps:
             text = gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
-            hidden = next((n for n in self.columns.folded(x, fold) if n in steps), None)
+            near = [n for n in self.columns.folded(x, fold) if n in steps]
+            hidden = next((n for n in (*near, *steps) if not self.columns.has(n)), None)
             title = f"opened at step {hidden}"
             yield text if hidden is None else Group((text,), cell=f"unfold:{hidden}", title=title)
 

@@ -98,12 +98,16 @@ class Lane:
             if access.tap not in kept:
                 np.minimum.at(self.replaced, access.rows, steps)
 
-    def first_of(self, columns: Container[int], shown: Container[object]) -> int | None:
-        """The first step that is not shown and touches one of these columns."""
+    def first_of(
+        self, columns: Container[int], shown: Container[object], otherwise: int | None
+    ) -> int | None:
+        """The first step that is not shown and touches one of these columns, or else another."""
+        if otherwise is None:  # no step can be opened
+            return None
         rows = [n for n in range(len(self.first)) if column_of(self.tape, n, self.time) in columns]
         accesses = (*self.tape.reads, *self.tape.writes)
         found = {int(n) for one in accesses for n in np.flatnonzero(np.isin(one.rows, rows))}
-        return min((step for step in found if step not in shown), default=None)
+        return min((step for step in found if step not in shown), default=otherwise)
 
     def before(self) -> Iterator[Slot]:
         """The tape before the first step."""
