@@ -112,7 +112,8 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
     frame: list[Shape] = [Box(0, 0, wide, tall, Role.PANEL)]
-    lines = 2 if is_open else int(of.number in feeding(of.trace.scans[opened]))
+    is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
+    lines = 2 if is_open else int(is_read)
     frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in range(lines)]
     called = f"{of.number + 1} · {of.called}"
     size = 12 if text_width(called, 12, bold=is_open) <= wide - 20 else 11
