@@ -42,7 +42,7 @@ class Way:
     @property
     def is_whole(self) -> bool:
         """Whether it is all that a step makes of what it reads, and no product or summand."""
-        return not self.source and not self.label.startswith("+ ")
+        return not self.source and not self.label.startswith(("+ ", "= "))
 
 
 def ways_of(one: StepOf) -> list[Way]:
@@ -53,10 +53,23 @@ def ways_of(one: StepOf) -> list[Way]:
 
 def in_short(ways: Sequence[Way]) -> list[Way]:
     """What comes to the main slot, and to every other one how many parts are not drawn."""
-    others = Counter(way.target for way in ways if not way.is_main and not way.is_whole)
-    sign, what = ("of", "value") if any(way.is_whole for way in ways) else ("+", "term")
-    told = ((target, f"{sign} {counted(n, what)}", n) for target, n in others.items())
-    parts = (Way("", target, False, label, n) for target, label, n in told)
+    parted = [way for way in ways if not way.is_main and not way.is_whole]
+    kept = {
+        way.target
+        for way in parted
+        if way.source == f"before{way.target.removeprefix('after')}" and way.label == "· 1"
+    }
+    is_loop = any(way.is_whole for way in ways)
+
+    def told(target: str, n: int) -> str:
+        if is_loop:
+            return f"of {counted(n, 'value')}"
+        if target not in kept:
+            return f"= {counted(n, 'term')}"
+        return f"+ {counted(n - 1, 'term')}" if n > 1 else "= old"
+
+    others = Counter(way.target for way in parted)
+    parts = (Way("", target, False, told(target, n), n) for target, n in others.items())
     return [*(way for way in ways if way.is_main), *parts]
 
 

@@ -18,7 +18,7 @@ from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import kind_text
 from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
-from visual.layout.legend import FOLDS, notes, scale_words
+from visual.layout.legend import ARRAYS, FOLDS, notes, scale_words
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of
@@ -295,7 +295,7 @@ def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Pie
         if beside(*lines[-1], entry, apart=18).envelope.width > width:
             lines.append([])
         lines[-1].append(entry)
-    known = [note for note in notes(shapes) if with_notes]
+    known = [note for note in notes(shapes) if with_notes or note == ARRAYS]
     said = [UNTOUCHED if note == FOLDS else note for note in known]
     if any("▢" in s.content for s in walk(shapes) if isinstance(s, Text)):
         said.insert(0, "▢ is what the arrow brings")

@@ -309,3 +309,14 @@ def test_what_cannot_be_drawn_says_why(options, words):
     with pytest.raises(ArgumentError) as caught:
         visual.draw(gallery.loops["square"], "moment", **options)
     assert words in str(caught.value)
+
+
+def test_what_is_in_short_says_what_is_added_to_what_stood_there():
+    """By hand: dbirth gets one term more, a gradient that comes out of a step is all of one."""
+    told = [s.content for s in visual.moment(trace_of("rnn", 2)).walk() if isinstance(s, Text)]
+    assert [one for one in told if re.fullmatch(r"[+=] \d+ terms?", one)] == [
+        "+ 1 term",
+        "+ 1 term",
+        "= 1 term",
+    ]
+    assert any(one.startswith("▢ is what the arrow brings; strips: olive") for one in told)
