@@ -313,7 +313,11 @@ def test_what_cannot_be_drawn_says_why(options, words):
 
 def test_what_is_in_short_says_what_is_added_to_what_stood_there():
     """By hand: dbirth gets one term more, a gradient that comes out of a step is all of one."""
-    told = [s.content for s in visual.moment(trace_of("rnn", 2)).walk() if isinstance(s, Text)]
+    told = [
+        s.content
+        for s in visual.moment(gallery.loops["rnn"].trace(order=2)).walk()
+        if isinstance(s, Text)
+    ]
     assert [one for one in told if re.fullmatch(r"[+=] \d+ terms?", one)] == [
         "+ 1 term",
         "+ 1 term",
