@@ -52,7 +52,6 @@ def place_columns(
     cell: float = CELL,
     apart: float = BETWEEN,
     start: float = LABELS,
-    fold: float | None = None,
     every: Collection[int] = (),
 ) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out.
@@ -65,18 +64,18 @@ def place_columns(
     for item in with_gaps(columns, every):
         if isinstance(item, Gap):
             gaps.append((x, item))
-            x += fold_width(cell) if fold is None else fold
+            x += fold_width(cell)
         else:
             left[item] = x
             x += cell + apart
     return Columns(left, tuple(gaps), x, cell)
 
 
-def columns_within(columns: Iterable[int], start: float, right: float = HEADING) -> Columns:
-    """Columns as wide as there is room for up to `right`, and not narrower than 50 pixels."""
+def columns_within(columns: Iterable[int], start: float) -> Columns:
+    """Columns as wide as there is room for on a page, and not narrower than 50 pixels."""
     known = [*columns]
     placed = [place_columns(known, wide, wide / 5, start) for wide in (CELL, 80, 70, 60, 50)]
-    return next((found for found in placed if found.right <= right + found.cell / 5), placed[-1])
+    return next((found for found in placed if found.right <= HEADING + found.cell / 5), placed[-1])
 
 
 def touched_columns(
