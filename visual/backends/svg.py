@@ -267,6 +267,10 @@ def _rect(
 def _text(shape: Text, theme: Theme, inherited: Style) -> str:
     own = attributes(_style(shape, theme), inherited)
     written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{text(shape.content)}</text>'
+    ground = shape.ground(theme)
+    if ground is not None:
+        fill = theme.look(ground.role, shape.faded).fill
+        written = _rect(ground, 0, fill, "", WIDTH, 0) + written
     if shape.struck:  # programs draw the lines of text-decoration as they like
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
         look = f'stroke="{shape.colour(theme)}" stroke-width="1"'

@@ -96,6 +96,13 @@ class Text:
             return theme.look(self.role, self.faded).text
         return theme.muted if self.muted else theme.text
 
+    def ground(self, theme: Theme) -> "Box | None":
+        """What keeps the lines of a hatch off its letters, where it stands on one."""
+        if self.role is None or theme.look(self.role, self.faded).hatch is Hatch.NONE:
+            return None
+        high = 0.95 * self.size
+        return Box(self.left - 2, self.y - 0.8 * self.size, self.width + 4, high, self.role)
+
     @property
     def left(self) -> float:
         """Where the text begins."""
