@@ -12,7 +12,7 @@ from lab.errors import ArgumentError, expect, quoted, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import finished, heading
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.pictures.connections import LOOKS, legend_of
@@ -89,6 +89,9 @@ def phases(
     if of is not None and len(of.trace.scans) > 2 and not (sheet.bare or sheet.is_narrow):
         cards.append(cropped(overview(of.trace, of.number, sheet=sheet), sheet.margin))
     head = _heading(record, of, opened, all, sheet)
+    of_cards = (role for role in Role if role is not Role.PANEL and cards)
+    own = _legend(record.phases[: opened.number if opened else LAST])
+    looks: dict[Role, str] = {**{role: role.value for role in of_cards}, **own}
 
     def drawn(most: int, lines: int) -> Scene:
         sketch = Sketch(record, opened, of, sheet, most)
@@ -101,15 +104,16 @@ def phases(
             rows += [grouped(row, moment(one))] if opened in (None, one) else []
         if sheet.is_narrow and not (opened or all):  # only names
             rows = [columns([rows[n : n + 2] for n in range(0, LAST, 2)], 8, 4)]
-        part = above(*cards, above(head, sketch.drawn()), above(*rows, apart=6), apart=13)
+        part = above(*cards, above(head, sketch.drawn()), above(*rows, apart=5), apart=13)
         return finished(
             over(gap(sheet.line), part),
-            _legend(record.phases[: opened.number if opened else LAST]),
+            looks,
             sheet=sheet,
             title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
             description=f"What every phase adds, and what is built so far; order {record.order}.",
             theme=theme,
             close=True,
+            seeds=seeds_of(of.trace, [of.number]) if of is not None and cards else "",
         )
 
     scene = drawn(99, 99) if all else drawn(MOST_SHARES, 99)
