@@ -105,4 +105,4 @@ assert turn.check(as_sets).is_right
 assert isclose(float(third_by(as_sets)), of_five, rel_tol=1e-12)
 assert "old rule" in turn.check(lambda reads, writes: reads).reason
 solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
-solve(sooner, "x₁² + x₂²", "x₂", "x₁ + x₂")
+solve(sooner, "x₁² + x₂²", "x₂²", "x₁ + x₂")
