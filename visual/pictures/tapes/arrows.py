@@ -1,6 +1,7 @@
 """Arrows between the slots of a tape, and what happens to a value on its way."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 
 from lab.equations.factors import ONE
 from lab.equations.sentences import StepOf
@@ -8,36 +9,49 @@ from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, summands_of
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
-from visual.layout.detours import Detours
+from visual.layout.detours import Detours, Point, meets
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Shape, Text, fitted
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
 from visual.scene.theme import Role
 
 DEPTH, LETTERS = 14, 11  # of the points that bend a curve; of a label
-NEXT = 8  # between two columns, for a factor beside an arrow
+NEXT, FINE = 4, 32  # from factor to factor; points of an arrow
+ASIDE = 0.3  # of a slot, from its middle to where arrows from several tapes come to it
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
 
 def step_arrows(
     spell: Speller, step: int, places: Places, with_numbers: bool = True
 ) -> Iterator[Shape]:
-    """From every slot that a step reads to the slots that it writes."""
-    ways, written = Detours(places.values()), list[Envelope]()
-    for formula in spell.scan.formulas:
-        for shape in _formula_arrows(formula, spell, step, places, ways, with_numbers):
-            if isinstance(shape, Text):  # what has no room stands in the formula alone
-                room = envelope_of(shape).padded(0, -2)
-                if any(room.meets(other) for other in written):
-                    continue
-                written.append(room)
-            yield shape
+    """From every slot that a step reads to the slots that it writes, and over them factors."""
+    ways = Detours(places.values())
+    drawn = [
+        found
+        for formula in spell.scan.formulas
+        for found in _formula_arrows(formula, spell, step, places, ways, with_numbers)
+    ]
+    heads = [Polyline(arrow.head) for arrow, _, _ in drawn]
+    labels = [label for _, told, _ in drawn for label in told]
+    shapes: list[Shape] = [*places.values(), *heads, *labels]
+    held = [envelope_of(shape) for shape in shapes]
+    yield from (arrow for arrow, _, _ in drawn)
+    yield from labels
+    for arrow, _, factor in drawn:
+        others = [other for other, _, _ in drawn if other is not arrow]
+        chip = _on(arrow, factor, others, held) if factor else None
+        if chip is not None:  # what has no room stands in the formula alone
+            held.append(envelope_of(chip).padded(NEXT, NEXT / 2))
+            yield chip
 
 
 def _formula_arrows(
     formula: Formula, spell: Speller, step: int, places: Places, ways: Detours, with_numbers: bool
-) -> Iterator[Shape]:
-    """From every slot that a formula reads to the slot that it writes, itself excepted."""
+) -> Iterator[tuple[Arrow, list[Text], str]]:
+    """From every slot that a formula reads to the slot that it writes, itself excepted.
+
+    With each arrow comes the factor that is to lie on it, if there is one.
+    """
 
     def place(leaf: Leaf) -> Box | None:
         tape = spell.scan.variable(leaf)
@@ -57,30 +71,54 @@ def _formula_arrows(
     if isinstance(tape, TapeTrace) and tape.is_total:
         nth = [t.argument for t in spell.scan.tapes if t.is_total].index(tape.argument)
         for _, source in sources:
-            yield from tape_arrow(source, target, "", ways, depth=DEPTH + 3 * nth, faint=True)
+            depth = DEPTH + 3 * nth
+            yield *tape_arrow(source, target, "", ways, depth=depth, faint=True), ""
         return
     for leaf, source in sources:
         if len(sources) == 1:
             label = _label(spell, step, formula, leaf, _room(target))
-            yield from tape_arrow(source, target, label, ways)
+            yield *tape_arrow(source, target, label, ways), ""
         else:  # there is only room for numbers
-            yield from tape_arrow(source, target, "", ways)
             alike = sum(one.y == source.y for _, one in sources)
             number = StepOf(spell.named, step).arrival(formula, leaf).number
-            if with_numbers and alike == 1 and number is not None:
-                yield from _beside(source, target, f"·{number_text(number)}")
+            is_told = with_numbers and alike == 1 and number is not None
+            factor = f"·{number_text(number)}" if is_told else ""
+            aside = ASIDE if len({one.y for _, one in sources}) > 1 else 0.0
+            yield *tape_arrow(source, target, "", ways, aside=aside), factor
 
 
-def _beside(source: Box, target: Box, factor: str) -> Iterator[Shape]:
-    """A factor between two rows: of an arrow that comes up beside where it leaves, else its end."""
-    bottom, into = target.y + target.height, target.x + target.width / 2
-    x, y, anchor = into - 6, bottom + 13, "end"
-    if source.y < target.y:
-        y = target.y - 4
-    elif source.y > target.y:
-        x, y, anchor = source.x + source.width / 2 + 6, source.y - 4, "start"
-    if text_width(factor, LETTERS, mono=True) <= target.width / 2 + NEXT:
-        yield Text(x, y, factor, LETTERS, anchor, mono=True, role=Role.OVERWRITTEN)  # not grey
+def _on(
+    arrow: Arrow, factor: str, others: Iterable[Arrow], held: Collection[Envelope]
+) -> Group | None:
+    """A factor on its own arrow, as near its middle as it touches nothing else, if it can."""
+    half, path = text_width(factor, LETTERS, mono=True) / 2 + 3, _path(arrow)
+    pieces = [piece for other in others for piece in pairwise(_path(other))]
+    for x, y in sorted(path, key=lambda at: abs(path.index(at) - len(path) // 2)):
+        for aside in (0.0, half / 2, -half / 2):
+            chip = Box(x + aside - half, y - 6.5, 2 * half, 13, Role.PANEL)
+            room = envelope_of(chip).padded(1, 1)
+            free = not any(room.meets(other) for other in held)
+            if free and not any(meets(*piece, chip) for piece in [(path[0], path[0]), *pieces]):
+                told = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
+                return Group((chip, told))
+    return None
+
+
+def _path(arrow: Arrow) -> list[Point]:
+    """Points along an arrow, from its start to its end."""
+    if not arrow.is_curve:
+        return [
+            (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)
+            for (x0, y0), (x1, y1) in pairwise(arrow.points)
+            for n in range(FINE + 1)
+        ]
+    shares = [n / FINE for n in range(FINE + 1)]
+    weights = [((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3) for t in shares]
+    return [
+        (sum(w * x for w, (x, _) in pairs), sum(w * y for w, (_, y) in pairs))
+        for each in weights
+        for pairs in [[*zip(each, arrow.points, strict=True)]]
+    ]
 
 
 def _label(spell: Speller, step: int, formula: Formula, read: Leaf, room: float) -> str:
@@ -110,28 +148,32 @@ def tape_arrow(
     ways: Detours,
     depth: float = DEPTH,
     faint: bool = False,
-) -> list[Shape]:
-    """A curve below the cells from one slot to another, or straight or around to another tape."""
+    aside: float = 0.0,
+) -> tuple[Arrow, list[Text]]:
+    """A curve below the cells from one slot to another, or straight or around to another tape.
+
+    They keep so much of a slot `aside` from one another, so that factors on them have room.
+    """
     look = {"accent": not faint, "faint": faint}
     x0, y0, x1, y1, height = source.x, source.y, target.x, target.y, source.height
     out, into, bottom = x0 + source.width / 2, x1 + target.width / 2, y0 + height
+    aside *= target.width if x0 > x1 else -target.width
     if y1 > y0:
-        return [ways.arrow(((out, bottom), (into + 8, y1 - 1)), source, target, **look)]
+        ends = (out, bottom), (into - aside if aside else into + 8, y1 - 1)
+        return ways.arrow(ends, source, target, **look), []
     if y1 < y0:
-        ends = (out, y0), (into + 8, y1 + height + 1)
-        return [ways.arrow(ends, source, target, **look)]
+        ends = (out + aside, y0), (into + (aside or 8), y1 + height + 1)
+        return ways.arrow(ends, source, target, **look), []
+    into -= aside
     low = bottom + 2 + depth
-    shapes: list[Shape] = [
-        Arrow(((out, bottom + 2), (out, low), (into, low), (into, bottom + 2)), **look)
-    ]
-    if label:  # under the slot that is written, where no other arrow's label stands
-        room = _room(target)
-        if text_width(label, LETTERS, mono=True) > room:  # the curve ends where the old value is
-            label = label.removesuffix(" + old")
-        shapes.append(
-            fitted(into, bottom + 24, label, room, LETTERS, "middle", mono=True, muted=True)
-        )
-    return shapes
+    arrow = Arrow(((out, bottom + 2), (out, low), (into, low), (into, bottom + 2)), **look)
+    if not label:
+        return arrow, []
+    room = _room(target)  # under the slot that is written, where no other arrow's label stands
+    if text_width(label, LETTERS, mono=True) > room:  # the curve ends where the old value is
+        label = label.removesuffix(" + old")
+    at = (into, bottom + 24)
+    return arrow, [fitted(*at, label, room, LETTERS, "middle", mono=True, muted=True)]
 
 
 def _room(target: Box) -> float:

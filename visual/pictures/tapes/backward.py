@@ -21,12 +21,12 @@ from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.block import SHORT, SMALL, Block
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.combinators import Piece, grouped, sized
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
+from visual.scene.combinators import Piece, envelope_of, grouped, sized
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
 LOW = 20  # a thin cell
-HEADER, BAND = 34, 28  # what heads a cell, arrows under it
+HEADER, BAND, WIDE = 34, 28, 36  # what heads a cell, arrows under it, or from tape to tape
 
 
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
@@ -151,7 +151,8 @@ def _step(block: Block, step: int) -> Piece:
             places[lane.tape.argument, slot.row] = box
             shapes.append(_slot(block, lane.tape, slot, y))
         shapes += [*_gaps(block, lane, y), *_words(block, lane, y, _positions(lane, step))]
-        y += block.height + (BAND - 2 if block.close else BAND)
+        band = WIDE if block.roomy and lane is not block.lanes[-1] else BAND
+        y += block.height + (BAND - 2 if block.close else band)
     if not block.lanes:
         y += block.height + 4
     outputs = [
@@ -159,9 +160,9 @@ def _step(block: Block, step: int) -> Piece:
         for out in block.outputs
     ]
     arrows = [*step_arrows(block.spell, step, places, not block.view.sheet.bare)]
-    low = y - BAND + 20  # the room of a label under the last tape
-    if block.lanes and not any(isinstance(shape, Text) and shape.y > low for shape in arrows):
-        y -= 10
+    if block.lanes:  # under the last tape there is room for a label, where there is one
+        told = [envelope_of(shape).bottom for shape in arrows if not isinstance(shape, Arrow)]
+        y = min(y, max([y - 10, *(bottom + (4 if block.roomy else -1) for bottom in told)]))
     more, y = _in_lines(block, outputs, y)
     return as_row(block, y, *shapes, *more, *arrows)
 

@@ -35,6 +35,7 @@ class Block:
     idle: bool = False  # whether outputs that nobody asked for are drawn as well
     close: bool = False  # whether its rows stand close to one another
     whole: int | None = None  # the one step whose row is no short one, if there are short ones
+    roomy: bool = True  # whether factors, of numbers, have room on the arrows between tapes
 
     @property
     def height(self) -> float:

@@ -45,6 +45,7 @@ class Plan:
     close: bool = False
     short: bool = False
     slim: bool = False
+    roomy: bool = True  # between tapes, for factors on arrows
 
 
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
@@ -61,6 +62,7 @@ def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
     if pair:
         yield from (Plan(True, ends) for ends in (None, 3))
     yield Plan()
+    yield Plan(roomy=False)
     if sheet.is_low:
         yield Plan(close=True)
     yield from (Plan(short=True, slim=slim) for slim in (False, True))
@@ -203,6 +205,18 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
     whole = (0, *view.unfold)[-1] if plan.short else None
+    roomy = plan.roomy and not any(tape.initial[0].ndim for tape in tapes)
     return Block(
-        named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close, whole
+        named,
+        columns,
+        time,
+        view,
+        steps,
+        lanes,
+        placed,
+        edge,
+        not plan.fits,
+        plan.close,
+        whole,
+        roomy,
     )

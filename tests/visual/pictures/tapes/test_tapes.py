@@ -1,12 +1,14 @@
 """Tapes: every number in them is the trace's own; and text twins, also of pictures beside them."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pictures import arrows, box_at, boxes, meets, pieces
 from strange_loops import HOSTILE, LOOPS, strange_trace
 from twins import assert_twin, printed_with_two_seeds
 
@@ -379,6 +381,55 @@ def test_arrows_come_to_every_running_total():
         p, h = prey[2 - step], hunters[2 - step]
         for factor in (1 + 0.1 * 1.1 - 0.1 * h, -0.1 * p, 0.1 * h, 1 + 0.1 * p - 0.1):
             assert f"·{number_text(factor)}" in factors
+
+
+def factors_on_arrows(scene):
+    """Each factor that lies on arrows, with these arrows; of a short label there are none."""
+    chips = [
+        g.shapes
+        for g in scene.groups()
+        if len(g.shapes) == 2 and isinstance(g.shapes[0], Box) and g.shapes[0].role is Role.PANEL
+    ]
+    return [
+        (told.content, [a for a in arrows(scene) if any(meets(p, box, 0) for p in pieces(a))])
+        for box, told in chips
+        if told.content.startswith("·")
+    ]
+
+
+@pytest.mark.parametrize("size", [{}, {"height": 600}, {"width": "85mm"}])
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", ["coupled", "gap", "rnn", "newton", "extra"])
+def test_a_factor_lies_on_its_own_arrow_alone(name, order, size):
+    found = factors_on_arrows(visual.draw(gallery.loops[name], "tapes", order=order, **size))
+    assert [told for told, on in found if len(on) != 1] == []
+
+
+def test_factors_read_off_arrows_make_the_numbers():
+    """New is old and, of every arrow that comes, its factor times the number where it begins."""
+    scene, sums = visual.tapes(gallery.loops["coupled"].trace(order=1)), {}
+    around = boxes(scene)
+    held = {
+        id(g.shapes[0]): [s.content for s in g.shapes if isinstance(s, Text)]
+        for g in scene.groups()
+        if g.cell and " = " in g.title
+    }
+    for told, (arrow,) in factors_on_arrows(scene):
+        start, end = (id(box_at(arrow.points[n], around)) for n in (0, -1))
+        sums.setdefault(end, []).append(float(told[1:]) * float(held[start][0]))
+    assert [len(parts) for parts in sums.values()] == [2] * 6
+    for slot, parts in sums.items():
+        new, old = map(float, held[slot])
+        assert new == pytest.approx(old + sum(parts), rel=2e-3)
+
+
+def test_a_factor_on_two_arrows_would_be_seen():
+    scene = visual.tapes(gallery.loops["coupled"].trace(order=1))
+    (x, y), *_ = next(on for _, (on,) in factors_on_arrows(scene)).points
+    assert all(len(on) == 1 for _, on in factors_on_arrows(scene))
+    over = Arrow(((x - 200, y + 10), (x + 200, y + 10)))
+    crossed = replace(scene, shapes=(*scene.shapes, over))
+    assert any(len(on) == 2 for _, on in factors_on_arrows(crossed))
 
 
 @pytest.fixture(scope="module")
