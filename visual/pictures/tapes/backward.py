@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.equations.quantities import index_of
+from lab.errors import listing
 from lab.notation import signed
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import column_header, gap_text
@@ -349,7 +350,26 @@ def _in_room(block: Block, words: str) -> list[str]:
 
 def _positions(lane: Lane, step: int) -> str:
     """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
+    read, written = _read_and_written(lane, step)
+    return f"pos {listed(read, 'none')} → {listed(written, 'none')}"
+
+
+def _read_and_written(lane: Lane, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     tape = lane.tape.tape
     read = tape.positions(step, tape.preserved or tape.reads)
-    written = tape.positions(step, tape.writes)
-    return f"pos {listed(read, 'none')} → {listed(written, 'none')}"
+    return read, tape.positions(step, tape.writes)
+
+
+def positions_key(block: Block) -> str:
+    """What the positions beside the first step that has them say; empty where there are none."""
+    whole = (one for one in block.steps if not (isinstance(one, Gap) or block.is_short(one)))
+    step = next(whole, None)
+    if step is None or not block.lanes:
+        return ""
+    lane = block.lanes[0]
+    read, written = (
+        f"slot{'s' * (len(part) > 1)} {listing(map(signed, part))}"
+        for part in _read_and_written(lane, step)
+    )
+    reads = "only reads" if lane.tape.tape.preserved else "reads"
+    return f"{_positions(lane, step)}: step {step} {reads} {read}, writes {written}"

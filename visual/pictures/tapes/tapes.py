@@ -23,7 +23,7 @@ from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
-from visual.pictures.tapes.backward import at_end, fold_of_tapes, rows
+from visual.pictures.tapes.backward import at_end, fold_of_tapes, positions_key, rows
 from visual.pictures.tapes.block import Block
 from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.formulas import DETAILS, is_cut, with_formulas
@@ -34,7 +34,6 @@ from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
-POSITIONS = "pos 0 → 1: a step reads slot 0, writes slot 1"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
@@ -164,8 +163,8 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     title, lines = block_heading(named, block.outputs, in_short=not whole)
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
-    if block.lanes and not whole:  # if it takes no line of its own
-        more = folded(f"{told[0]}; {POSITIONS}", sheet.line, 12)
+    if (key := positions_key(block)) and not whole:  # if it takes no line of its own
+        more = folded(f"{told[0]}; {key}", sheet.line, 12)
         said = more if len(more) == len(said) else said
     if sheet.is_low and not whole:  # whole parts of it, as many as find room in a line
         kept = [f"{one}{block.opens}" for one in accumulate(lines, "{}; {}".format)]
