@@ -12,12 +12,12 @@ drawn = visual.eager(run).text()
 assert drawn.count("182.25") == 2  # each share of n₁, half of what is 364.5
 assert isclose(2 * powers[0] * prod(2 * v for v in powers[1:4]), 16 * 0.95**15, rel_tol=1e-14)
 
-assert float(both(3.0)) == 3
-assert float(grad(both)(3.0)) == 1
-check.compare([(both(3 + 1e-6) - both(3 - 1e-6)) / 2e-6], [1.0], 1e-7)
+assert float(both(3.0)) == 9
+assert float(grad(both)(3.0)) == 6
+check.compare([(both(3 + 1e-6) - both(3 - 1e-6)) / 2e-6], [6.0], 1e-7)
 assert [tape.priority for tape in recording(grad(both), 3.0).tapes] == [1, 2]
-# On one tape: the inner way back left a 1 at x, the outer one adds a 1.
-assert (y.gradient, x.gradient) == (1, 1 + 1)
+# On one tape: the inner way back left a 1 at x, the outer one adds a 3.
+assert (y.gradient, x.gradient) == (3, 1 + 3)
 
 
 def affine(x, a, b):

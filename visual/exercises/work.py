@@ -24,7 +24,10 @@ from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 CLOSE = 1e-6  # relative: as near as finite differences of a person's own come
-NOTHING = "Nothing is written yet: in a notebook, write in the cell above, run it, then this one."
+NOTHING = (
+    "Nothing is written yet, or `return` is missing: in a notebook, write in the cell above, run "
+    "it, then this one."
+)
 
 
 @dataclass(frozen=True)
