@@ -367,9 +367,7 @@ def positions_key(block: Block) -> str:
     if step is None or not block.lanes:
         return ""
     lane = block.lanes[0]
-    read, written = (
-        f"slot{'s' * (len(part) > 1)} {listing(map(signed, part))}"
-        for part in _read_and_written(lane, step)
-    )
-    reads = "only reads" if lane.tape.tape.preserved else "reads"
-    return f"{_positions(lane, step)}: step {step} {reads} {read}, writes {written}"
+    read, written = _read_and_written(lane, step)
+    reads = f"{'only ' * bool(lane.tape.tape.preserved)}reads slot{'s' * (len(read) > 1)}"
+    told = f"{reads} {listing(map(signed, read))}, writes {listing(map(signed, written))}"
+    return f"{_positions(lane, step)}: step {step} {told}"
