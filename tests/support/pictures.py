@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
-from visual.scene.shapes import Arrow, Box, Group, Text, walk
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -94,7 +94,7 @@ def without_bookkeeping(shape):
     if isinstance(shape, Text):
         masked = re.sub(r"[\d,]+ of bookkeeping", "some of bookkeeping", shape.content)
         return replace(shape, content=masked)
-    if isinstance(shape, Box | Arrow):
+    if isinstance(shape, Box | Arrow | Polyline):
         return shape
     return replace(shape, shapes=tuple(map(without_bookkeeping, shape.shapes)))
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from lab.notation import number_text
-from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
+from visual.scene.shapes import Box, Group, Shape, Text, outline, shortened, text_width
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
@@ -257,8 +257,11 @@ def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
     return tuple(min(length, SEGMENTS) for length in value.shape)
 
 
-def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
-    """A vector as a strip, a matrix as a small picture; `on_one_scale` gives them their colours."""
+def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
+    """A vector as a strip, a matrix as a small picture; `on_one_scale` gives them their colours.
+
+    What is near zero has the colour of the page: the edge around them tells where it is.
+    """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
         table = table.reshape(value.shape[0], -1)
@@ -266,6 +269,8 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     rows, columns = table.shape
     across = _edges(box.x + 6 + indent, box.x + box.width - 6, columns)
     down = _edges(box.y + 6, box.y + box.height - 18, rows)
+    wide, high = across[-1] - across[0] + 1, down[-1] - down[0] + 1
+    yield replace(outline(across[0] - 1, down[0] - 1, wide, high), faint=True, faded=box.faded)
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
         for entry, (left, right) in zip(row, pairwise(across), strict=True):
             room = (left, top, right - left - 1, bottom - top - 1)

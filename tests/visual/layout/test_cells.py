@@ -5,9 +5,10 @@ import pytest
 from strange_loops import cancelling
 
 import visual
-from visual.layout.cells import cell, told_apart
+from visual.layout.cells import cell, strip, told_apart
+from visual.scene.combinators import envelope_of
 from visual.scene.shapes import Box, Group, Text, walk
-from visual.scene.theme import Role
+from visual.scene.theme import THEMES, Role, contrast, heat_colour
 
 
 def row(*values, wide=90.0):
@@ -52,3 +53,16 @@ def test_the_last_values_of_newton_are_told_apart():
     }
     assert "1.414…" in found["0:x:5"] + found["0:x:6"]
     assert "1.415" in found["0:x:3"]
+
+
+@pytest.mark.parametrize("theme", THEMES.values())
+@pytest.mark.parametrize("faded", [False, True])
+def test_a_strip_of_zeros_has_an_edge_that_is_seen(theme, faded):
+    for role in Role:
+        box = Box(0, 0, 90, 40, role, faded=faded)
+        edge, *entries = strip(box, np.zeros(3), 0.0)
+        seen = edge.colour(theme), heat_colour(0.0, theme)  # on dark ground in print, zero itself
+        assert max(contrast(one, theme.look(role, faded).fill) for one in seen) >= 1.5
+        assert len(entries) == 3
+        around = envelope_of(edge)
+        assert all(envelope_of(one).around(around) == around for one in entries)

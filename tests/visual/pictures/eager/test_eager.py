@@ -43,7 +43,7 @@ from lab.errors import ArgumentError
 from lab.notation import number_text
 from visual.pictures.eager.story import moments
 from visual.pictures.eager.words import digits_of_sum, node_name
-from visual.scene.shapes import Arrow, Box, Group, Text
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Text
 from visual.scene.theme import Role
 
 recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
@@ -122,13 +122,14 @@ def test_every_moment_shows_its_events_and_nothing_else(name):
 
 
 def within(shapes, box):
-    """A box and what stands in it, strips and texts."""
+    """A box and what stands in it, strips with their edges, and texts."""
     right, bottom = box.x + box.width, box.y + box.height
-    return [
-        s
-        for s in shapes
-        if isinstance(s, Box | Text) and box.x <= s.x <= right and box.y <= s.y <= bottom
-    ]
+
+    def corner(shape):
+        return shape.points[0] if isinstance(shape, Polyline) else (shape.x, shape.y)
+
+    found = [(s, *corner(s)) for s in shapes if isinstance(s, Box | Text | Polyline)]
+    return [s for s, x, y in found if box.x <= x <= right and box.y <= y <= bottom]
 
 
 def shows(shapes, held):
