@@ -227,7 +227,7 @@ def of_added(run, event, shapes, nodes, totals):
 def of_opened(run, event, shapes, nodes, totals):
     tape = run.tapes[event.tape]
     (panel,) = [s for s in shapes if isinstance(s, Box) and s.role is Role.PANEL]
-    mine = [s for s in within(shapes, panel) if s.role is Role.PANEL]
+    mine = [s for s in within(shapes, panel) if getattr(s, "role", None) is Role.PANEL]
     words = " ".join(texts(mine))
     several = len(run.tapes) > 1
     assert f"tape {event.tape}" in words
