@@ -21,6 +21,7 @@ WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a 
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
 MOST_NAME = 0.7  # of a thin cell
 TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
+USUAL = "0.1234", "‖0.1234‖"  # a number, a norm
 LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
@@ -171,6 +172,11 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 def thin_width(value: np.ndarray, name: str) -> float:
     """How wide a thin cell has to be for its name and its value, side by side."""
     return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
+
+
+def usual_width(value: np.ndarray, name: str) -> float:
+    """The same for a number of usual length, so that other values move nothing."""
+    return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
 
 
 def thin_cell(

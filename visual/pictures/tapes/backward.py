@@ -15,7 +15,7 @@ from lab.errors import listing
 from lab.notation import signed
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import column_header, gap_text
-from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width
+from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
 from visual.layout.columns import WINDOW, Gap, column_of
 from visual.layout.names import NamedScan, at_moment, listed
 from visual.layout.sheet import CLICK
@@ -253,7 +253,9 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     shapes: list[Shape] = []
     for line in lines:
         needed = {left: thin_width(one[2], one[-1]) for left, one in line.items()}
-        high = TWO_LINES if max(needed.values()) > most else LOW  # the number below the name
+        width = thin_width if block.idle else usual_width  # if all is open, all digits are
+        widest = max(width(one[2], one[-1]) for one in line.values())
+        high = TWO_LINES if widest > most else LOW  # the number below the name
         for left, (_, name, value, role, key, short) in line.items():
             wide = max(cell, min(needed[left], most))
             box = Box(left - (wide - cell) / 2, y, wide, high, role)
