@@ -286,7 +286,7 @@ def as_weights(cost: object) -> np.ndarray:
     refuse_masked("cost", cost)
     try:
         weights = np.asarray(cost, dtype="float64")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.") from error
     if weights.ndim != 1:
         raise refused("cost", cost, "expected a list of weights, one for each step.")

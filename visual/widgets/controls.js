@@ -48,7 +48,7 @@ function put(input, value) {
 
 function labelled(control, input, ask) {
   input.dataset.focus = focusName(control);
-  typed(input, () => ask(input.value));
+  typed(input, () => ask(input.validity.badInput ? "no number" : input.value)); // letters in a field of numbers
   return {
     elements: [element("label", {}, `${control.label} `, input)],
     set: (value) => put(input, value),

@@ -116,8 +116,10 @@ class Teller:
         scan, step = (-1, -1) if cell.moment is None else at_moment(self.trace, cell.moment)
         rows = self._rows.get(cell.key, [])
         for named, tape, row in sorted(rows, key=lambda place: place[0].number != scan):
-            after = step + 1 if named.number == scan else named.scan.steps
-            yield from reversed(self.stories.held(named.number, tape.argument, row, after))
+            steps = named.scan.steps
+            begun = step + 1 if named.number == scan else steps if named.number < scan else 0
+            for after in (steps,) if cell.moment is None else (begun, steps):
+                yield from reversed(self.stories.held(named.number, tape.argument, row, after))
         if cell.key in self._given:
             yield self._given[cell.key]
 

@@ -800,7 +800,7 @@ def test_by_default_no_step_multiplies_zeros_alone(name, order):
     scan, scene = trace.scans[-1], stepgraph(trace)
     step = int(re.search(r": step (\d+) as a graph", scene.text())[1])
     assert any(access.values[step].any() for tape in scan.tapes for access in tape.reads[:1])
-    assert ("the first that adds up two values" in scene.text()) == (step > 0)
+    assert ("the first that adds up two slots" in scene.text()) == (step > 0)
     assert "the first that" not in stepgraph(trace, step=step).text()
     if order > 1 and name != "rnn":  # all read 0 at step 0, since the last value is no part of C′
         assert step == 1

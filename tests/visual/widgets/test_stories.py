@@ -106,3 +106,15 @@ def test_what_reads_a_number_is_found_where_it_was_made():
     told = of_cell(teller, cells, number)
     assert {cells[n].key for n in told["readers"]} == {"0:dx:1"}
     assert {cells[n].key for n in told["path"]} >= {"0:dx:3", "0:x:2"}
+
+
+def test_what_a_tape_begins_with_is_told_as_that_though_a_step_leaves_the_same_number():
+    """The first step of a second derivative adds a multiple of 0 to what it finds."""
+    trace = gallery.loops["square"].with_taps({"x": (-2, -1)}).trace(order=2)
+    teller, first = Teller(trace), sum(scan.steps for scan in trace.scans[:3])
+    values = {}
+    for cell in cells_of(visual.tapes(trace)):
+        if "buf[2] = 5.70154375" in cell.title and cell.moment in (first - 1, first):
+            values[cell.moment] = teller.value(cell)
+    assert values[first - 1].version == 0
+    assert values[first].version == 1

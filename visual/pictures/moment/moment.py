@@ -45,7 +45,7 @@ HIGHER = 1.6  # in a column, where there is less room beside one another
 FORMULA, NUMBERS, READ = 16.0, 15.0, 262.0
 UNTOUCHED = "⋯ and a number: so many slots that the step does not touch"
 THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
-FIRST_SUM = ", the first that adds up two values that are not 0"
+FIRST_SUM = ", the first that adds up two slots that are not 0"
 
 
 @of_run

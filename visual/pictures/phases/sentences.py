@@ -79,7 +79,7 @@ def sentences(record: DerivationRecord) -> Iterator[str]:
         else f"{NOTHING}: no result of the step has a gradient."
     )
     yield _chain_rule(signals, [item.subject for item in decided[5] if item.expression])
-    yield _fates(decided[6])
+    yield _fates(of, decided[6])
     read = [item.subject for item in decided[7]]
     yield (
         f"The formulas read {listing(read)}, recorded when {of} ran: the last step's first."
@@ -105,14 +105,15 @@ def _chain_rule(results: Sequence[Item], arguments: Sequence[str]) -> str:
     return f"{'Every ' if arguments[1:] else ''}{one} gets {' + '.join(products)}."
 
 
-def _fates(items: Sequence[Item]) -> str:
+def _fates(of: str, items: Sequence[Item]) -> str:
     said = []
     for verdict, fate in FATES.items():
         found = [i.subject.rpartition(", ")[0] or i.subject for i in items if i.verdict is verdict]
         if found:
             said.append(f"{listing(found)} {fate[len(found) > 1]}.")
     if said and Verdict.OVERWRITTEN not in {item.verdict for item in items}:
-        said.append("To what is overwritten, nothing would be added.")
+        it = "them" if len(items) > 1 else "it"
+        said.append(f"Had {of} overwritten {it}, nothing would be added.")
     return " ".join(said) or f"{NOTHING}: there is no tape."
 
 
@@ -125,9 +126,11 @@ def _tapes(states: Sequence[State]) -> str:
         for taps in (first.backward.reads, first.backward.writes)
     )
     more = f", and so on for {listing(s.name for s in others)}" if others else ""
+    read = max(first.forward.reads, key=abs)
     return (
         f"The gradients of a state share one tape, a mit-mot: several slots are read, one or more "
-        f"written. A step reads {reads} and writes {writes}{more}."
+        f"written. A step reads {reads} and writes {writes}{more}. Taps change their sign: "
+        f"{tapped(first.name, -read)} is the gradient by the value at {tapped('', read)[1:-1]}."
     )
 
 

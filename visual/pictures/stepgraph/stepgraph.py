@@ -90,7 +90,7 @@ def stepgraph(
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
     told otherwise it is the one that holds the result.  `step` is the number of its step, or else
-    the first that adds up two values that are not 0, as in `moment`.  All operations on the way to
+    the first that adds up two slots that are not 0, as in `moment`.  All operations on the way to
     a quantity are its formula; with `all` each is drawn, up to 50.  What has no room is not drawn,
     and words tell so.
     Raises ArgumentError for a Scan or a step that there is not.
