@@ -21,7 +21,7 @@ WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a 
 HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
 MOST_NAME = 0.7  # of a thin cell
 TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
-USUAL = "0.1234", "‖0.1234‖"  # a number, a norm
+USUAL = "1.234", "‖1.234‖"  # a number, a norm
 LEAST_NORM = 47.0  # room for a norm with two digits
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
@@ -175,7 +175,9 @@ def thin_width(value: np.ndarray, name: str) -> float:
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """The same for a number of usual length, so that other values move nothing."""
+    """The same for a number of usual length, or 0, so that other values move nothing."""
+    if not value.any():
+        return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
 
 

@@ -301,7 +301,9 @@ def _slot(tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
         before = written[row].before if row in written else None
         old = before[step] if before is not None else None
     elif row in done:
-        role = Role.INTERMEDIATE
+        later = {int(n) for a in (*tape.reads, *tape.writes) for n in a.rows[step + 1 :]}
+        is_spent = tape.kind is Kind.MIT_MOT and row not in later
+        role = Role.SPENT if is_spent else Role.INTERMEDIATE
     elif tape.unwritten[row]:
         role, value = Role.UNWRITTEN, None
     elif tape.kind is Kind.MIT_MOT:  # what stood in it first is the seed, as in tapes

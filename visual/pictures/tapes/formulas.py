@@ -16,7 +16,7 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Group, Shape, Text
 
 LINE, MORE = 15, "more signs"
-DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
+DETAILS = ("whole", "lines", "line", "each", "hint", "none")  # how much of formulas a row has
 
 
 def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detail: str) -> Piece:
@@ -30,15 +30,16 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
             reads = block.named.read_keys(step)
             part = grouped(part, Group((), step=number, moment=moment, reads=reads))
         parts.append(part)
-    told = detail in ("line", "each", "none") and not block.view.sheet.bare
-    if told and block.named.scan.steps and not (block.close and detail == "none"):
-        parts.append(_every_step(block, 3 if detail != "none" else 0))
+    told = detail in ("line", "each", "hint", "none") and not block.view.sheet.bare
+    is_low = block.close or block.whole is not None
+    if told and block.named.scan.steps and not (is_low and detail == "none"):
+        parts.append(_every_step(block, 0 if detail in ("hint", "none") else 3))
     return above(*parts)
 
 
 def formulas(block: Block, step: int, detail: str) -> Piece:
     """The formulas of a step, with numbers where there is room, below its row."""
-    if detail in ("each", "none"):
+    if detail in ("each", "hint", "none"):
         return as_row(block, 2)
     known, shapes, y = block.formulas, list[Shape](), 0.0
     for number, formula in enumerate(known[:1] if detail == "line" else known):

@@ -273,7 +273,8 @@ def _tables(trace: Trace, panels: Sequence[Panel]) -> Iterator[tuple[str, Sequen
 def _how_to_read(shown: Sequence[Panel]) -> Iterator[str]:
     series = [one for panel in shown for one in panel.series]
     if series:
-        yield "a panel is one quantity, on its own scale; beside its name, its first and last value"
+        ends = "; beside its name, its first and last value" * any(one.is_scalar for one in series)
+        yield f"a panel is one quantity, on its own scale{ends}"
     if any(len(panel.series) > 1 and panel.rank != SIZES for panel in shown):
         yield "d: the whole gradient; ∂: its parts, on the scale of the whole"
     if any(panel.rank == SIZES for panel in shown):
