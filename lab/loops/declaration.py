@@ -140,7 +140,8 @@ class Declaration:
     ) -> dict[str, Iterable[int]]:
         """Taps by name: those that have none, or an empty one, are of the first state."""
         if not isinstance(taps, Mapping):
-            taps = {"": check_taps(taps, "taps")}
+            told = "taps, as in (-2, -1), or a dictionary from names to taps"
+            taps = {"": check_taps(expect("taps", taps, Iterable, told), "taps")}
         taps = by_name("taps", taps.items())
         if "" in taps and not self.states:
             told = "it has no state; name a sequence, as in {'u': (0, 1)}."
