@@ -330,7 +330,8 @@ class Taps(ByName):
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Tuples of taps, of which the loop knows whether it can have them."""
-        given = super().check(value if isinstance(value, Mapping) else {"": value}).items()
+        alone = isinstance(value, Iterable) and not isinstance(value, Mapping)
+        given = super().check({"": value} if alone else value).items()
         said = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
         return {n: None if t is None else check_taps(t, said[n]) for n, t in given}
 
