@@ -38,6 +38,12 @@ class Block:
     roomy: bool = True  # whether factors, of numbers, have room on the arrows between tapes
 
     @property
+    def layout(self) -> tuple[object, ...]:
+        """What two plans have in common that lay it out alike."""
+        shown = (tuple(lane.tape.argument for lane in self.lanes), *self.steps, len(self.totals))
+        return *shown, self.columns.cell, *self.columns.left, self.close, self.whole, self.roomy
+
+    @property
     def height(self) -> float:
         """That of a cell."""
         close = self.close or self.whole is not None

@@ -87,14 +87,16 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, sheet = NamedScan(trace, number), view.sheet
     tried, cards, said = list[Piece](), list[Piece](), view.said
+    known = set[tuple[bool, tuple[object, ...]]]()  # of short loops many plans are one
     fewer = replace(view, unfold=view.unfold[1:])
     if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
         sheet = replace(sheet, height=inf)
         view = replace(view, sheet=sheet)
     for plan in SEVERAL if fewer.unfold else plans(pair, sheet):
         block = block_of(named, view, plan)
-        if block is None:
+        if block is None or (plan.both, block.layout) in known:
             continue
+        known.add((plan.both, block.layout))
         if not (plan.both or len(trace.scans) == 1 or sheet.bare):
             cards = cards or [overview(trace, number, sheet=sheet)]
         top = [] if plan.both else [*cards]
