@@ -335,11 +335,13 @@ def _words(
     lines = [] if block.view.sheet.bare else _in_room(block, positions)
     if block.has_several:
         lines = [lane.tape.name, *lines]
+    taken = 60 if low and lane is block.lanes[0] else 12  # by the name of the row, beside it
+    room = block.labels - block.view.sheet.margin - taken
     for number, line in enumerate(lines):
-        if line:
-            baseline = y + (15 if low else 32) + 13 * number
-            room = block.labels - block.view.sheet.margin - (60 if low else 12)
-            yield fitted(block.labels - 12, baseline, line, room, SMALL, "end", muted=True)
+        baseline = y + (15 if low else 32) + 13 * number
+        words = fitted(block.labels - 12, baseline, line, room, SMALL, "end", muted=True)
+        if words.content not in ("", "…"):
+            yield words
 
 
 def _in_room(block: Block, words: str) -> list[str]:
