@@ -266,7 +266,7 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
             "Backwards the signs of the taps turn. A gradient is written where the loop read; "
             "where it only wrote, there is nothing to pass on."
         )
-    rules = "; ".join(one.words.partition(";")[0] for one in conversions(tape))
+    rules = "; ".join(one.words for one in conversions(tape))
     answer = Answer(
         Form.TAPS,
         tuple(map(float, right)),

@@ -1,43 +1,36 @@
 """The taps picture: what becomes of a loop variable's taps, derivative after derivative.
 
-A line of slots shows what one step reads and writes; the line below it shows the same for
-the gradient.  A column is one moment, so that a tap and the tap that is made from it stand
-one above the other: a gradient's step moves the other way, and its taps count that way.
-Beside every arrow stands what becomes of the tap, and the word for the rule, of which there are
-five; `conversions` has them, in sentences as well.
+A row is a step of a loop, the row below it one of its gradient.  A column is one place in time, so
+that what a step reads or writes stands above its gradient; arcs lead from what is read to what is
+written.  A gradient's step goes the other way through the same places: its arcs turn round, and its
+taps change sign.  Below stands what becomes of each place, of which there are five rules.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
 from itertools import chain, pairwise
 
-from lab.errors import ArgumentError, quoted, whole
-from lab.notation import signed
+from lab.errors import ArgumentError, listing, quoted, whole
+from lab.gradients.decisions import symbol
+from lab.notation import signed, tapped
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import counted, listed
+from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import (
-    Piece,
-    above,
-    beside,
-    gap,
-    grouped,
-    over,
-    piece,
-    sized,
-)
+from visual.scene.combinators import Piece, above, sized
 from visual.scene.shapes import (
     Arrow,
     Box,
     Group,
+    Polyline,
     Scene,
     Shape,
     Text,
     fitted,
+    moved,
     shortened,
     text_width,
 )
@@ -75,54 +68,34 @@ def use_of(tape: Tape, tap: int) -> Use:
     return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
 
 
-class Rule(StrEnum):
-    """What becomes of a tap's gradient: the word for it, and why."""
+class Rule(Enum):
+    """What was done with a place, what therefore becomes of its gradient, and why."""
 
-    READ = "read: the gradient of what was made"
-    ADDED = (
-        "added: the cost and other steps leave their shares there, too, so it is read and written"
-    )
-    WRITTEN = "written: each step has a slot of its own, so nothing is added"
-    NOT_ADDED = (
-        "not added: the step overwrote the old value, which went nowhere else; its gradient takes "
-        "the place of the new value's"
-    )
-    CLEARED = "cleared: what stood there before was lost unread"
+    READ = "written", "read", ""
+    ADDED = "read and kept", "added to", "others may have read it, too"
+    WRITTEN = "read by one step only", "written", "nothing is there to be added to"
+    NOT_ADDED = "replaced", "replaced", "that of the old value takes the place of the new one's"
+    CLEARED = "written unread", "cleared", "what stood there before was lost"
 
-    @property
-    def word(self) -> str:
-        """The word for it: before the colon."""
-        return self.value.partition(":")[0]
+    def told(self, place: str, gradient: str) -> str:
+        """A sentence about a place and its gradient."""
+        was, becomes, reason = self.value
+        return f"{place} was {was} → {gradient} is {becomes}{reason and f': {reason}'}"
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """One tap and the rule by which a tap of the gradient is made from it; `signs` calculates it.
-
-    `accented` marks the rules in which a gradient ends.
-    """
+    """A tap and the rule by which one of the gradient is made from it; `signs` calculates that."""
 
     tap: int
     signs: str
     rule: Rule
 
     @property
-    def accented(self) -> bool:
-        """Whether a gradient ends there."""
-        return self.rule in (Rule.NOT_ADDED, Rule.CLEARED)
-
-    @property
     def words(self) -> str:
-        """The rule in a sentence, with its reason."""
-        does = {
-            Rule.READ: "written at {} → its gradient is read at {}",
-            Rule.ADDED: "read at {}, and kept → its gradient is added at {}",
-            Rule.WRITTEN: "read at {}, by this step only → its gradient is written at {}",
-            Rule.NOT_ADDED: "overwritten at {} → its gradient is written at {}, and not added",
-            Rule.CLEARED: "written at {} → its gradient is read at {}, and cleared",
-        }[self.rule].format(signed(self.tap), self.signs)
-        reason = self.rule.value.partition(": ")[2]
-        return does if self.rule is Rule.READ else f"{does}; {reason}"
+        """The rule in a sentence, without its reason."""
+        was, becomes, _ = self.rule.value
+        return f"{was} at {signed(self.tap)} → its gradient, at {self.signs}, is {becomes}"
 
 
 def reverse(tape: Tape) -> Tape:
@@ -159,25 +132,41 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How wide a slot is, how far slots are apart, where they `start`, and a kind `beside` them.
+class Generation:
+    """A variable's tape, or that of a gradient: its name, and what a step does with each tap.
 
-    Where there are many slots, the picture is wider, so that kinds keep the `narrowest` room.
+    `arcs` lead from a tap that is read to one that is written with it; where a tap is only added to
+    itself there is none.  `rules` are those by which it was made.
     """
 
-    slot: float = 88
-    pitch: float = 98
-    start: float = 124
-    beside: float = 28
-    narrowest: float = 70
+    name: str
+    tape: Tape
+    arcs: tuple[tuple[int, int], ...]
+    rules: tuple[Conversion, ...] = ()
+
+    @staticmethod
+    def of(tape: Tape, name: str) -> "Generation":
+        """The first one: a step may use all that it reads for all that it writes."""
+        pairs = ((read, write) for read in tape.reads for write in tape.writes)
+        return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
+
+    def gradient(self, order: int) -> "Generation":
+        """The next one, of a derivative of an `order`."""
+        turned = tuple((-write, -read) for read, write in self.arcs)
+        rules = conversions(self.tape)
+        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules)
+
+    def does(self, tap: int) -> str:
+        """What a step does with a tap, in a few words."""
+        rules = [each.rule for each in self.rules if each.tap == -tap]
+        if {Rule.ADDED, Rule.CLEARED} & {*rules}:
+            return f"read, {rules[0].value[1]}"
+        return use_of(self.tape, tap).short
 
 
-ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 60)
-HEIGHT, FOLDED, ARROW, SMALL = 44, 6, 58, 11
-MOMENTS = (
-    "A number is a tap: 0 is now, −1 one step ago, 1 one step ahead. Each column is one moment. A "
-    "gradient's steps go the other way than those it differentiates, and so do its taps."
-)
+HEIGHT, ARC, LINE, FOLDED, SMALL = 60, 24, 24, 6, 11
+PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which are as wide as there is room for
+TURNED = "Its step goes the other way: arrows turn round, and taps change sign."
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -197,7 +186,6 @@ KINDS: Mapping[Kind, str] = {
     Kind.NIT_SOT: "no tap read, one written",
 }
 ORDERS = 100
-OTHERS = [("its gradient", "")]
 
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
 
@@ -219,83 +207,116 @@ def taps(
         raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
-    scene = _drawn(named, scans, orders, orders, theme, sheet)
+    first = tapes.order if isinstance(tapes, ScanTrace) else 0
+    all_orders = range(first + 1, first + orders + 1)
+    scene = _drawn(named, scans, all_orders, orders, theme, sheet)
     shown = orders
     folds = sheet.on_paper or isinstance(tapes, Trace)  # which has as many orders as it was given
     while folds and scene.height > sheet.height and shown:
         shown -= 1
-        scene = _drawn(named, scans, orders, shown, theme, sheet)
+        scene = _drawn(named, scans, all_orders, shown, theme, sheet)
     return scene
 
 
-def _generations(tapes: Tapes) -> Sequence[tuple[str, str]]:
-    """The loop of a trace, what goes back through it, what goes back through that, and so on.
+def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
+    """The loop of a trace, the first Scan back through it, the first back through that, and so on.
 
-    Several Scans of a derivative go back through the same one, and have the same taps.
+    Each by its number, what it is, and the other Scans of such taps: those back through as many.
     """
     if not isinstance(tapes, Trace) or [scan.parent for scan in tapes.scans].count(None) != 1:
         return ()
-    told, through = [("Scan 1", tapes.scans[0].name)], [0]
+    told, through = [(1, tapes.scans[0].name, list[int]())], [0]
     while made := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
-        whose = sorted({tapes.scans[number].parent or 0 for number in made})
-        words = f"Scan{'s' if made[1:] else ''} {listed(n + 1 for n in made)}"
-        told.append((words, f"back through {listed(n + 1 for n in whose)}"))
+        first, *others = made
+        whose = f"back through {(tapes.scans[first].parent or 0) + 1}"
+        told.append((first + 1, whose, [n + 1 for n in others]))
         through = made
     return told
 
 
 def _drawn(
     named: Mapping[Tape, tuple[str, ...]],
-    scans: Sequence[tuple[str, str]],
-    orders: int,
+    scans: Sequence[tuple[int, str, list[int]]],
+    orders: range,
     shown: int,
     theme: str,
     sheet: Sheet,
 ) -> Scene:
-    """All tapes, and so many of their gradients as are `shown`."""
+    """All tapes, and so many of their gradients as are `shown`, from the first of `orders` on."""
+    lines = [
+        [*_lineage(tape, names[0], range(orders.start, orders.start + shown))]
+        for tape, names in named.items()
+    ]
     parts: list[Piece] = []
-    for tape, names in named.items():
-        lines = [] if parts else [MOMENTS]
+    for line, (tape, names) in zip(lines, named.items(), strict=True):
+        told = [] if parts or not shown else [f"{_below(line)} {TURNED}"]
+        if names[1:]:
+            told.append(f"drawn for {names[0]}; {listing(names[1:])} alike")
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-            lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
-        head = heading(f"{', '.join(names)} · {tape.kind}", lines, sheet)
-        parts.append(above(head, _strip(tape, names[0], scans, shown, sheet), apart=6))
+            told.append("PyTensor makes a sequence of every tap: each place is read once.")
+        title = f"{', '.join(names)} · {tape.kind}"
+        head = heading(title if parts else f"{title}: what a step reads and writes", told, sheet)
+        parts.append(above(head, _strip(line, scans, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
-    more = f"{counted(orders - shown, 'gradient')} of these gradients not shown"
+    more = f"{counted(len(orders) - shown, 'gradient')} of these gradients not shown"
     return finished(
         above(*parts, apart=22),
         {LOOKS[use]: WORDS[use] for use in Use},
         sheet=sheet,
-        title=f"Taps of {everything} and of their gradients, one of the other, {orders} times",
+        title=f"Taps of {everything} and of their gradients, one of the other, {len(orders)} times",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
+        close=True,
         said=[
-            *_rules(named, shown),
-            *([f"⋯ {more}"] if shown < orders else []),
-            *_kinds(named, shown),
+            *_rules(lines),
+            *([f"⋯ {more}"] if shown < len(orders) else []),
+            *_kinds(chain.from_iterable(lines)),
+            *filter(None, [" · ".join(_alike(scans[: shown + 1]))]),
         ],
     )
 
 
-def _kinds(named: Mapping[Tape, tuple[str, ...]], orders: int) -> list[str]:
+def _below(line: Sequence[Generation]) -> str:
+    """Whose gradient stands below a place."""
+    first, second = line[0], line[1]
+    tap = first.tape.taps[0]
+    place, gradient = tapped(first.name, tap), tapped(second.name, -tap)
+    return f"{gradient} is the gradient of {place}, above it."
+
+
+def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
+    """A tape, its gradient, the gradient of that, and so on."""
+    generation = Generation.of(tape, name)
+    yield generation
+    for order in orders:
+        generation = generation.gradient(order)
+        yield generation
+
+
+def _kinds(generations: Iterable[Generation]) -> list[str]:
     """The kinds that occur, in plain words."""
-    found = set[Kind]()
-    for tape in named:
-        for _ in range(orders + 1):
-            found.add(tape.kind)
-            tape = reverse(tape)
+    found = {each.tape.kind for each in generations}
     told = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in found)
     return [told] if told else []
 
 
-def _rules(named: Mapping[Tape, tuple[str, ...]], orders: int) -> list[str]:
-    """The rules that occur."""
-    found = set[Rule]()
-    for tape in named:
-        for _ in range(orders):
-            found |= {each.rule for each in conversions(tape)}
-            tape = reverse(tape)
-    return [rule for rule in Rule if rule in found]
+def _alike(scans: Sequence[tuple[int, str, list[int]]]) -> Iterator[str]:
+    """The Scans that are not drawn, by those that are and have such taps."""
+    for number, _, others in scans:
+        if others:
+            several, have = ("s", "have") if others[1:] else ("", "has")
+            yield f"Scan{several} {listing(map(str, others))} {have} the taps of Scan {number}"
+
+
+def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
+    """The rules that occur, each told of the first place of which it holds."""
+    told: dict[Rule, str] = {}
+    for line in lines:
+        for before, after in pairwise(line):
+            for each in after.rules:
+                place, gradient = tapped(before.name, each.tap), tapped(after.name, -each.tap)
+                told.setdefault(each.rule, each.rule.told(place, gradient))
+    return [told[rule] for rule in Rule if rule in told]
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
@@ -310,8 +331,8 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
         for scan in scans:
             if scan.parent is not None and scan is not tapes:
                 continue
-            pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
             pairs += [(tape.name, tape.tape) for tape in scan.held]
+            pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise ArgumentError(f"tapes = {quoted(tapes)}: expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}
@@ -322,82 +343,96 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 
 def _strip(
-    tape: Tape, key: str, scans: Sequence[tuple[str, str]], orders: int, sheet: Sheet
+    generations: Sequence[Generation], scans: Sequence[tuple[int, str, list[int]]], sheet: Sheet
 ) -> Piece:
-    """One tape and its gradients from top to bottom, and between them what becomes of taps."""
-    row, sizes = with_gaps(_moments(tape.taps)), IN_A_COLUMN if sheet.is_narrow else ON_A_SCREEN
-    sizes = replace(sizes, start=0, narrowest=0) if sheet.bare else sizes
-    pitch = (sheet.line - sizes.narrowest - sizes.beside - sizes.start) / len(row)
-    if IN_A_COLUMN.pitch < pitch < sizes.pitch:
-        sizes = replace(sizes, pitch=pitch, slot=pitch - sizes.pitch + sizes.slot)
-    left = {m: sizes.start + n * sizes.pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
-    lines = []
-    for order in range(orders + 1):
-        sign = -1 if order % 2 else 1
-        slots = (
-            _fold(item.hidden, sizes.slot)
-            if isinstance(item, Gap)
-            else _slot(tape, order, sign * item, key, sizes)
-            for item in row
-        )
-        kind = Text(sizes.beside, 19, tape.kind, 13, bold=True)
-        about = [] if sheet.bare else [over(gap(0, HEIGHT), piece(kind))]
-        named = [*scans, *OTHERS * orders] if scans else [("the tape", ""), *OTHERS * orders]
-        label = _label(*named[order], sizes)
-        line = beside(label, *slots, *about, apart=sizes.pitch - sizes.slot)
-        lines.append(grouped(line, Group((), step=order, moment=named[order][0])))
-        if order < orders:
-            middles = {sign * moment: x + sizes.slot / 2 for moment, x in left.items()}
-            lines.append(_arrows(tape, middles))
-            tape = reverse(tape)
-    return above(*lines)
+    """One tape and its gradients from top to bottom, and between them which place is which."""
+    row = with_gaps(_moments(generations[0].tape.taps))
+    start = 0 if sheet.bare else 100 if sheet.is_narrow else 126
+    pitch = max(NARROWEST, min(PITCH, (sheet.line - start) / len(row)))
+    slot = pitch - BETWEEN
+    left = {m: start + n * pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
+    folds = {start + n * pitch: m.hidden for n, m in enumerate(row) if isinstance(m, Gap)}
+    heads = [
+        Text(x + slot / 2, 12, f"t{signed(m) if m <= 0 else f'+{m}'}" if m else "t", 12, "middle")
+        for m, x in left.items()
+    ]
+    time = Text(start - BETWEEN - 2, 12, "time →", SMALL, "end", muted=True)
+    shapes, y = list[Shape](), 0.0
+    if not sheet.bare:
+        shapes, y = [*heads, time], 20.0
+    for order, each in enumerate(generations):
+        middles = {(-m if order % 2 else m): x + slot / 2 for m, x in left.items()}
+        arcs = _arcs(each, middles, order > 0)
+        y += ARC if arcs and not order else 0
+        inside: list[Shape] = [moved(arc, 0, y + HEIGHT * (order > 0)) for arc in arcs]
+        cells = [_slot(each, order, tap, generations[0].name, slot) for tap in middles]
+        inside += [moved(c, x, y) for c, x in zip(cells, left.values(), strict=True)]
+        inside += [_fold(hidden, x, y, slot) for x, hidden in folds.items()]
+        if not sheet.bare:
+            inside += _label(each, order, scans, start - BETWEEN - 2, y, sheet)
+        shapes.append(Group(tuple(inside), step=order, moment=each.name))
+        bottom, y = y + HEIGHT, y + HEIGHT + (ARC if arcs and order else 0) + LINE
+        if each is not generations[-1]:
+            ends = [middles[tap] for tap in each.tape.taps]
+            shapes += [Polyline(((x, bottom + 3), (x, y - 3)), faint=True) for x in ends]
+    return sized(start + len(row) * pitch - BETWEEN, y - LINE, *shapes)
 
 
-def _label(told: str, below: str, sizes: Sizes) -> Piece:
-    """Whose taps a line of slots shows."""
-    if not sizes.start:
-        return gap(sizes.slot - sizes.pitch)
-    room = sizes.start - (sizes.pitch - sizes.slot) - 2
-    name = fitted(room, 18, told, room, SMALL + 1, "end", bold=True)
-    under = [fitted(room, 34, below, room, SMALL, "end", muted=True)] if below else []
-    return sized(sizes.start - sizes.pitch + sizes.slot, HEIGHT, name, *under)
+def _label(
+    each: Generation,
+    order: int,
+    scans: Sequence[tuple[int, str, list[int]]],
+    room: float,
+    y: float,
+    sheet: Sheet,
+) -> Iterator[Text]:
+    """Whose step a row shows, which way its loop goes, and what kind its tape is."""
+    told, below = each.name, "its gradient" if order else ""
+    if order < len(scans):
+        told, below = f"Scan {scans[order][0]}", scans[order][1]
+    way, kind = "← steps" if order % 2 else "steps →", each.tape.kind
+    yield fitted(room, y + 18, told, room, SMALL + 1, "end", bold=True)
+    lines = (way, kind) if sheet.is_narrow else (below, f"{way} · {kind}")
+    for n, line in enumerate(filter(None, lines)):
+        yield fitted(room, y + 34 + 16 * n, line, room, SMALL, "end", muted=True)
 
 
-def _fold(hidden: int, wide: float) -> Piece:
-    mark = fitted(wide / 2, 26, f"⋯ {hidden:,} ⋯", wide + 8, SMALL, "middle", muted=True)
-    return sized(wide, HEIGHT, mark)
+def _fold(hidden: int, x: float, y: float, wide: float) -> Text:
+    told = f"⋯ {hidden:,} ⋯"
+    return fitted(x + wide / 2, y + 34, told, wide + 8, SMALL, "middle", muted=True)
 
 
-def _slot(tape: Tape, order: int, tap: int, key: str, sizes: Sizes) -> Piece:
-    use = use_of(tape, tap)
-    role, middle, room = LOOKS[use], sizes.slot / 2, sizes.slot - 10
-    inside: list[Shape] = [Box(0, 0, sizes.slot, HEIGHT, role)]
+def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Group:
+    """A place, as the step of a generation sees it."""
+    use, does, name = use_of(each.tape, tap), each.does(tap), tapped(each.name, tap)
+    role, room = LOOKS[use], wide - 10
+    inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
-        told = text_width(use.short, SMALL) < sizes.slot
-        number = shortened(signed(tap), room, 14, bold=True)
-        y = 19 if told else HEIGHT / 2 + 5
-        inside.append(Text(middle, y, number, 14, "middle", bold=True, role=role))
-        if told:
-            inside.append(Text(middle, 35, use.short, SMALL, "middle", role=role))
-    title = f"tap {signed(tap)}: {WORDS[use]}"
-    return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
+        lines = [shortened(name, room, 13, bold=True), f"tap {signed(tap)}", does]
+        if text_width("read, added to", SMALL) > room:
+            fits = max(text_width(words, SMALL, bold=True) for words in (name, lines[1])) <= room
+            lines = [name, lines[1]] if fits else [signed(tap)]
+        y = 20 + 9 * (3 - len(lines))
+        first = SMALL if len(lines) == 2 else 13
+        for n, words in enumerate(lines):
+            size = SMALL if n else first
+            inside.append(Text(wide / 2, y + 16 * n, words, size, "middle", bold=not n, role=role))
+    title = f"{name}, tap {signed(tap)}: {does or WORDS[use]}"
+    return Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title)
 
 
-def _arrows(tape: Tape, middles: Mapping[int, float]) -> Piece:
-    """An arrow for every tap that is made from one of `tape`, with the word for the rule."""
-    shapes: list[Shape] = []
-    for each in conversions(tape):
-        x = middles[each.tap]
-        room = min((abs(x - o) for o in middles.values() if o != x), default=ON_A_SCREEN.pitch)
-        drawn: list[Shape] = [Arrow(((x, 3), (x, ARROW - 3)), accent=each.accented)]
-        if room > ON_A_SCREEN.pitch / 2:
-            signs = shortened(each.signs, room - 26, SMALL, mono=True)
-            drawn += [
-                Text(x + 8, ARROW / 2 - 3, signs, SMALL, mono=True, muted=True),
-                Text(x + 8, ARROW / 2 + 13, each.rule.word, SMALL),
-            ]
-        shapes.append(Group(tuple(drawn), title=each.words))
-    return over(gap(0, ARROW), piece(*shapes))
+def _arcs(each: Generation, middles: Mapping[int, float], below: bool) -> list[Group]:
+    """Arcs from what is read to what is written; above the row at 0, or `below` it."""
+    found, way = list[Group](), 1 if below else -1
+    longest = max((abs(write - read) for read, write in each.arcs), default=1)
+    for read, write in each.arcs:
+        aside = 8 if middles[read] < middles[write] else -8
+        start, end = middles[read] + aside, middles[write] - aside
+        high = way * ARC * (0.7 + 0.5 * abs(write - read) / longest)
+        curve = ((start, 2.0 * way), (start, high), (end, high), (end, 3.0 * way))
+        title = f"{tapped(each.name, read)} goes into {tapped(each.name, write)}"
+        found.append(Group((Arrow(curve, accent=below),), title=title))
+    return found
 
 
 def _moments(taps: Sequence[int]) -> list[int]:

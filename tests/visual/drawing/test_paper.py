@@ -122,10 +122,10 @@ def test_a_narrow_picture_is_not_blown_up():
     assert left == pytest.approx(own + (across - alone.width) / 2, abs=1)
 
 
-@pytest.mark.parametrize("kind", ["taps", "moment"])
-def test_what_cannot_be_narrow_says_how_wide_it_is(kind):
+@pytest.mark.parametrize(("kind", "name"), [("taps", "gap"), ("moment", "coupled")])
+def test_what_cannot_be_narrow_says_how_wide_it_is(kind, name):
     """The width that is named is enough, and a millimetre less is not."""
-    loop = gallery.loops["coupled"]
+    loop = gallery.loops[name]
     with pytest.raises(ArgumentError) as refused:
         visual.draw(loop, kind, width="50mm")
     told = re.fullmatch(

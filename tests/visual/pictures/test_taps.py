@@ -14,9 +14,10 @@ from twins import assert_twin
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from lab.notation import leaves_of, signed, tapped
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
-from visual.pictures.taps import conversions, reverse, taps
+from visual.pictures.taps import Rule, conversions, reverse, taps
 from visual.scene.shapes import Text
 from visual.scene.theme import THEMES, Role
 
@@ -44,7 +45,7 @@ def drawn(scene, name, order):
         if (called, line) != (name, f"order {order}"):
             continue
         assert step == order
-        assert not words or words[0] == tap.replace("-", "−")
+        assert not words or words[0] == signed(int(tap)) or words[1] == f"tap {signed(int(tap))}"
         read, written = MEANS[role]
         for found, holds in ((reads, read), (writes, written), (idle, not (read or written))):
             if holds:
@@ -117,7 +118,7 @@ def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
             back = reverse(tape)
             reads, writes, kept = transposed(tape)
             assert (set(back.reads), set(back.writes)) == (reads, writes), tape
-            added = {-rule.tap for rule in conversions(tape) if "added at" in rule.words}
+            added = {-rule.tap for rule in conversions(tape) if rule.rule is Rule.ADDED}
             assert added == kept, tape
             tape = back
             checked += 1
@@ -135,6 +136,28 @@ def test_real_derivatives_have_the_tapes_that_the_rules_give(name):
     for derivation in derivations_of(name, 2):
         for made in derivation.states:
             assert made.variable.tape == reverse(made.state.tape)
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])
+def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
+    trace = gallery.loops[name].trace(order=3)
+    scene = taps(trace, 3)
+    titles = [group.title for group in scene.groups() if " goes into " in group.title]
+    number, tape = 0, trace.scans[0].tapes[0]
+    for row in range(4 if name != "fibonacci" else 2):
+        goes = {
+            f"{tapped(tape.name, leaf.tap)} goes into {tapped(tape.name, formula.target.tap)}"
+            for formula in trace.scans[number].formulas
+            for leaf in leaves_of(formula.expression)
+            if {leaf.variable, formula.target.variable} == {tape.name}
+            and leaf.tap != formula.target.tap
+        }
+        assert {title for title in titles if title.startswith(f"{tape.name}[")} == goes != set()
+        drawn = {words[0] for _, _, words, _, step in cells(scene) if words and step == row}
+        assert {tapped(tape.name, tap) for tap in tape.tape.taps} <= drawn
+        number = min((n for n, s in enumerate(trace.scans) if s.parent == number), default=0)
+        held = (one for one in trace.scans[number].tapes if not one.is_total)
+        tape = next((one for one in held if one.gradient_of == tape.name), tape)
 
 
 @pytest.mark.parametrize("chosen", [(-1,), (-2, -1), (-3, -1), (-1, -3), (-2,)])
@@ -201,7 +224,8 @@ def test_a_scan_of_a_derivative_can_be_asked_for():
 
 
 def test_a_trace_is_that_of_its_loops_only():
-    assert "dx" not in taps(gallery.loops["square"].trace(order=2), 1).text()
+    scene = taps(gallery.loops["square"].trace(order=2), 1)
+    assert {key.partition(":")[0] for key, *_ in cells(scene)} == {"x"}
 
 
 def test_variables_with_the_same_taps_share_a_strip():
