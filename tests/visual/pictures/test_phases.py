@@ -1,5 +1,8 @@
 """The phases picture: typed decisions, one panel each, against what is known of the loop."""
 
+import math
+import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -17,12 +20,10 @@ from lab.loops import gallery
 from lab.notation import tapped
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
-from visual.layout.sheet import SCREEN
 from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases.phases import PURPOSES, phases
 from visual.pictures.phases.sentences import NOTHING, sentences
-from visual.pictures.phases.sketch import Sketch
-from visual.scene.shapes import Box, Group, Polyline, Text, walk
+from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -192,38 +193,164 @@ def test_long_expressions_are_whole_in_the_tooltip():
 
 @pytest.mark.parametrize("number", range(1, 12))
 def test_one_phase_is_opened(number):
+    """Its decisions stand below its row, and the other rows are those of the whole recipe."""
     derivation = derivations_of("coupled", 2)[1]
     whole, opened = phases(derivation), phases(derivation, phase=number)
-    assert list(opened.moments.items()) == [(number - 1, whole.moments[number - 1])]
-    told = opened.text()
+    assert opened.moments == whole.moments
+    told = "\n".join(written_in(Group(opened_in(opened, number))))
     for item in derivation.record.phases[number - 1].items:
         assert item.decision in told or len(item.decision) > 70
         assert len(item.expression) > 70 or item.expression in told
+    for other in set(range(1, 11)) - {number}:
+        assert written_in(Group(opened_in(opened, other)))[:2][0] == str(other)
 
 
-def built(derivation, number):
-    """What the sketch shows after a phase: how many shapes are new, and how many were there."""
-    sketch = Sketch(
-        derivation.record, derivation.record.phases[number - 1], None, SCREEN, 6
-    ).drawn()
-    faded = [shape.faded for shape in walk(sketch.shapes) if not isinstance(shape, Box | Polyline)]
-    return faded.count(False), faded.count(True)
+def opened_in(scene, number):
+    """What belongs to a phase."""
+    return tuple(group for group in scene.groups() if group.step == number - 1)
 
 
-@pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
-def test_the_sketch_grows_and_what_is_new_stands_out(name):
-    derivation = derivations_of(name, 1)[0]
-    grown = {number: built(derivation, number) for number in range(1, 11)}
-    for number in range(2, 11):
-        assert grown[number][1] == sum(grown[number - 1])
-    assert built(derivation, 11)[1] == sum(grown[10])
-    assert all(grown[number][0] for number in grown if number != 9)
-    assert bool(grown[9][0]) == (name != "square")  # which has neither sequence nor parameter
+NAMES = 24 + 138  # where the pieces of phases begin
+SIGN = re.compile(r"(\w+)\[t([+−]\d+)?\]|(?<![\w.])([^\W\d]\w*)(?![\w(])")
+
+
+def pieces_of(scene, number, mono=None):
+    """What is drawn in the row of a phase, line by line, and the sentence at its end.
+
+    If `mono`, mathematics alone; what is cut is read from its tooltip.
+    """
+    texts = [s for s in walk(opened_in(scene, number)) if isinstance(s, Text) and s.x >= NAMES]
+    lines = {}
+    for text in sorted(texts, key=lambda text: (text.y, text.left)):
+        if mono in (None, text.mono):
+            lines.setdefault(text.y, []).append(text)
+    joined = []
+    for line in lines.values():
+        told = line[0].title or line[0].content
+        for before, text in pairwise(line):
+            apart = text.left - before.left - before.width > 5
+            told += " " * apart + (text.title or text.content)
+        if not joined or told not in joined[-1]:
+            joined.append(told)
+    return joined
+
+
+def by_name(lines, names, arrow=""):
+    """Formulas by the names before them, those in several lines put together."""
+    known = "|".join(map(re.escape, names))
+    _, *parts = re.split(rf"(?:^|  )({known}) {arrow}", "  ".join(lines))
+    return {
+        name: " ".join(told.split()) for name, told in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def test_every_row_of_a_small_loop():
+    """Of xₜ = xₜ₋₁², by hand: what each phase adds, and why."""
+    scene = phases(derivations_of("square", 1)[0])
+    drawn = {number: pieces_of(scene, number) for number in range(1, 12)}
+    assert drawn == {
+        1: ["← 4 steps As many as the loop made; the last one goes first."],
+        2: ["x The inputs that can have a gradient."],
+        3: ["x[t] by x[t−1] Not the whole loop is differentiated: one step is."],
+        4: ["dx[t] The gradient of x[t], from the later steps."],
+        5: ["2·dx[t]·x[t−1] What this step gives to the gradient of x[t−1]."],
+        6: ["x[t−1] preserved + dx[t+1] Kept, so others may read it, too: theirs is added."],
+        7: ["x[t−1] The formula reads it: recorded as the loop ran."],
+        8: [
+            "dx[t+1] dx[t] The slots of its tape, and what a step does there.",
+            "read, replaced read, kept",
+        ],
+        9: ["— nothing to do: no parameters, no sequences."],
+        10: ["gradient of square All of this makes one Scan, of 2 variables."],
+        11: [
+            "dx[::-1] x [::-1] reads a tape from its end.",
+            "dx[t+1] ← 2·dx[t]·x[t−1] + dx[t+1]",
+            "8 5 6",
+        ],
+    }
+
+
+def predator(prey, hunters, birth):
+    eaten = 0.1 * prey * hunters
+    return prey + 0.1 * birth * prey - eaten, hunters + eaten - 0.1 * hunters
+
+
+STEPS = {  # by hand: the step, its results, its arguments with what is written, and added to it
+    ("square", 1): (
+        lambda x: [x * x],
+        ["dx[t]"],
+        {"x[t−1]": ("dx[t+1]", "dx[t+1]")},
+    ),
+    ("gap", 1): (
+        lambda x3, x1: [math.sin(x3) + x3 * x1],
+        ["dx[t]"],
+        {"x[t−3]": ("dx[t+3]", "dx[t+3]"), "x[t−1]": ("dx[t+1]", "dx[t+1]")},
+    ),
+    ("logistic", 1): (
+        lambda x, r: [r * x * (1 - x)],
+        ["dx[t]"],
+        {"x[t−1]": ("dx[t+1]", "dx[t+1]"), "r": ("dr", "dr")},
+    ),
+    ("newton", 1): (
+        lambda x, a: [(x + a / x) / 2],
+        ["dx[t]"],
+        {"x[t−1]": ("dx[t+1]", "dx[t+1]"), "a": ("da", "da")},
+    ),
+    ("coupled", 1): (
+        predator,
+        ["dprey[t]", "dhunters[t]"],
+        {
+            "prey[t−1]": ("dprey[t+1]", "dprey[t+1]"),
+            "hunters[t−1]": ("dhunters[t+1]", "dhunters[t+1]"),
+            "birth": ("dbirth", "dbirth"),
+        },
+    ),
+    ("square", 2): (
+        lambda x, dx0, dx1: [2 * dx0 * x + dx1],
+        ["d2dx[t−1]"],
+        {"x[t]": ("d2x", ""), "dx[t]": ("d2dx[t]", "d2dx[t]"), "dx[t+1]": ("d2dx[t−1]", "")},
+    ),
+}
+
+
+def worth(written, known):
+    """What a formula that is drawn is worth."""
+    plain = SIGN.sub(lambda found: f"known[{found[0]!r}]", written)
+    for sign, python in (("·", "*"), ("²", "**2")):
+        plain = plain.replace(sign, python)
+    plain = re.sub("−(?!\\d*\\])", "-", plain)
+    return eval(plain, {"known": known, "cos": math.cos})
+
+
+@pytest.mark.parametrize(("name", "order"), STEPS)
+def test_what_is_drawn_is_the_derivative_of_the_step(name, order):
+    """The shares of phase 5 and the finished step, against finite differences of the step."""
+    step, signals, arguments = STEPS[name, order]
+    scene = phases(derivations_of(name, order)[order - 1])
+    names = [*signals, *arguments, *(n for pair in arguments.values() for n in pair if n)]
+    known = {one: 0.3 + 0.17 * n for n, one in enumerate(dict.fromkeys(names))}
+    at = [known[one] for one in arguments]
+    lines = pieces_of(scene, 5, mono=True)
+    shares = by_name(lines, arguments) if len(arguments) > 1 else {next(iter(arguments)): lines[0]}
+    targets = [target for target, _ in arguments.values()]
+    finished = by_name(pieces_of(scene, 11, mono=True), targets, "←")
+    assert set(shares) == set(arguments)
+    assert set(finished) == set(targets)
+    for number, (argument, (target, added)) in enumerate(arguments.items()):
+
+        def sent(change, number=number):
+            near = [value + change * (n == number) for n, value in enumerate(at)]
+            return sum(known[s] * value for s, value in zip(signals, step(*near), strict=True))
+
+        slope = (sent(1e-5) - sent(-1e-5)) / 2e-5
+        assert worth(shares[argument], known) == pytest.approx(slope, rel=1e-8)
+        total = slope + known.get(added, 0)
+        assert worth(finished[target], known) == pytest.approx(total, rel=1e-8)
 
 
 def written_in(scene):
-    """All texts of a picture."""
-    return [s.content for s in scene.walk() if isinstance(s, Text)]
+    """All texts of a picture, or of a group."""
+    return [s.content for s in walk(scene.shapes) if isinstance(s, Text)]
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
@@ -258,37 +385,36 @@ def boxes_with_names(scene):
     """The boxes of a picture that have one text in them, and that."""
     for group in scene.groups():
         match group.shapes:
-            case (Group(shapes=(Box() as box,)), Text() as text):
+            case (Group(shapes=(Box() as box,)), Text() as text, *_):
                 yield box, text
 
 
-ADDED = {  # by hand: the argument, and what is added to its share
-    ("square", 1): {"x[t−1]": "so + dx[t+1]"},
-    ("gap", 1): {"x[t−3]": "so + dx[t+3]", "x[t−1]": "so + dx[t+1]"},
-    ("square", 2): {"dx[t]": "so + d2dx[t]", "dx[t+1]": "so nothing is added"},
+ADDED = {  # by hand
+    ("square", 1): ["x[t−1] preserved + dx[t+1]"],
+    ("gap", 1): ["x[t−3] preserved + dx[t+3]", "x[t−1] preserved + dx[t+1]"],
+    ("square", 2): ["dx[t] preserved + d2dx[t]", "dx[t+1] overwritten + nothing"],
 }
 
 
 @pytest.mark.parametrize(("name", "order"), ADDED)
-def test_what_is_added_stands_at_the_share_that_it_is_added_to(name, order):
-    texts = written_in(phases(derivations_of(name, order)[order - 1]))
-    found, last = {}, ""
-    for text in texts:
-        last = text.partition(" ↦ ")[0] if " ↦ " in text else last
-        if text.startswith("so "):
-            found[last] = text
-    assert found == ADDED[name, order]
+def test_what_is_added_stands_beside_what_the_step_does(name, order):
+    drawn = pieces_of(phases(derivations_of(name, order)[order - 1]), 6)
+    assert len(drawn) == len(ADDED[name, order])
+    for line, expected in zip(drawn, ADDED[name, order], strict=True):
+        assert line.startswith(expected)
 
 
 def test_what_has_no_room_is_counted():
     """Of the seven shares of the second derivative of coupled, those without a line."""
     derivation = derivations_of("coupled", 2)[1]
-    texts = written_in(phases(derivation))
-    shares = [i for i in derivation.record.phases[4].items if i.expression]
-    lines = sum(" ↦ " in text for text in texts)
+    shares = [i.subject for i in derivation.record.phases[4].items if i.expression]
+    texts = written_in(Group(opened_in(phases(derivation), 5)))
+    lines = sum(text in shares for text in texts)
     assert lines < len(shares) == 7
     assert f"⋯ {7 - lines} more: phase=5" in texts
-    assert sum(" ↦ " in text for text in written_in(phases(derivation, all=True))) >= 7
+    everything = written_in(Group(opened_in(phases(derivation, all=True), 5)))
+    assert set(shares) <= set(everything)
+    assert not any("more" in text for text in everything)
 
 
 @pytest.mark.parametrize("name", ALL)

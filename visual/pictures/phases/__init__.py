@@ -1,4 +1,4 @@
-"""How a derivative is built: a sketch of its Scan, numbered by phases, and a sentence for each.
+"""How a derivative is built: a recipe of eleven rows, one a phase, and the step that comes of it.
 
-Start with `phases`; `sketch` draws the Scan, `sentences` say what a phase adds.
+Start with `phases`; `pieces` draws what every phase adds, `sentences` say why.
 """

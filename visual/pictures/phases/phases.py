@@ -5,7 +5,7 @@ says in a sentence what it adds.  A phase that is opened tells what it decided a
 and the expressions that it built; the sketch then has what is built so far, what is new in full.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import wrap
 
 from lab.errors import ArgumentError, expect, quoted, whole
@@ -16,14 +16,13 @@ from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.pictures.connections import LOOKS, legend_of
+from visual.pictures.phases.pieces import LINE, MONO, SMALL, Keys, Pieces, about, scan_name
 from visual.pictures.phases.sentences import NOTHING, sentences
-from visual.pictures.phases.sketch import MONO, SMALL, Keys, Sketch, about, moment
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import (
     Piece,
     above,
     beside,
-    columns,
     cropped,
     gap,
     grouped,
@@ -37,9 +36,11 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Box,
     Group,
+    Polyline,
     Scene,
     Text,
     folded,
+    outline,
     shortened,
     text_width,
 )
@@ -47,20 +48,21 @@ from visual.scene.theme import Role
 
 PURPOSES: Mapping[int, str] = {
     1: "Steps",
-    2: "Who gets one",
+    2: "Inputs",
     3: "One step",
-    4: "Names",
+    4: "Comes in",
     5: "Chain rule",
     6: "Added or not",
-    7: "Forward values",
-    8: "The tapes",
-    9: "Other sums",
+    7: "Recorded",
+    8: "The tape",
+    9: "Sums",
     10: "The Scan",
     11: "Answers",
 }
 CHIP, SUBJECT, BESIDE, MOST_LINES = 19, 176, 240, 3
-MOST_SHARES = 6  # that the sketch has formulas for
-TAPES, LAST = 8, 11  # the phases of tapes, and of answers
+INDENT, NAMES, ROOM, BETWEEN = 34.0, 138.0, 316.0, 8.0
+EVERYTHING, FEWER = 99, ((3,), (2,), (1,), (1, False))  # pieces of a phase; names of the others
+LAST = 11
 ABSENT = Verdict.ABSENT
 
 
@@ -89,60 +91,45 @@ def phases(
     if of is not None and len(of.trace.scans) > 2 and not (sheet.bare or sheet.is_narrow):
         cards.append(cropped(overview(of.trace, of.number, sheet=sheet), sheet.margin))
     head = _heading(record, of, opened, all, sheet)
-    of_cards = (role for role in Role if role is not Role.PANEL and cards)
-    own = _legend(record.phases[: opened.number if opened else LAST])
-    looks: dict[Role, str] = {**{role: role.value for role in of_cards}, **own}
+    told = {item.verdict for phase in record.phases for item in phase.items}
+    looks: dict[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
+    looks |= legend_of(told - {ABSENT})
+    room = sheet.line - INDENT if sheet.is_narrow else ROOM
 
-    def drawn(most: int, lines: int) -> Scene:
-        sketch = Sketch(record, opened, of, sheet, most)
-        rows = list[Piece]()
-        for one, said in zip(record.phases, sentences(record), strict=True):
-            row = _row(said, one, sheet, lines)
-            if all or one is opened:
-                details = shifted(_details(record, one, sketch.keys, sheet), 32, 0)
-                row = above(row, details, apart=6)
-            rows += [grouped(row, moment(one))] if opened in (None, one) else []
-        if sheet.is_narrow and not (opened or all):  # only names
-            rows = [columns([rows[n : n + 2] for n in range(0, LAST, 2)], 8, 4)]
-        part = above(*cards, above(head, sketch.drawn()), above(*rows, apart=5), apart=13)
+    def drawn(most: int, others: bool = True) -> Scene:
+        rows = _rows(Pieces(record, of, sheet, room, most), opened, all, others)
         return finished(
-            over(gap(sheet.line), part),
+            over(gap(sheet.line), above(*cards, above(head, rows), apart=13)),
             looks,
             sheet=sheet,
             title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
-            description=f"What every phase adds, and what is built so far; order {record.order}.",
+            description=f"What every phase adds, and why, and the step of order {record.order} "
+            "that comes of it.",
             theme=theme,
             close=True,
             seeds=seeds_of(of.trace, [of.number]) if of is not None and cards else "",
         )
 
-    scene = drawn(99, 99) if all else drawn(MOST_SHARES, 99)
-    return scene if all or scene.height <= sheet.height else drawn(MOST_SHARES // 2, 1)
+    if all:
+        return drawn(EVERYTHING)
+    tried = (drawn(*few) for few in FEWER)
+    return next((scene for scene in tried if scene.height <= sheet.height), drawn(*FEWER[-1]))
 
 
 def _heading(
     record: DerivationRecord, of: NamedScan | None, opened: Phase | None, all: bool, sheet: Sheet
 ) -> Piece:
     """Which Scan is built, and from which."""
-    name, source = record.backward, record.forward
+    name, source = scan_name(record.backward, of), record.forward
     if of is not None and of.parent is not None:
-        name = f"{of.number + 1} · {of.called}"
-        source = f"{of.parent.number + 1} · {of.parent.called}"
-    told = [f"order {record.order}", "a number is the phase that adds the piece"]
+        source = scan_name(source, of.parent)
+    told = [f"order {record.order}", "each phase adds a piece of one step"]
     if not all:
-        number = 1 if opened is None else opened.number % LAST + 1
-        code = f"phase={number} opens a phase, and all formulas · all=True all of them"
-        click = "“phase”, in the options, opens one with all formulas"
+        number = 5 if opened is None else opened.number % LAST + 1
+        code = f"phase={number} opens a phase, all=True all of them"
+        click = "“phase”, in the options, opens one"
         told += filter(None, [sheet.hint(code, click, "")])
     return heading(f"{name}: how it is built from {source}", [" · ".join(told)], sheet)
-
-
-def _legend(shown: Sequence[Phase]) -> dict[Role, str]:
-    """What is drawn: the verdicts, and slots, which are read, replaced, or both."""
-    found = {item.verdict for phase in shown for item in phase.items} - {ABSENT}
-    if len(shown) < TAPES:
-        return legend_of(found)
-    return legend_of(found | {Verdict.OVERWRITTEN, Verdict.ACCUMULATED})
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
@@ -154,25 +141,64 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
     return record.phases[number - 1]
 
 
-# what a phase adds, in a sentence
+# the recipe
 
 
-def _row(said: str, phase: Phase, sheet: Sheet, most: int) -> Piece:
-    """The number of a phase, what it is about, and a sentence; a pale one where it adds nothing.
+def _rows(pieces: Pieces, opened: Phase | None, all: bool, others: bool) -> Piece:
+    """A row for each phase, on a thread, and the finished step at its end.
 
-    A column of a paper has no room for sentences.
+    Below what is open stands all that it decided; then the `others` may be names alone.
     """
-    pale, room = said.startswith(NOTHING), sheet.line - 160
-    number = sized(24, 18, Text(20, 14, str(phase.number), 13, "end", bold=True, muted=pale))
-    name = sized(116, 18, Text(0, 14, PURPOSES[phase.number], 13, bold=True, muted=pale))
+    record, sheet, rows = pieces.record, pieces.sheet, list[Piece]()
+    added = [pieces.of_phase(phase.number) for phase in record.phases]
+    widest = max(piece.envelope.width for piece in added)
+    for phase, said, piece in zip(record.phases, sentences(record), added, strict=True):
+        is_open = all or phase is opened
+        row = _row(phase, said, piece, widest, sheet) if others or is_open else _name(phase, said)
+        if is_open:
+            details = _details(record, phase, pieces.keys, sheet)
+            row = above(row, beside(gap(INDENT), details), apart=4)
+        thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
+        rows.append(grouped(over(row, sized(0, 0, thread)), moment(phase)))
+    end = sized(NAMES, LINE, Text(12, 15, "=", 13, "middle", bold=True), _called("The step", False))
+    left = INDENT if sheet.is_narrow else NAMES
+    if step := [*pieces.finished(sheet.line - left)]:
+        lines = above(*step, apart=4)
+        both = above(end, beside(gap(left), lines)) if sheet.is_narrow else beside(end, lines)
+        rows.append(grouped(both, moment(phase)))
+    return above(*rows, apart=BETWEEN)
+
+
+def moment(phase: Phase) -> Group:
+    """The moment at which what a phase adds appears."""
+    return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)
+
+
+def _row(phase: Phase, said: str, piece: Piece, widest: float, sheet: Sheet) -> Piece:
+    """The number of a phase, its name, the piece that it adds, and why."""
+    pale = said.startswith(NOTHING)
     if sheet.is_narrow:
-        return beside(number, name, apart=8)
-    lines = folded(said, room, 13)
-    if len(lines) > most:
-        lines = [*lines[: most - 1], shortened(" ".join(lines[most - 1 :]), room, 13)]
-    title = said if lines[-1].endswith("…") else ""
-    told = (words(line, 13, muted=pale, title=title) for line in lines)
-    return beside(number, name, above(*told, apart=3), apart=8)
+        both = beside(_name(phase, said), piece)
+        if both.envelope.width > sheet.line:
+            both = above(_name(phase, said), beside(gap(INDENT), piece))
+        lines = [] if sheet.on_paper else folded(said, sheet.line - INDENT, 11)
+        why = (words(line, 11, muted=True) for line in lines)
+        return above(both, beside(gap(INDENT), above(*why)))
+    lines = folded(said, sheet.line - NAMES - widest - 20, SMALL)
+    texts = (Text(0, 15 + 16 * n, line, SMALL, muted=pale) for n, line in enumerate(lines))
+    told = sized(0, LINE + 16 * (len(lines) - 1), *texts)
+    return beside(_name(phase, said), over(gap(widest + 20), piece), told)
+
+
+def _name(phase: Phase, said: str) -> Piece:
+    """The number of a phase on the thread, and what it is about; pale where it adds nothing."""
+    pale = said.startswith(NOTHING)
+    number = Text(12, 15, str(phase.number), SMALL, "middle", bold=True, muted=pale)
+    return sized(NAMES, LINE, outline(0, 2, 24, 18), number, _called(PURPOSES[phase.number], pale))
+
+
+def _called(name: str, pale: bool) -> Text:
+    return Text(INDENT, 15, name, 13, bold=True, muted=pale)
 
 
 # a phase that is open

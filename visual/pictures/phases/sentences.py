@@ -1,30 +1,15 @@
-"""What each of the eleven phases adds to a derivative, in a sentence with its own names."""
+"""Why each of the eleven phases is there, in a line with the derivative's own names."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from re import findall
 
-from lab.errors import listing
 from lab.gradients.record import DerivationRecord, Item, Verdict
-from lab.notation import tapped
 from lab.tape import Tape
 
 NOTHING = "nothing to do"
 NONE = (Verdict.DISCONNECTED, Verdict.UNTRACED, Verdict.UNDEFINED)
-FATES = {
-    Verdict.ACCUMULATED: (
-        "is preserved: others may have read it, too, and what they left in its slot is added",
-        "are preserved: others may have read them, too, and what they left in their slots is added",
-    ),
-    Verdict.OVERWRITTEN: (
-        "is overwritten: no later step reads what stood there, so nothing is added",
-        "are overwritten: no later step reads what stood there, so nothing is added",
-    ),
-    Verdict.CLEARED: (
-        "was written unread: its slot is cleared",
-        "were written unread: their slots are cleared",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -52,97 +37,85 @@ def _numbers(told: str) -> tuple[int, ...]:
 
 
 def sentences(record: DerivationRecord) -> Iterator[str]:
-    """A sentence for every phase; it begins with `NOTHING` where a phase adds nothing."""
-    of = record.forward
-    decided = {
-        phase.number: [item for item in phase.items if item.verdict is not Verdict.ABSENT]
+    """Why there is every phase; a line that begins with `NOTHING` where one adds nothing."""
+    decided = [
+        [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
-    }
-    steps, back = decided[1][-1].expression, "go back, the last one first"
-    if steps == "n":
-        yield f"Only the run of {of} tells how many steps it makes: n. As many {back}."
-    else:
-        yield f"{of} made {steps} steps, so {steps} steps {back}."
-    left = [item.subject for item in decided[2] if item.verdict in NONE]
-    found = [item.subject for item in decided[2] if item.subject not in left]
-    told = f"{listing(found)} can receive a gradient" if found else f"{NOTHING}: there is none"
-    yield f"{told}; {listing(left)} cannot." if left else f"{told}."
-    about = {item.subject: item.decision for item in decided[3]}
-    results, arguments = about["results"], about["arguments"]
-    yield f"Not the loop, but one step of it is differentiated: {results} by {arguments}."
-    signals = [item for item in decided[4] if item.verdict is Verdict.NOTED]
-    names, called = listing(i.subject for i in signals), listing(i.expression for i in signals)
-    yield (
-        f"Later steps tell what gradient {names} {'have' if signals[1:] else 'has'}: "
-        f"call it {called}."
-        if signals
-        else f"{NOTHING}: no result of the step has a gradient."
+    ]
+    steps, inputs, _, signals, shares, fates, reads, _, sums, variables, answers = decided
+    known = "the last one goes first" if steps[-1].expression != "n" else "only the run tells it"
+    yield f"As many as the loop made; {known}."
+    yield _inputs({item.verdict in NONE for item in inputs})
+    yield "Not the whole loop is differentiated: one step is."
+    yield _one_or_more(
+        [item for item in signals if item.verdict is Verdict.NOTED],
+        "no result of the step has a gradient",
+        "The gradient of {}, from the later steps",
+        "The gradients of the results, from the later steps",
     )
-    yield _chain_rule(signals, [item.subject for item in decided[5] if item.expression])
-    yield _fates(of, decided[6])
-    read = [item.subject for item in decided[7]]
-    yield (
-        f"The formulas read {listing(read)}, recorded when {of} ran: the last step's first."
-        if read
-        else f"{NOTHING}: the formulas read no forward value."
+    yield _one_or_more(
+        [item for item in shares if item.expression],
+        "no argument of the step has a gradient",
+        "What this step gives to the gradient of {}",
+        "What this step gives to each argument's gradient",
     )
-    yield _tapes(states_of(record))
-    yield _totals(of, decided[9])
+    yield _fates({item.verdict for item in fates})
+    yield _one_or_more(
+        reads,
+        "the formulas read no forward value",
+        "The formula reads it: recorded as the loop ran",
+        "The formulas read them: recorded as the loop ran",
+    )
+    yield _one_or_more(
+        states_of(record),
+        "no state has a gradient",
+        "The slots of its tape, and what a step does there",
+        "The slots of their tapes, and what a step does there",
+    )
+    yield _sums({item.verdict for item in sums})
     yield (
-        f"All this becomes one Scan, {record.backward}, with {len(decided[10])} variables."
-        if decided[10]
+        f"All of this makes one Scan, of {len(variables)} variables."
+        if variables
         else f"{NOTHING}: no gradient depends on the steps."
     )
-    yield f"Each input of {of} gets its gradient; [::-1] turns it into the order of {of}'s steps."
+    ends = {item.expression.rpartition("[")[2] for item in answers}
+    told = {"::-1]": "[::-1] reads a tape from its end", "-1]": "[-1] its last row"}
+    found = ", ".join(words for end, words in told.items() if end in ends)
+    yield f"{found[:1].upper()}{found[1:]}." if found else "What every input gets."
 
 
-def _chain_rule(results: Sequence[Item], arguments: Sequence[str]) -> str:
-    if not arguments:
-        return f"{NOTHING}: no argument of the step has a gradient."
-    one = arguments[0] if len(arguments) == 1 else "argument"
-    products = [f"{item.expression}·∂{item.subject}/∂{one}" for item in results[:2]]
-    products += ["and so on"] if results[2:] else []
-    return f"{'Every ' if arguments[1:] else ''}{one} gets {' + '.join(products)}."
+def _one_or_more(found: Sequence[Item | State], none: str, one: str, more: str) -> str:
+    if not found:
+        return f"{NOTHING}: {none}."
+    first = found[0].subject if isinstance(found[0], Item) else ""
+    return f"{(more if found[1:] else one).format(first)}."
 
 
-def _fates(of: str, items: Sequence[Item]) -> str:
-    said = []
-    for verdict, fate in FATES.items():
-        found = [i.subject.rpartition(", ")[0] or i.subject for i in items if i.verdict is verdict]
-        if found:
-            said.append(f"{listing(found)} {fate[len(found) > 1]}.")
-    if said and Verdict.OVERWRITTEN not in {item.verdict for item in items}:
-        it = "them" if len(items) > 1 else "it"
-        said.append(f"Had {of} overwritten {it}, nothing would be added.")
-    return " ".join(said) or f"{NOTHING}: there is no tape."
+def _inputs(without: AbstractSet[bool]) -> str:
+    if without == {False}:
+        return "The inputs that can have a gradient."
+    if without == {False, True}:
+        return "Inputs that can have a gradient, and that cannot."
+    return f"{NOTHING}: no input can have a gradient."
 
 
-def _tapes(states: Sequence[State]) -> str:
-    if not states:
-        return f"{NOTHING}: no state has a gradient."
-    first, *others = states
-    reads, writes = (
-        listing(tapped(first.name, tap) for tap in taps)
-        for taps in (first.backward.reads, first.backward.writes)
-    )
-    more = f", and so on for {listing(s.name for s in others)}" if others else ""
-    read = max(first.forward.reads, key=abs)
-    return (
-        f"The gradients of a state share one tape, a mit-mot: several slots are read, one or more "
-        f"written. A step reads {reads} and writes {writes}{more}. Taps change their sign: "
-        f"{tapped(first.name, -read)} is the gradient by the value at {tapped('', read)[1:-1]}."
-    )
+def _fates(found: AbstractSet[Verdict]) -> str:
+    if not found:
+        return f"{NOTHING}: there is no tape."
+    if found == {Verdict.ACCUMULATED}:
+        return "Kept, so others may read it, too: theirs is added."
+    if found == {Verdict.OVERWRITTEN}:
+        return "Replaced: no later step reads it, nothing to add."
+    return "Kept: what others give is added. Replaced: nothing."
 
 
-def _totals(of: str, items: Sequence[Item]) -> str:
-    said = []
-    for verdicts, told in (
-        ((Verdict.SUMMED,), "summed up over the steps"),
-        ((Verdict.PER_STEP,), "one value for every step"),
-        (NONE, "without a gradient"),
-    ):
-        if found := [item.subject for item in items if item.verdict in verdicts]:
-            said.append(f"{listing(found)}: {told}")
-    if not said:
-        return f"{NOTHING}: {of} has no sequences and no parameters."
-    return f"{'; '.join(said)}."
+def _sums(found: AbstractSet[Verdict]) -> str:
+    if found == {Verdict.SUMMED}:
+        return "The same at every step: the shares are summed."
+    if found == {Verdict.PER_STEP}:
+        return "Every step has its own: nothing to sum."
+    if found >= {Verdict.SUMMED, Verdict.PER_STEP}:
+        return "Parameters: summed; sequences: one a step."
+    if found:
+        return "Left out: without a gradient."
+    return f"{NOTHING}: no parameters, no sequences."
