@@ -61,7 +61,8 @@ PURPOSES: Mapping[int, str] = {
 }
 CHIP, SUBJECT, BESIDE, MOST_LINES = 19, 176, 240, 3
 INDENT, NAMES, ROOM, BETWEEN = 34.0, 138.0, 316.0, 8.0
-EVERYTHING, FEWER = 99, ((3,), (2,), (1,), (1, False))  # pieces of a phase; names of the others
+EVERYTHING = 99
+FEWER = (3, 3), (3, 2), (2, 1), (1, 1), (1, 1, False)  # lines of a phase, of the step; other rows
 LAST = 11
 ABSENT = Verdict.ABSENT
 
@@ -96,8 +97,8 @@ def phases(
     looks |= legend_of(told - {ABSENT})
     room = sheet.line - INDENT if sheet.is_narrow else ROOM
 
-    def drawn(most: int, others: bool = True) -> Scene:
-        rows = _rows(Pieces(record, of, sheet, room, most), opened, all, others)
+    def drawn(most: int, written: int, others: bool = True) -> Scene:
+        rows = _rows(Pieces(record, of, sheet, room, most, opened), written, all, others)
         return finished(
             over(gap(sheet.line), above(*cards, above(head, rows), apart=13)),
             looks,
@@ -111,7 +112,7 @@ def phases(
         )
 
     if all:
-        return drawn(EVERYTHING)
+        return drawn(EVERYTHING, EVERYTHING)
     tried = (drawn(*few) for few in FEWER)
     return next((scene for scene in tried if scene.height <= sheet.height), drawn(*FEWER[-1]))
 
@@ -144,7 +145,7 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
 # the recipe
 
 
-def _rows(pieces: Pieces, opened: Phase | None, all: bool, others: bool) -> Piece:
+def _rows(pieces: Pieces, written: int, all: bool, others: bool) -> Piece:
     """A row for each phase, on a thread, and the finished step at its end.
 
     Below what is open stands all that it decided; then the `others` may be names alone.
@@ -153,7 +154,7 @@ def _rows(pieces: Pieces, opened: Phase | None, all: bool, others: bool) -> Piec
     added = [pieces.of_phase(phase.number) for phase in record.phases]
     widest = max(piece.envelope.width for piece in added)
     for phase, said, piece in zip(record.phases, sentences(record), added, strict=True):
-        is_open = all or phase is opened
+        is_open = all or phase is pieces.opened
         row = _row(phase, said, piece, widest, sheet) if others or is_open else _name(phase, said)
         if is_open:
             details = _details(record, phase, pieces.keys, sheet)
@@ -162,7 +163,7 @@ def _rows(pieces: Pieces, opened: Phase | None, all: bool, others: bool) -> Piec
         rows.append(grouped(over(row, sized(0, 0, thread)), moment(phase)))
     end = sized(NAMES, LINE, Text(12, 15, "=", 13, "middle", bold=True), _called("The step", False))
     left = INDENT if sheet.is_narrow else NAMES
-    if step := [*pieces.finished(sheet.line - left)]:
+    if step := [*pieces.finished(sheet.line - left, written)]:
         lines = above(*step, apart=4)
         both = above(end, beside(gap(left), lines)) if sheet.is_narrow else beside(end, lines)
         rows.append(grouped(both, moment(phase)))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.gradients.record import DerivationRecord, Item, Verdict
+from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from lab.notation import tapped
 from lab.records import cached_property
 from visual.layout.canvas import formula_lines
@@ -45,13 +45,17 @@ Part = tuple[int, str]  # of what a step writes: the phase that adds it
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of all phases, none wider than `room`, and of many things the first `most`."""
+    """The pieces of all phases, none wider than `room`, and of many things the first `most`.
+
+    All decisions of the phase that is `opened` stand below its piece.
+    """
 
     record: DerivationRecord
     of: NamedScan | None
     sheet: Sheet
     room: float
     most: int
+    opened: Phase | None
 
     @cached_property
     def keys(self) -> Keys:
@@ -162,6 +166,8 @@ class Pieces:
 
     def more(self, left: int, phase: int) -> Piece:
         """A word for what is left out, and how to see it."""
+        if self.opened is not None and self.opened.number == phase:
+            return self.words(f"⋯ {left} more in phase {phase}", muted=True)
         return self.words(
             f"⋯ {left} more{self.sheet.hint(f'phase={phase}', f'phase {phase}')}", True
         )
@@ -269,14 +275,14 @@ class Pieces:
 
     # what comes of them
 
-    def finished(self, room: float) -> Iterator[Piece]:
-        """What a backward step writes, with the phases that its parts come from below it."""
+    def finished(self, room: float, most: int) -> Iterator[Piece]:
+        """What a step writes to the first slots, and below its parts the phases they are from."""
         shares = {item.expression for item in self.items(5) if item.expression}
         written = [item for item in self.items(8) if item.decision == "is written"]
         written += [item for item in self.items(9) if item.verdict in TOTALS]
-        for item in written[: self.most]:
+        for item in written[:most]:
             yield self.written(_parts(item, shares), room)
-        if left := written[self.most :]:
+        if left := written[most:]:
             yield self.more(len(left), 9 if left[0].verdict in TOTALS else 8)
 
     def written(self, parts: Sequence[Part], room: float) -> Piece:
