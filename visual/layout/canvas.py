@@ -219,6 +219,7 @@ def finished(
     close: bool = False,
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
+    in_words: bool = False,
 ) -> Scene:
     """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
@@ -226,6 +227,7 @@ def finished(
     are called what they are called everywhere; what brings its `seeds` is its own, too.  Notes tell
     what arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
     The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
+    A legend `in_words` has no more than the word for each look, and what is `said`.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -240,7 +242,9 @@ def finished(
     words = {role: told for role, told in words.items() if role in drawn}
     kept = bared(part.shapes) if sheet.bare else part.shapes
     shapes, scales = on_one_scale(told_apart(kept))
-    said, full = [*notes(shapes, wholes), *said], scale_words(scales)
+    said, full = (
+        ([*notes(shapes, wholes), *said], scale_words(scales)) if not in_words else (said, [])
+    )
     if sheet.bare or not sheet.legend:
         words, said, full = {}, [], []
     if sheet.is_narrow:
@@ -249,7 +253,7 @@ def finished(
     if sheet.aside:
         width = max(width, sheet.width)
         left, top, room = width - margin / 2, margin, sheet.aside
-    legend, low = explained(words, top, room + 2 * margin, close, sheet, left)
+    legend, low = explained(words, top, room + 2 * margin, close, sheet, left, in_words)
     told, ends = ([t for one in few for t in folded(one, room, 12)] for few in (said, full))
     lines = [
         Text(left, low + 20 * number + 12, line, 12, muted=True)

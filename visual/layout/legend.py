@@ -26,14 +26,15 @@ def explained(
     close: bool = False,
     sheet: Sheet = SCREEN,
     left: float | None = None,
+    in_words: bool = False,
 ) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends.
 
-    If it is `close`, a column is only as wide as its own words.  On a narrow sheet a role has only
-    the word for it.
+    If it is `close`, a column is only as wide as its own words.  On a narrow sheet, or `in_words`,
+    a role has only the word for it.
     """
-    narrow, margin = sheet.is_narrow, sheet.margin
-    words = {r: r.word if narrow else r.told(meaning) for r, meaning in words.items()}
+    in_words, margin = in_words or sheet.is_narrow, sheet.margin
+    words = {r: r.word if in_words else r.told(meaning) for r, meaning in words.items()}
     wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]

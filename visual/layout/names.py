@@ -90,8 +90,10 @@ class NamedScan(Quantities):
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
-    """What brings the seeds of the Scans that are open, and in the small tape of the loop."""
-    told = {number: NamedScan(trace, number).seeds for number in (*shown, 0)}
+    """What brings the seeds of the Scans that are open."""
+    told = dict[int, str]()
+    for named in (NamedScan(trace, number) for number in shown):
+        told[named.number] = f"{'direct parts (∂), ' if named.seeded_by() else ''}{named.seeds}"
     first, *others = dict.fromkeys(told.values())
     more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
     return "; ".join([first, *(f"in {', '.join(of)}: {words}" for words, of in more.items())])

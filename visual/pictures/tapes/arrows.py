@@ -1,6 +1,6 @@
 """Arrows between the slots of a tape, and what happens to a value on its way."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from lab.equations.factors import ONE
@@ -37,9 +37,11 @@ def step_arrows(
     held = [envelope_of(shape) for shape in shapes]
     yield from (arrow for arrow, _, _ in drawn)
     yield from labels
-    for arrow, _, factor in drawn:
-        others = [other for other, _, _ in drawn if other is not arrow]
-        chip = _on(arrow, factor, others, held) if factor else None
+    told = any(factor for _, _, factor in drawn)
+    ways_taken = [_path(arrow, 1) for arrow, _, _ in drawn] if told else []
+    for number, (arrow, _, factor) in enumerate(drawn):
+        others = [*ways_taken[:number], *ways_taken[number + 1 :]]
+        chip = _on(_path(arrow), factor, others, held) if factor else None
         if chip is not None:  # what has no room stands in the formula alone
             held.append(envelope_of(chip).padded(NEXT, NEXT / 2))
             yield chip
@@ -88,12 +90,13 @@ def _formula_arrows(
 
 
 def _on(
-    arrow: Arrow, factor: str, others: Iterable[Arrow], held: Collection[Envelope]
+    path: Sequence[Point], factor: str, others: Iterable[Sequence[Point]], held: Iterable[Envelope]
 ) -> Group | None:
-    """A factor on its own arrow, as near its middle as it touches nothing else, if it can."""
-    half, path = text_width(factor, LETTERS, mono=True) / 2 + 3, _path(arrow)
-    pieces = [piece for other in others for piece in pairwise(_path(other))]
-    for x, y in sorted(path, key=lambda at: abs(path.index(at) - len(path) // 2)):
+    """A factor on the path of its arrow, as near its middle as it touches nothing else."""
+    half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
+    pieces = [piece for other in others for piece in pairwise(other)]
+    for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
+        x, y = path[number]
         for aside in (0.0, half / 2, -half / 2):
             chip = Box(x + aside - half, y - 6.5, 2 * half, 13, Role.PANEL)
             room = envelope_of(chip).padded(1, 1)
@@ -104,13 +107,13 @@ def _on(
     return None
 
 
-def _path(arrow: Arrow) -> list[Point]:
-    """Points along an arrow, from its start to its end."""
+def _path(arrow: Arrow, straight: int = FINE) -> list[Point]:
+    """Points along an arrow, from its start to its end, so many on a `straight` piece of it."""
     if not arrow.is_curve:
         return [
-            (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)
+            (x0 + (x1 - x0) * n / straight, y0 + (y1 - y0) * n / straight)
             for (x0, y0), (x1, y1) in pairwise(arrow.points)
-            for n in range(FINE + 1)
+            for n in range(straight + 1)
         ]
     shares = [n / FINE for n in range(FINE + 1)]
     weights = [((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3) for t in shares]

@@ -20,13 +20,13 @@ from visual.layout.columns import WINDOW, Gap, column_of
 from visual.layout.names import NamedScan, at_moment, listed
 from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
-from visual.pictures.tapes.block import SHORT, SMALL, Block
+from visual.pictures.tapes.block import CLOSE, LOW, SMALL, TIGHT, Block
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, envelope_of, grouped, sized
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-LOW = 20  # a thin cell
+THIN = 20  # a thin cell
 HEADER, BAND, WIDE = 34, 28, 36  # what heads a cell, arrows under it, or from tape to tape
 
 
@@ -87,7 +87,10 @@ def as_row(block: Block, height: float, *shapes: Shape) -> Piece:
     return sized(block.room, height, *shapes)
 
 
-def _label(block: Block, label: str, y: float) -> Text:
+def _label(block: Block, label: str, y: float, low: bool = False) -> Text:
+    """The name of a row; that of its first tape stands beside it, if both have but one line."""
+    if low and block.has_several:
+        return Text(block.view.sheet.margin, y, label, 13, bold=True)
     return Text(block.labels - 12, y, label, 13, "end", bold=True)
 
 
@@ -95,8 +98,8 @@ def _label(block: Block, label: str, y: float) -> Text:
 
 
 def _initial(block: Block) -> Piece:
-    named, y = block.named, 0.0
-    shapes: list[Shape] = [_label(block, "initial", HEADER + min(18, block.line - 5))]
+    named, y, low = block.named, 0.0, block.line == LOW
+    shapes: list[Shape] = [_label(block, "initial", HEADER + (15 if low else 18), low)]
     slots: list[Shape] = []
     named_columns = bool(block.totals)
     for tape, x in block.totals:
@@ -104,24 +107,38 @@ def _initial(block: Block) -> Piece:
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
         slots.append(_slot(block, tape, slot, HEADER, block.line))
     for lane in block.lanes:
+        own = lane.columns is not block.lanes[0].columns
+        header = HEADER if own or block.rows < TIGHT or lane is block.lanes[0] else 0
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
             label = block.short(lane.tape, index_of(lane.tape, slot.row), label)
             position = f"pos {signed(lane.tape.position(slot.row))}"
             position = "" if block.view.sheet.bare else position
-            shapes += _header(block, slot.x, y, label, position)
+            shapes += _header(block, slot.x, y, label, position) if header else ()
             named_columns = named_columns or label != lane.tape.name
-            slots.append(_slot(block, lane.tape, slot, y + HEADER, block.line))
-        y += HEADER
-        is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
-        seeds = named.seeds if is_fed else ""
-        shapes += [*_gaps(block, lane, y, block.line), *_words(block, lane, y, seeds)]
-        y += block.line + (14 if seeds and block.line == SHORT else 6)  # what is said has room
+            slots.append(_slot(block, lane.tape, slot, y + header, block.line))
+        y += header
+        shapes += [*_gaps(block, lane, y, block.line), *_begins(block, lane, y, header)]
+        y += block.line + (6 if header else 4)
     if not block.lanes:
         y = HEADER + block.line + 6
     if named_columns:  # at first a slot holds less than what it is called
         shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
     return as_row(block, y + 4, *shapes, *_at_start(block, slots))
+
+
+def _begins(block: Block, lane: Lane, y: float, header: float) -> Iterator[Text]:
+    """What a tape begins with, if another Scan made it: ``∂C′/∂x, from Scan 3``; or its name."""
+    named, low = block.named, block.line == LOW
+    is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
+    if not is_fed or low:
+        yield from _words(block, lane, y, low=low)
+    if is_fed and header and not block.view.sheet.bare:
+        x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
+        told = named.direct_label(lane.tape, None), named.seeds
+        lines = (f"seeds {named.seeds}",) if low else told
+        for n, line in enumerate(lines):
+            yield fitted(x, y + (-7 if low else 32 + 13 * n), line, room, SMALL, "end", muted=True)
 
 
 def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
@@ -139,7 +156,10 @@ def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
     readings = [_reading(block, sequence, step) for sequence in scan.sequences]
     shapes, y = _in_lines(block, readings, 0.0)
-    shapes.append(opens_alone(block, step, _label(block, f"step {step}", y + 18)))
+    low = block.rows == TIGHT
+    shapes.append(
+        opens_alone(block, step, _label(block, f"step {step}", y + (21 if low else 18), low))
+    )
     places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
@@ -151,19 +171,24 @@ def _step(block: Block, step: int) -> Piece:
             box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
             places[lane.tape.argument, slot.row] = box
             shapes.append(_slot(block, lane.tape, slot, y))
-        shapes += [*_gaps(block, lane, y), *_words(block, lane, y, _positions(lane, step))]
-        band = WIDE if block.roomy and lane is not block.lanes[-1] else BAND
-        y += block.height + (BAND - 2 if block.close else band)
+        pos = "" if low and block.has_several else _positions(lane, step)
+        shapes += [*_gaps(block, lane, y), *_words(block, lane, y + 6 * low, pos, low=not pos)]
+        band = WIDE if block.is_roomy and lane is not block.lanes[-1] else BAND
+        y += block.height + (4 if block.rows == TIGHT else band - 2 * (block.rows == CLOSE))
     if not block.lanes:
         y += block.height + 4
     outputs = [
         _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
         for out in block.outputs
     ]
-    arrows = [*step_arrows(block.spell, step, places, not block.view.sheet.bare)]
-    if block.lanes:  # under the last tape there is room for a label, where there is one
+    arrows = list[Shape]()
+    if block.rows < TIGHT:
+        arrows += step_arrows(block.spell, step, places, not block.view.sheet.bare)
+    if (
+        block.lanes and block.rows < TIGHT
+    ):  # under the last tape there is room for a label, where there is one
         told = [envelope_of(shape).bottom for shape in arrows if not isinstance(shape, Arrow)]
-        y = min(y, max([y - 10, *(bottom + (4 if block.roomy else -1) for bottom in told)]))
+        y = min(y, max([y - 10, *(bottom + (4 if block.is_roomy else -1) for bottom in told)]))
     more, y = _in_lines(block, outputs, y)
     return as_row(block, y, *shapes, *more, *arrows)
 
@@ -174,23 +199,15 @@ def _in_short(block: Block, step: int) -> Piece:
     for tape, x in block.totals:
         access = tape.writes[0]
         slot = Slot(int(access.rows[step]), x, Role.OVERWRITTEN, access.values[step])
-        shapes.append(_slot(block, tape, slot, y, SHORT))
+        shapes.append(_slot(block, tape, slot, y, LOW))
     for lane in block.lanes:
         slots = (replace(slot, old=None) for slot in lane.after(step))
-        shapes += [_slot(block, lane.tape, slot, y, SHORT) for slot in slots]
-        shapes += [*_gaps(block, lane, y, SHORT), *_words(block, lane, y, low=True)]
-        y += SHORT + 4
-    label = _short_label(block, f"step {step}")
+        shapes += [_slot(block, lane.tape, slot, y, LOW) for slot in slots]
+        shapes += [*_gaps(block, lane, y, LOW), *_words(block, lane, y, low=True)]
+        y += LOW + 4
+    label = _label(block, f"step {step}", 15, low=True)
     name = Group((label,), cell=f"row:{step}", title="opened, alone of all rows")
-    return as_row(block, max(y, SHORT + 4) + 2, *shapes, name)
-
-
-def _short_label(block: Block, label: str) -> Text:
-    """The name of a row of lines; that of its first tape stands beside it, if there are several."""
-    x, anchor = (block.labels - 12, "end")
-    if block.has_several:
-        x, anchor = block.view.sheet.margin, "start"
-    return Text(x, 15, label, 13, anchor, bold=True)
+    return as_row(block, max(y, LOW + 4) + 2, *shapes, name)
 
 
 def _result(block: Block) -> Piece:
@@ -202,7 +219,7 @@ def _result(block: Block) -> Piece:
         return scan.parent is None or named.is_passed_on(tape)
 
     shapes: list[Shape] = []
-    low = block.line == SHORT
+    low = block.line == LOW
     for tape, x in block.totals:
         if passed_on(tape):
             slot = Slot(len(tape.final) - 1, x, Role.RESULT, tape.final[-1])
@@ -226,7 +243,7 @@ def _result(block: Block) -> Piece:
         more, y = _in_lines(block, found, y)
         shapes += more
     if shapes:
-        shapes.append(_short_label(block, "result") if low else _label(block, "result", 18))
+        shapes.append(_label(block, "result", 15 if low else 18, low))
     return as_row(block, y + 4, *shapes)
 
 
@@ -255,7 +272,7 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
         needed = {left: thin_width(one[2], one[-1]) for left, one in line.items()}
         width = thin_width if block.idle else usual_width  # if all is open, all digits are
         widest = max(width(one[2], one[-1]) for one in line.values())
-        high = TWO_LINES if widest > most else LOW  # the number below the name
+        high = TWO_LINES if widest > most else THIN  # the number below the name
         for left, (_, name, value, role, key, short) in line.items():
             wide = max(cell, min(needed[left], most))
             box = Box(left - (wide - cell) / 2, y, wide, high, role)
@@ -276,7 +293,7 @@ def _slot(
 ) -> Group:
     """A cell of a tape."""
     box = Box(slot.x, y, block.columns.cell, height or block.height, slot.role)
-    parts = slot.parts if block.view.contributions and box.height > SHORT else None
+    parts = slot.parts if block.view.contributions and box.height > LOW else None
     name, key = block.named.slot_label(tape, slot.row), block.named.row_key(tape, slot.row)
     return cell(box, slot.value, name, slot.old, None, key, parts=parts)
 
@@ -332,7 +349,7 @@ def _words(
     block: Block, lane: Lane, y: float, positions: str = "", low: bool = False
 ) -> Iterator[Text]:
     """Which tape a lane shows, if there are several, and what a step does to it."""
-    lines = [] if block.view.sheet.bare else _in_room(block, positions)
+    lines = _in_room(block, positions) if positions and not block.view.sheet.bare else []
     if block.has_several:
         lines = [lane.tape.name, *lines]
     taken = 60 if low and lane is block.lanes[0] else 12  # by the name of the row, beside it

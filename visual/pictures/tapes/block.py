@@ -17,7 +17,8 @@ from visual.layout.names import NamedScan, counted
 from visual.pictures.tapes.lanes import Lane, View
 from visual.scene.fonts import text_width
 
-TALL, CLOSE, SHORT, SMALL = 40, 34, 22, 11  # a cell, one in close and in short rows; letters
+TALL, LOWER, LOW, SMALL = 40, 34, 22, 11  # a cell, one in close rows, one in a line; letters
+ROOMY, USUAL, CLOSE, SHORT, TIGHT = range(5)  # rows, which have ever less room
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +34,35 @@ class Block:
     totals: tuple[tuple[TapeTrace, float], ...]
     room: float  # up to which x it may reach
     idle: bool = False  # whether outputs that nobody asked for are drawn as well
-    close: bool = False  # whether its rows stand close to one another
-    whole: int | None = None  # the one step whose row is no short one, if there are short ones
-    roomy: bool = True  # whether factors, of numbers, have room on the arrows between tapes
+    rows: int = ROOMY  # from that of `SHORT` on all but one are lines; `TIGHT` has no arrows
 
     @property
     def layout(self) -> tuple[object, ...]:
         """What two plans have in common that lay it out alike."""
         shown = (tuple(lane.tape.argument for lane in self.lanes), *self.steps, len(self.totals))
-        return *shown, self.columns.cell, *self.columns.left, self.close, self.whole, self.roomy
+        return *shown, self.columns.cell, *self.columns.left, self.rows
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether factors, of numbers, have room on the arrows between tapes."""
+        return self.rows == ROOMY and not any(lane.tape.initial[0].ndim for lane in self.lanes)
+
+    @cached_property
+    def whole(self) -> int | None:
+        """The one step whose row is no line, if there are lines."""
+        shown = [step for step in self.steps if not isinstance(step, Gap)]
+        chosen = [step for step in self.view.unfold if step in shown]
+        return [*shown[:1], *chosen][-1] if shown and self.rows >= SHORT else None
 
     @property
     def height(self) -> float:
         """That of a cell."""
-        close = self.close or self.whole is not None
-        return (CLOSE if close else TALL) + (PARTS if self.view.contributions else 0)
+        return (LOWER if self.rows >= CLOSE else TALL) + (PARTS if self.view.contributions else 0)
 
     @property
     def line(self) -> float:
         """That of a cell in rows that are no steps, lower if those of steps are."""
-        return self.height if self.whole is None else SHORT
+        return LOW if self.rows >= SHORT else self.height
 
     @property
     def labels(self) -> float:
@@ -74,14 +84,14 @@ class Block:
 
     def is_short(self, step: int | Gap) -> bool:
         """Whether the row of a step has one line: its tapes, and neither arrows nor formulas."""
-        return self.whole not in (None, step) and not isinstance(step, Gap)
+        return self.rows >= SHORT and step != self.whole and not isinstance(step, Gap)
 
     @property
     def opens(self) -> str:
         """How the row of a step that has one line is opened; empty where there is none."""
         other = next((step for step in self.steps if self.is_short(step)), None)
         how = f"unfold={other} opens step {other}", "a click on its name opens a step"
-        return "" if other is None else self.view.sheet.hint(*how, before="; ")
+        return "" if other is None else self.view.sheet.hint(*how, before="")
 
     @cached_property
     def spell(self) -> Speller:

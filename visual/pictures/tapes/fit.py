@@ -1,12 +1,13 @@
 """How much of a tape picture is open: what fits on its sheet, 840 × 1,200 pixels by default.
 
-Steps, tapes, columns and formulas fold, in that order of what is given up last to first; `plans`
-says what is tried, `block_of` lays a Scan out by one of them.
+`GIVEN_UP` says what goes where there is no room, `fitting` how much of it has to, and `block_of`
+lays a Scan out by such a plan.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL, GAP, fold_width, numbers, place_columns
@@ -22,57 +23,76 @@ from visual.layout.columns import (
 )
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.pictures.tapes.block import Block
+from visual.pictures.tapes.block import CLOSE, ROOMY, SHORT, TIGHT, USUAL, Block
+from visual.pictures.tapes.formulas import DETAILS
 from visual.pictures.tapes.lanes import Lane, View
 
 NARROWEST, IN_A_COLUMN, BARE = 80.0, 54.0, 46.0  # from column to column
 PITCH = CELL + BETWEEN
+FULL, BRIEF, NAMES = range(3)  # how much is told above the tapes, and of colours below
+FEWEST = 1  # tape
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
+    """How much is shown: so much of formulas in `detail`, and above and `below` the tapes.
 
-    None stands for all, no ends for one step.  With `both` the loop is open above its one
-    derivative.  Rows that are `close` leave room for all steps in a picture that is low, more so
-    those that are `short`, all but one, and columns that are `slim` for more of them.
+    With `both` the loop is open above its one derivative.  So many steps stand at both `ends` of a
+    long loop, and so many `tapes`: None stands for all, no ends for one step.  Columns that are
+    `slim` leave room for more of them.
     """
 
+    detail: str = DETAILS[0]
     both: bool = False
+    top: int = FULL
+    rows: int = ROOMY
+    slim: bool = False
+    below: int = FULL
     ends: int | None = None
     tapes: int | None = None
     fits: bool = True  # on its sheet
-    close: bool = False
-    short: bool = False
-    slim: bool = False
-    roomy: bool = True  # between tapes, for factors on arrows
 
 
-EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
-SEVERAL = [  # steps are to be unfolded, at last without those at the ends
-    Plan(False, ends, tapes, slim=slim)
-    for ends in (1, 0)
-    for tapes in (None, 8, 4, 2)
-    for slim in (False, True)
-]
+EVERYTHING = Plan(fits=False)
+GIVEN_UP: tuple[tuple[str, Any], ...] = (  # from the first to the last
+    *(("detail", detail) for detail in DETAILS[1:]),
+    ("both", False),
+    ("top", BRIEF),
+    *(("rows", rows) for rows in (USUAL, CLOSE, SHORT)),
+    ("slim", True),
+    ("top", NAMES),
+    ("below", BRIEF),
+    ("rows", TIGHT),
+    ("below", NAMES),
+    *(("ends", ends) for ends in (3, 2, 1, 0)),
+    *(("tapes", tapes) for tapes in (8, 4, 2, FEWEST)),
+)
 
 
-def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
-    """What is tried, from the most to the least; of a `pair` with the loop open, if that fits."""
-    if pair:
-        yield from (Plan(True, ends) for ends in (None, 3))
-    yield Plan()
-    yield Plan(roomy=False)
-    if sheet.is_low:
-        yield Plan(close=True)
-    yield from (Plan(short=True, slim=slim) for slim in (False, True))
-    yield from (Plan(False, ends) for ends in (3, 2, 1))
-    one_step = [Plan(False, 0, tapes) for tapes in (None, 2, 1)]
-    if sheet.is_narrow or sheet.is_low:
-        yield from one_step
-    yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
-    if not (sheet.is_narrow or sheet.is_low):
-        yield from one_step
+def fitting(most: Plan, fits: Callable[[Plan], bool]) -> Plan:
+    """The plan that gives up as little as it has to; the last one where none fits.
+
+    What has room again, since something dearer had to go, is given back.
+    """
+    tried = [most]
+    for name, less in GIVEN_UP:
+        tried.append(replace(tried[-1], **{name: less}))
+    if fits(most):
+        return most
+    low, high = 0, len(tried) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(tried[middle]) else (middle, high)
+    plan, gone = tried[high], {GIVEN_UP[high - 1][0]} - {"detail"}
+    for before, (name, _) in zip(reversed(tried[:high]), reversed(GIVEN_UP[:high]), strict=True):
+        more = replace(plan, **{name: getattr(before, name)})
+        if more == plan or name in gone:
+            continue
+        if fits(more):
+            plan = more
+        elif name != "detail":  # a formula may be cut where it has two lines, and not where three
+            gone.add(name)
+    return plan
 
 
 def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
@@ -123,6 +143,14 @@ def _kept(named: NamedScan, most: int | None) -> list[TapeTrace]:
     return [tape for tape in tapes if tape in first]
 
 
+def _filled(columns: Collection[int], every: Collection[int]) -> list[int]:
+    """The columns in order, and with them those that would be folded alone."""
+    near, last = {*columns, min(every, default=0) - 1}, max((*columns, *every), default=0)
+    near.add(last + 1)
+    alone = {n for n in range(min(near) + 1, last + 1) if {n - 1, n + 1} <= near}
+    return sorted({*columns, *alone}) if columns else []
+
+
 def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
     """The columns in order; of many so many at both `ends`, however many a step touches."""
     chosen = sorted(set(columns))
@@ -130,14 +158,19 @@ def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
 
 
 def _sizes(
-    columns: Sequence[int], every: Collection[int], more: int, plan: Plan, sheet: Sheet
+    shown: Iterable[Sequence[int]],
+    known: Iterable[Collection[int]],
+    more: int,
+    plan: Plan,
+    sheet: Sheet,
 ) -> tuple[float, float, int] | None:
     """How wide cells are, how far apart, and how many of `more` columns find room beside them.
 
-    None if the columns do not fit.
+    None if the most columns that are `shown`, of those `known`, do not fit.
     """
     if not plan.fits:
         return CELL, BETWEEN, more
+    columns, every = max(zip(shown, known, strict=True), key=lambda pair: len(pair[0]))
     narrowest = BARE if sheet.bare else IN_A_COLUMN if sheet.is_narrow or plan.slim else NARROWEST
     fold = fold_width(narrowest * CELL / PITCH)
     gaps = sum(isinstance(item, Gap) for item in with_gaps(columns, every))
@@ -179,23 +212,22 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
         if in_own:
             positions |= {tape.position(row) for row in _rows(tape, near)}
         (positions if in_own else found).update(map(of_rows, _results(named, tape)))
-    if plan.ends == 0:  # a fold of one column takes the room of that column
-        found |= {n for n in every if {n - 1, n + 1} <= found}
-    if plan.short and (len(steps) < 2 or len(steps) < scan.steps):
-        return None  # it is there to show them all
-    sheet, sizes, in_time, in_buffer = view.sheet, None, list[int](), list[int]()
-    for ends in (3, 2, 1) if plan == LEAST else (len(found | positions),):
-        in_time, in_buffer = (_trimmed(chosen, ends) for chosen in (found, positions))
-        widest = max((in_time, every), (in_buffer, places), key=lambda pair: len(pair[0]))
-        sizes = _sizes(*widest, len(totals), plan, sheet)
+    sheet = view.sheet
+    for ends in (len(found | positions), *((3, 2, 1) if plan.tapes == FEWEST else ())):
+        shown = [_trimmed(chosen, ends) for chosen in (found, positions)]
+        sizes = _sizes(shown, (every, places), len(totals), plan, sheet)
         if sizes is not None:
             break
     if sizes is None:
         return None
+    filled = [_filled(*one) for one in zip(shown, (every, places), strict=True)]
+    wider = _sizes(filled, (every, places), len(totals), plan, sheet)
+    if wider is not None and wider[-1] == sizes[-1]:  # a fold of one takes the room of one
+        shown, sizes = filled, wider
     cell, apart, beside = sizes
     columns, own = (
-        place_columns(shown, cell, apart, sheet.labels, every=known)
-        for shown, known in ((in_time, every), (in_buffer, places))
+        place_columns(one, cell, apart, sheet.labels, every=known)
+        for one, known in zip(shown, (every, places), strict=True)
     )
     lanes = tuple(
         Lane(scan, tape, columns, time, view.unfold, None if time.knows(tape.axis) else own)
@@ -204,19 +236,4 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     right = max([columns.right, *(lane.columns.right for lane in lanes)])
     edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
-    whole = (0, *view.unfold)[-1] if plan.short else None
-    roomy = plan.roomy and not any(tape.initial[0].ndim for tape in tapes)
-    return Block(
-        named,
-        columns,
-        time,
-        view,
-        steps,
-        lanes,
-        placed,
-        edge,
-        not plan.fits,
-        plan.close,
-        whole,
-        roomy,
-    )
+    return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.rows)

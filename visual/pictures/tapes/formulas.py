@@ -10,7 +10,7 @@ from textwrap import wrap
 from visual.layout.columns import Gap
 from visual.layout.names import counted
 from visual.pictures.tapes.backward import as_row, opens_alone
-from visual.pictures.tapes.block import SMALL, Block
+from visual.pictures.tapes.block import CLOSE, SMALL, Block
 from visual.scene.combinators import Piece, above, grouped
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Group, Shape, Text
@@ -31,8 +31,7 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
             part = grouped(part, Group((), step=number, moment=moment, reads=reads))
         parts.append(part)
     told = detail in ("line", "each", "hint", "none") and not block.view.sheet.bare
-    is_low = block.close or block.whole is not None
-    if told and block.named.scan.steps and not (is_low and detail == "none"):
+    if told and block.named.scan.steps and not (block.rows >= CLOSE and detail == "none"):
         parts.append(_every_step(block, 0 if detail in ("hint", "none") else 3))
     return above(*parts)
 

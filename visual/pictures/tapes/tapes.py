@@ -7,9 +7,9 @@ from what was read, and below it the formula, then the same formula in numbers. 
 left to right everywhere, so that the work of a backward loop moves leftwards.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from functools import cache
 from math import inf
 
 from lab.equations.spelling import result_words, untaken_words
@@ -24,15 +24,16 @@ from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import at_end, fold_of_tapes, positions_key, rows
-from visual.pictures.tapes.block import Block
-from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
+from visual.pictures.tapes.block import CLOSE, Block
+from visual.pictures.tapes.fit import BRIEF, EVERYTHING, FULL, NAMES, Plan, block_of, fitting
 from visual.pictures.tapes.formulas import DETAILS, is_cut, with_formulas
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.tapes.lanes import View
-from visual.pictures.unrolled.overview import overview
-from visual.scene.combinators import Piece, above, gap, shifted, sized
+from visual.pictures.unrolled.overview import HIGH, LOW, NAME, overview
+from visual.scene.combinators import Piece, above, envelope_of, gap, over, piece, shifted, sized
 from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
 
+Row = tuple[int | None, Piece]
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
@@ -85,54 +86,89 @@ def tapes(
 
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
-    named, sheet = NamedScan(trace, number), view.sheet
-    tried, cards, said = list[Piece](), list[Piece](), view.said
-    known = set[tuple[bool, tuple[object, ...]]]()  # of short loops many plans are one
     fewer = replace(view, unfold=view.unfold[1:])
     if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
-        sheet = replace(sheet, height=inf)
-        view = replace(view, sheet=sheet)
-    for plan in SEVERAL if fewer.unfold else plans(pair, sheet):
-        block = block_of(named, view, plan)
-        if block is None or (plan.both, block.layout) in known:
-            continue
-        known.add((plan.both, block.layout))
-        if not (plan.both or len(trace.scans) == 1 or sheet.bare):
-            cards = cards or [overview(trace, number, sheet=sheet)]
-        top = [] if plan.both else [*cards]
-        apart = 9 if plan.close else 20
-        if plan.both or not has_tape(named.scan):
-            loop = named.root if plan.both else named
-            top.append(_loop(loop, block.columns, plan, sheet))
-        bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
-        least = next(bodies)
-        tried.append(above(*top, least, apart=apart))
-        if tried[-1].envelope.bottom > sheet.height:  # and results and legend come to it
-            continue
-        view = replace(view, said=(*said, *block.told_in_short))
-        drawn = _finished(trace, tried[-1], sheet.width, view, theme)
-        if drawn.height > sheet.height:
-            continue
-        for body in bodies:
-            if drawn.height - least.envelope.height + body.envelope.height <= sheet.height:
-                fuller = _finished(trace, above(*top, body, apart=apart), sheet.width, view, theme)
-                if fuller.height <= sheet.height:
-                    return fuller
-        return drawn
-    if fewer.unfold:
+        view = replace(view, sheet=replace(view.sheet, height=inf))
+    picture = _Picture(trace, NamedScan(trace, number), view, theme)
+    detail = DETAILS[-1 if view.sheet.bare else 0]
+    plan = fitting(Plan(detail, pair, ends=1 if fewer.unfold else None), picture.fits)
+    if fewer.unfold and not picture.fits(plan):
         return _open(trace, fewer, number, pair, theme)
-    every = (_finished(trace, part, sheet.width, view, theme) for part in tried)
-    return min(every, key=lambda one: one.height)  # the last plan is never too wide
+    return picture.drawn(plan)
 
 
-def _bodies(block: Block) -> Iterator[Piece]:
-    """A Scan without the formulas of its steps, then with most of them, then with fewer."""
-    drawn, heading = [*rows(block)], _heading(block)
-    *most, least = DETAILS
-    for detail in (least, *(most if not block.view.sheet.bare else ())):
-        body = above(heading, with_formulas(block, drawn, detail))
-        if detail not in ("lines", "line") or not any(map(is_cut, walk(body.shapes))):
-            yield body  # else every formula stands once, and whole, below all steps
+class _Picture:
+    """The picture with one Scan open, by any plan; what plans have in common is drawn once."""
+
+    def __init__(self, trace: Trace, named: NamedScan, view: View, theme: str) -> None:
+        self.trace, self.named, self.view, self.theme = trace, named, view, theme
+        self.block, self.strip = cache(self._block), cache(self._strip)
+        self.begun = dict[object, tuple[list[Row], Iterator[Row]]]()
+        self.scenes = dict[object, Scene]()
+        self.least = dict[int, float]()
+
+    def fits(self, plan: Plan) -> bool:
+        """Whether it has room for a plan; formulas that are cut stand better below all steps."""
+        block, height = (
+            self.block(replace(plan, detail="", top=FULL, below=FULL)),
+            self.view.sheet.height,
+        )
+        if (
+            block is None
+            or sum(part.envelope.height for _, part in self._rows(block, height)) > height
+        ):
+            return False
+        body = self._body(block, plan)
+        least = self.least.get(plan.below, 0.0)  # what stands below it is nearly always as high
+        if body.envelope.bottom + least > height:
+            return False
+        if plan.detail in ("lines", "line") and any(map(is_cut, walk(body.shapes))):
+            return False
+        return self.drawn(plan).height <= height
+
+    def drawn(self, plan: Plan) -> Scene:
+        """The picture by a plan whose columns have room."""
+        block = self.block(replace(plan, detail="", top=FULL, below=FULL))
+        assert block is not None
+        key = (block.layout, plan.detail, plan.both, plan.top, plan.below)
+        if key not in self.scenes:
+            body = self._body(block, plan)
+            view = replace(self.view, said=(*self.view.said, *block.told_in_short))
+            drawn = _finished(self.trace, body, view.sheet.width, view, self.theme, plan.below)
+            least = drawn.height - body.envelope.bottom
+            self.least[plan.below] = min(least, self.least.get(plan.below, least))
+            self.scenes[key] = drawn
+        return self.scenes[key]
+
+    def _block(self, plan: Plan) -> Block | None:
+        return block_of(self.named, self.view, plan)
+
+    def _strip(self, told: int) -> Piece:
+        tall = (HIGH, LOW, NAME)[told]
+        return overview(self.trace, self.named.number, sheet=self.view.sheet, tall=tall)
+
+    def _rows(self, block: Block, most: float = inf) -> list[Row]:
+        """The rows of a Scan, as many as there is room for and one more."""
+        found, others = self.begun.setdefault(block.layout, ([], rows(block)))
+        while sum(part.envelope.height for _, part in found) <= most:
+            if (row := next(others, None)) is None:
+                break
+            found.append(row)
+        return found
+
+    def _body(self, block: Block, plan: Plan) -> Piece:
+        """The strip of Scans or the loop, and the Scan that is open."""
+        sheet, named, top = self.view.sheet, self.named, list[Piece]()
+        if not (plan.both or len(self.trace.scans) == 1 or sheet.bare):
+            top.append(self.strip(plan.top))
+        if plan.both or not has_tape(named.scan):
+            top.append(_loop(named.root if plan.both else named, block.columns, plan, sheet))
+        if not has_tape(named.scan):
+            return above(*top, gap(), apart=20)
+        body = with_formulas(block, self._rows(block), plan.detail)
+        return above(
+            *top, above(_heading(block, plan.top), body), apart=9 if plan.rows >= CLOSE else 20
+        )
 
 
 def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
@@ -143,7 +179,7 @@ def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
         assert block is not None  # there is room for everything
         right = max(right, block.room)
         if has_tape(named.scan):
-            heading = _heading(block, whole=True)
+            heading = _heading(block, FULL)
             parts.append(above(heading, with_formulas(block, rows(block), DETAILS[0])))
         else:
             parts.append(_loop(named, block.columns, EVERYTHING, view.sheet))
@@ -157,24 +193,21 @@ def _loop(named: NamedScan, columns: Columns, plan: Plan, sheet: Sheet) -> Piece
     return forward_block(named, columns, time, sheet, most, faded=not plan.fits)
 
 
-def _heading(block: Block, whole: bool = False) -> Piece:
-    """What a Scan is, in a title and up to three lines."""
+def _heading(block: Block, told: int) -> Piece:
+    """What a Scan is, in a title and up to three lines, or in one; or in all of them."""
     named, sheet = block.named, block.view.sheet
     if sheet.bare:
         return gap()
-    title, lines = block_heading(named, block.outputs, in_short=not whole)
-    told = lines if whole else ["; ".join(lines)]
-    said = [part for line in told for part in folded(line, sheet.line, 12)]
-    if (key := positions_key(block)) and not whole:  # if it takes no line of its own
-        more = folded(f"{told[0]}; {key}", sheet.line, 12)
-        said = more if len(more) == len(said) else said
-    if sheet.is_low and not whole:  # whole parts of it, as many as find room in a line
-        kept = [f"{one}{block.opens}" for one in accumulate(lines, "{}; {}".format)]
-        said = [one for one in kept if folded(one, sheet.line, 12) == [one]][-1:]
-        said = said or folded(lines[0], sheet.line, 12)
-    elif len(said) > 3 and not whole:
-        said = [*said[:2], f"⋯ {len(said) - 2} more lines{sheet.all_shows('them')}"]
-    titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
+    title, lines = block_heading(named, block.outputs, in_short=not block.idle)
+    said = [part for line in lines for part in folded(line, sheet.line, 12)]
+    if not block.idle:
+        said = _in_lines(lines, sheet.line, 3 if told == FULL else 1)
+        for more in (block.opens, positions_key(block)):  # if it takes no line of its own
+            longer = folded(f"{' '.join(said)}; {more}", sheet.line, 12)
+            said = longer if more and len(longer) == len(said) else said
+    titles = folded(title, sheet.line, 16, bold=True)[: None if block.idle else 2]
+    if told != FULL and len(titles) > 1:
+        titles = folded(title.partition(":")[0], sheet.line, 16, bold=True)[:1]
     texts = [
         Text(sheet.margin, 16 + 21 * n, line, 16, bold=True, title=named.whereabouts)
         for n, line in enumerate(titles)
@@ -190,6 +223,12 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     return sized(sheet.width - sheet.margin, top + 10, *(shapes if hidden else texts))
 
 
+def _in_lines(parts: Sequence[str], room: float, most: int) -> list[str]:
+    """As many parts of a sentence as there are lines for; the first one, whatever it needs."""
+    shown = [folded("; ".join(parts[:n]), room, 12) for n in range(1, len(parts) + 1)]
+    return next((lines for lines in reversed(shown) if len(lines) <= most), shown[0])
+
+
 def has_tape(scan: ScanTrace) -> bool:
     """Whether its steps are shown: they write over a tape, as all derivatives may, or carry one."""
     return (
@@ -199,10 +238,14 @@ def has_tape(scan: ScanTrace) -> bool:
     )
 
 
-def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
-    """The picture with the results in numbers, and the legend."""
-    sheet = view.sheet
+def _finished(
+    trace: Trace, part: Piece, width: float, view: View, theme: str, below: int = FULL
+) -> Scene:
+    """The picture with the results in numbers, and the legend, or so much of it."""
+    sheet = replace(view.sheet, legend=view.sheet.legend and below < NAMES)
     results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace, sheet))
+    if below == NAMES and view.sheet.legend and not sheet.bare:
+        results = over(results, _legend_is(sheet, results))
     whole = shifted(above(part, results, apart=8), 0, max(4, sheet.margin - 8))
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
@@ -222,7 +265,22 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         ],
         close=True,
         seeds=view.seeds,
+        in_words=below >= BRIEF,
     )
+
+
+def _legend_is(sheet: Sheet, results: Piece) -> Piece:
+    """Where the legend is that has no room, beside the results, or nothing where there is none."""
+    told = Text(
+        sheet.width - sheet.margin,
+        13,
+        "⋯ what colours mean: in a higher picture",
+        11,
+        "end",
+        muted=True,
+    )
+    free = not any(envelope_of(shape).meets(envelope_of(told)) for shape in results.shapes)
+    return piece(told) if free else gap()
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:

@@ -1,15 +1,16 @@
 """All Scans of a trace in a strip of small tapes, of which one is open below."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from lab.errors import listing
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 from visual.layout.cells import full_text
 from visual.layout.columns import Gap, column_of, timeline, with_gaps
-from visual.layout.names import NamedScan, counted, listed
+from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
@@ -19,7 +20,6 @@ from visual.scene.shapes import (
     Group,
     Shape,
     Text,
-    fitted,
     folded,
     outline,
     shortened,
@@ -28,14 +28,19 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
-HIGH, LOW = 70.0, 50.0  # a card, with what it reads and its steps at its foot, or without
+HIGH, LOW, NAME = 70.0, 50.0, 28.0  # a card, with its steps at its foot, without, or its name alone
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
 ANOTHER = "scan=1 opens the first"
-EVERYTHING = f"{ANOTHER}, all=True shows everything"
 
 
-def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
+def overview(
+    trace: Trace,
+    opened: int,
+    hint: str = ANOTHER,
+    sheet: Sheet = SCREEN,
+    tall: float | None = None,
+) -> Piece:
     """The Scans in the order in which they ran, in lines of up to four.
 
     That which is open is framed, and with a thin line those whose values it reads.
@@ -43,17 +48,17 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
-    words = [counted(len(scans), "Scan")]
-    if scans[opened].number and len(scans) > 2:
-        words.append(f"in thin frames those that {opened + 1} reads")
+    left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
+    words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
+    words[0] += ", as they run, each with its tapes as they end"
+    words.append(f"{opened + 1} is open")
+    if len(scans) > 2 and (read := [str(n + 1) for n in feeding(scans[opened].scan)]):
+        words[-1] += f" and reads {listing(read)}, in thin frames"
     if said := sheet.hint(hint, "a click opens another", ""):
         words.append(said)
-    if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
-        left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
-        words[0] += f", {left} of them folded"
     across = int((sheet.line + APART) / (NARROWEST + APART))
     wide = (sheet.line + APART) / across - APART
-    high = LOW if sheet.is_low else HIGH
+    high = tall or (LOW if sheet.is_low else HIGH)
     cards = [
         _folded(item, wide, high)
         if isinstance(item, Gap)
@@ -66,7 +71,7 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
     ]
     heads = folded(" · ".join(words), sheet.line, 12)
     texts = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
-    head = [] if sheet.is_low else [sized(sheet.line, 5 + 17 * len(texts), *texts)]
+    head = [] if high < HIGH else [sized(sheet.line, 5 + 17 * len(texts), *texts)]
     strip = above(*head, *lines, apart=8)
     return over(gap(sheet.width - sheet.margin), shifted(strip, sheet.margin, 0))
 
@@ -118,12 +123,11 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     called = f"{of.number + 1} · {of.called}"
     size = 12 if text_width(called, 12, bold=is_open) <= wide - 20 else 11
     title = Text(10, 19, shortened(called, wide - 16, size, bold=is_open), size, bold=is_open)
-    reads = listed([number + 1 for number in feeding(of.scan)], "")
     steps = f"{'←' if goes_back(of) else '→'} {_steps(of)}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
     words = Text(wide - 10, 62 if tall == HIGH else 19, steps, 11, "end", muted=True)
-    read = fitted(10, 62, f"reads {reads}", wide - 28 - words.width, 11, muted=True)
     cells: list[Shape] = []
+    tapes = [] if tall < LOW else tapes
     high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
     for number, tape in enumerate(tapes[:MOST_TAPES]):
         cells += _small(
@@ -132,8 +136,8 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(wide - 10, 41, more, 11, "end", muted=True, title="tapes"))
-    foot = [words] if tall == HIGH or title.width + words.width < wide - 28 else []
-    foot += [read] if reads and tall == HIGH else []
+    beside = tall == LOW and title.width + words.width < wide - 28
+    foot = [words] if tall == HIGH or beside else []
     shapes = (*frame, title, *foot, *cells)
     return sized(wide, tall, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
 
@@ -148,32 +152,24 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) 
     rows.sort(key=lambda row: column_of(tape, row, time))
     room = 24 if size > MOST_CELLS else 0
     wide = min(26.0, (inner - room) / len(rows)) if rows else 0
-    roles = _roles(of, tape)
     for place, row in enumerate(rows):
         x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
         if room and place == len(rows) // 2 and y == TOP:  # once, however many tapes there are
             yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
-        box = Box(x, y, wide - 3, high, roles(row))
+        box = Box(x, y, wide - 3, high, _role(of, tape, row))
         step, moment = given_at(of) or (None, "")
         if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
             step, moment = of.moment(max(writers))
         yield Group((box,), step, of.row_key(tape, row), title, moment)
 
 
-def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
-    """What the rows of a tape are after the last step."""
-    if of.parent is not None:
-        wanted = of.wanted_rows(tape) if of.is_passed_on(tape) else set[int]()
-        return lambda row: Role.RESULT if row in wanted else Role.SPENT
-    reached = outputs_reached(of)
-
-    def role(row: int) -> Role:
-        if tape.axis is not None and (tape.name, int(tape.axis.index[row])) in reached:
-            return Role.SEED
+def _role(of: NamedScan, tape: TapeTrace, row: int) -> Role:
+    """What a row of a tape is after the last step."""
+    if of.parent is None:
         return Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
-
-    return role
+    is_result = of.is_passed_on(tape) and row in of.wanted_rows(tape)
+    return Role.RESULT if is_result else Role.INTERMEDIATE
 
 
 def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
