@@ -34,14 +34,26 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """A number, or a norm, with as many of four digits as there is room for, but at least two."""
-    written = value_text(value)
-    for digits in (3, 2):
-        if text_width(written, size, mono=True) <= room:
+    """A number, or a norm, with as many of four digits as there is room for: ``-0.0094``.
+
+    It is rounded, and not cut: ``-9e-3`` if need be.
+    """
+    number = value.item() if value.ndim == 0 else norm(value)
+    known = (number_text(number, digits) for digits in (4, 3, 2, 1))
+    told = ""
+    for written in (*known, _shortest(number)):
+        told = f"‖{written}‖" if value.ndim else written
+        if text_width(told, size, mono=True) <= room:
             break
-        number = number_text(value if value.ndim == 0 else norm(value), digits)
-        written = f"‖{number}‖" if value.ndim else number
-    return written
+    return told
+
+
+def _shortest(number: object) -> str:
+    """A number with one digit and a power of ten."""
+    if not isinstance(number, float):
+        return number_text(number)
+    mantissa, e, exponent = f"{number:.0e}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else number_text(number)
 
 
 def values_text(value: np.ndarray) -> str:

@@ -100,7 +100,7 @@ def test_what_is_folded_is_opened_by_what_there_is(view):
 
 
 def test_what_is_written_in_code_is_found():
-    assert {"unfold=2", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "connections")
+    assert {"unfold=3", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "connections")
 
 
 def test_what_is_too_large_is_found():
@@ -113,11 +113,11 @@ def test_what_is_too_large_is_found():
 
 def test_a_fold_that_is_opened_closes_none_before_it():
     bench = replace(opened(gallery.loops["square"]).changed(steps=20), room=(WIDE, HIGH))
-    clicked = {f"step {step}" for step in (1, 2, 3)}
-    for step in (1, 2, 3):
+    clicked = {f"step {step}" for step in (5, 8, 11)}
+    for step in (5, 8, 11):
         bench = changed(bench, ["fold", step], str(step))
     assert clicked <= rows(bench.shown)
-    assert not clicked <= rows(bench.changed(options={"unfold": (3,)}).shown)
+    assert not clicked <= rows(bench.changed(options={"unfold": (11,)}).shown)
 
 
 def test_a_fold_opens_some_steps_of_its_own_and_closes_none():

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from lab.equations.factors import ONE
 from lab.equations.sentences import StepOf
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, summands_of
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
+from visual.layout.cells import value_within
 from visual.layout.detours import Detours, Point, meets
 from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.fonts import text_width
@@ -141,7 +144,12 @@ def _label(spell: Speller, step: int, formula: Formula, read: Leaf, room: float)
         return plus.strip()
     told = one.product(arrival, "") + plus
     fits = arrival.number is None or text_width(told, LETTERS, mono=True) <= room
-    return told if fits else f"·{number_text(arrival.number)}{plus}"
+    if fits:
+        return told
+    number = value_within(
+        np.asarray(arrival.number), room - text_width("·", LETTERS, True), LETTERS
+    )
+    return f"·{number}{plus}"
 
 
 def tape_arrow(

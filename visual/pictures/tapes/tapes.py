@@ -90,8 +90,13 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
     if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
         view = replace(view, sheet=replace(view.sheet, height=inf))
     picture = _Picture(trace, NamedScan(trace, number), view, theme)
-    detail = DETAILS[-1 if view.sheet.bare else 0]
-    plan = fitting(Plan(detail, pair, ends=1 if fewer.unfold else None), picture.fits)
+    most = Plan(
+        detail=DETAILS[-1 if view.sheet.bare else 0],
+        both=pair,
+        top=BRIEF if view.sheet.is_low else FULL,
+        ends=1 if fewer.unfold else None,
+    )
+    plan = fitting(most, picture.fits)
     if fewer.unfold and not picture.fits(plan):
         return _open(trace, fewer, number, pair, theme)
     return picture.drawn(plan)

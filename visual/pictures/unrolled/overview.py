@@ -32,12 +32,13 @@ HIGH, LOW, NAME = 70.0, 50.0, 28.0  # a card, with its steps at its foot, withou
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
 ANOTHER = "scan=1 opens the first"
+EVERYTHING = f"{ANOTHER}, all=True all of them"
 
 
 def overview(
     trace: Trace,
     opened: int,
-    hint: str = ANOTHER,
+    hint: str = EVERYTHING,
     sheet: Sheet = SCREEN,
     tall: float | None = None,
 ) -> Piece:
@@ -50,10 +51,10 @@ def overview(
     shown = with_gaps(_chosen(trace, opened))
     left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
     words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
-    words[0] += ", as they run, each with its tapes as they end"
-    words.append(f"{opened + 1} is open")
+    words[0] += ", their tapes as they end"
+    words.append(f"open: {opened + 1}")
     if len(scans) > 2 and (read := [str(n + 1) for n in feeding(scans[opened].scan)]):
-        words[-1] += f" and reads {listing(read)}, in thin frames"
+        words[-1] += f", which reads {listing(read)} (thin frames)"
     if said := sheet.hint(hint, "a click opens another", ""):
         words.append(said)
     across = int((sheet.line + APART) / (NARROWEST + APART))

@@ -354,7 +354,7 @@ def test_on_a_page_a_click_opens_what_looks_like_a_fold(loop):
     [
         (1, 2, {"the cost acts here"}),
         (2, 3, {"the cost acts here"}),
-        (3, 8, {"from Scans 5, 6, 7"}),
+        (3, 8, {"direct parts (∂), from Scans 5, 6, 7"}),
     ],
 )
 def test_seeds_say_where_they_come_from(order, scan, told):
