@@ -12,6 +12,9 @@ from strange_loops import LOOPS, trace_of
 import lab
 import visual
 from lab.loops import gallery
+from visual.layout.sheet import Sheet
+from visual.pictures.tapes.block import TIGHT
+from visual.pictures.tapes.fit import BRIEF, FULL, NAMES, Plan, fitting
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import LIGHT, Role
 
@@ -181,3 +184,57 @@ def test_one_walks_through_all_steps_of_all_scans():
     scene = visual.tapes(trace_of("square", 2))
     assert list(scene.moments) == list(range(16))
     assert scene.moments[7] == "2 · C back through 1, step 3"
+
+
+def cut_numbers(scene):
+    """Numbers that end before four of their digits: with four, an ellipsis says there are more."""
+    texts = (shape.content for shape in scene.walk() if isinstance(shape, Text))
+    found = {told: re.search(r"([\d.]+)…", told) for told in texts}
+    return [told for told, at in found.items() if at and len(at[1].replace(".", "").strip("0")) < 4]
+
+
+@pytest.mark.parametrize("width", [360, 85 / 25.4 * 96])
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_in_a_narrow_picture_no_number_is_cut(name, order, width):
+    scene = visual.tapes(trace_of(name, order), sheet=Sheet(width=width))
+    assert cut_numbers(scene) == []
+
+
+def test_a_cut_number_is_found():
+    texts = ("-0.00…", "‖0.07…", "·0.00055…", "1.414…", "x₀, …, x₃", "⋯31", "0.01234…")
+    scene = Scene(9, 9, tuple(Text(0, 0, told, 11) for told in texts), "title", "description")
+    assert cut_numbers(scene) == [*texts[:3]]
+
+
+@pytest.mark.parametrize("high", [450, 500, 550, 600])
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
+def test_a_low_picture_fits(name, order, high):
+    scene = visual.tapes(trace_of(name, order), sheet=Sheet(height=high))
+    assert scene.height <= high
+    assert beyond(scene) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (180, (None, None, True, FULL)),
+        (179, (None, None, True, BRIEF)),
+        (177, (None, None, False, FULL)),
+        (176, (None, None, False, BRIEF)),
+        (174, (None, 2, True, BRIEF)),
+        (97, (8, None, False, FULL)),
+        (0, (1, 0, False, NAMES)),
+    ],
+)
+def test_what_is_given_up_comes_back_where_something_dearer_had_to_go(room, expected):
+    """By hand: 16 tapes need 10 each, the steps at the ends 5 each, arrows 3, the legend 2."""
+
+    def fits(plan):
+        tapes, ends = (most if n is None else n for n, most in ((plan.tapes, 16), (plan.ends, 3)))
+        arrows, legend = plan.rows < TIGHT, plan.below == FULL
+        return 10 * tapes + 5 * ends + 3 * arrows + 2 * legend <= room
+
+    plan = fitting(Plan(), fits)
+    assert (plan.tapes, plan.ends, plan.rows < TIGHT, plan.below) == expected

@@ -282,6 +282,31 @@ def test_where_all_steps_have_no_room_for_a_row_one_has_it_and_the_others_a_line
                 assert numbers == [number_text(true[n]) if n >= 3 - step else "0" for n in range(5)]
 
 
+THREE = lab.Loop(
+    lambda a, b, c: (a * b, b + 0.1 * c, c * a),
+    states=(lab.State("a", 1.1), lab.State("b", 0.9), lab.State("c", 1.3)),
+    n_steps=3,
+)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("loop", "high"), [(gallery.loops["coupled"], 600), (THREE, 700)], ids=["coupled", "three"]
+)
+def test_a_low_picture_has_all_tapes_after_every_step(loop, order, high):
+    """Of a step that has but one line for each tape as well; the trace tells what they hold."""
+    trace = loop.trace(order=order)
+    scan, before = trace.scans[-1], sum(one.steps for one in trace.scans[:-1])
+    scene = visual.tapes(trace, sheet=Sheet(height=high))
+    assert scene.height <= high
+    for step in range(scan.steps):
+        (row,) = (g for g in scene.groups() if g.step == before + step and g.reads)
+        titles = [g.title for g in replace(scene, shapes=row.shapes).groups() if " = " in g.title]
+        held = {title.split(" = ")[1].split(" (")[0] for title in titles}
+        for tape in (one for one in scan.tapes if not one.is_total):
+            assert {full_text(value) for value in tape.contents(step)} <= held, (step, tape.name)
+
+
 def test_around_a_step_the_fold_opens():
     trace = LOOPS["a thousand steps"].with_steps(100).trace(order=1)
     assert "step 50" not in visual.tapes(trace).text()
