@@ -55,7 +55,8 @@ def orders(
         body.append(_table(found, sheet.line))
     if found.most > 1:
         body.append(_charts(found, sheet))
-    body.append(above(*_lines(_notes(found), sheet), apart=4))
+    if notes := [*_lines(_notes(found), sheet)]:
+        body.append(above(*notes, apart=4))
     drawn = scene(above(*body, apart=16), title, " ".join(found.told), theme, sheet.margin)
     return replace(drawn, twin=f"{title}\n{found}\n")
 
