@@ -58,8 +58,8 @@ def test_a_box_of_all_is_linked_and_answered(page):
     # And what Python chooses is seen in all of them.
     run(page, 1)
     page.locator('[data-shown="square x:-1 1 last tapes"]').wait_for()
-    atlas.get_by_text("3 of 8: 1 · square, step 2").wait_for()
-    page.get_by_text("4 of 8: 1 · square, step 3").wait_for()
+    atlas.get_by_text("3 of 8 · Scan 1, step 2").wait_for()
+    page.get_by_text("4 of 8 · Scan 1, step 3").wait_for()
     page.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
     assert page.evaluate("location.hash") == ""
     assert page.get_by_text("1 of 2 answered.").is_visible()

@@ -81,10 +81,10 @@ def test_pictures_are_walked_through_each_by_itself(opened):
     first.locator("[aria-label='all steps']").click()
     assert first.evaluate(count) == 0
     linked = opened("02_second.html").locator("[data-at]").first
-    assert linked.locator(".scantape-moment").text_content() == "2 of 8: 1 · rnn, step 1"
+    assert linked.locator(".scantape-moment").text_content() == "2 of 8 · Scan 1, step 1"
     assert linked.evaluate(count) > 0
     linked.locator("[aria-label='all steps']").click()
-    assert linked.locator(".scantape-moment").text_content() == "all: 4 forward, 4 backward"
+    assert linked.locator(".scantape-moment").text_content() == "all 8 steps"
     assert linked.evaluate(count) == 0
 
 

@@ -226,7 +226,7 @@ def test_a_seed_leads_to_the_step_that_made_it(opened):
     story.get_by_text(" from Scan 3, step ").wait_for()
     heading = story.locator("strong").inner_text()
     story.get_by_role("button", name="go to 3 · C′ back through 2").first.click()
-    opened.bench.get_by_text(re.compile(r"of 16: 3 · C′ back through 2")).wait_for()
+    opened.bench.get_by_text(" of 16 · Scan 3, step ").wait_for()
     story.get_by_text("of Scan 3 · C′ back through 2 makes it").wait_for()
     number, *_ = re.findall(r"= ([\d.]+)", heading)
     assert f"= {number}" in story.locator("strong").inner_text()  # it is all that there is
@@ -303,13 +303,96 @@ def test_a_line_says_what_can_be_done_and_what_the_loop_is(opened):
     assert told.inner_text() == ""  # nor is it needed any more
 
 
-def test_words_of_all_steps(opened):
+@pytest.fixture
+def sized(opened):
+    """Makes the window as large as is asked for, with the list of files if it is `listed`."""
+    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
+    panel = opened.bench.locator(".scantape-panel > summary")
+    folded = []
+
+    def size(width, height, *, listed=False):
+        panel.click()
+        folded.append(panel)
+        if not listed:
+            files.click()
+            folded.append(files)
+        opened.page.set_viewport_size({"width": width, "height": height})
+
+    yield size
+    opened.page.set_viewport_size(SIZE)
+    for one in reversed(folded):
+        one.click()
     opened.begin("square")
-    told = opened.bench.locator(".scantape-moment")
-    assert told.inner_text() == "all: 4 forward, 4 backward"
+
+
+def box(part):
+    """Where a part of the page stands: from and to, from above."""
+    found = part.bounding_box()
+    return found["y"], found["y"] + found["height"]
+
+
+def apart(one, other):
+    return one[1] <= other[0] or other[1] <= one[0]
+
+
+def test_a_story_covers_neither_its_number_nor_the_step_that_made_it(opened, sized):
+    opened.begin("square")
+    sized(1280, 800, listed=True)
+    story, moment = opened.bench.locator(".scantape-story"), 4  # the first of Scan 2
+    made = opened.bench.locator(f"[data-step='{moment}']:not([data-cell^='scan:'] *)")
+    cell = opened.bench.locator("[data-cell='0:dx:3']:not([data-cell^='scan:'] *)").last
+    opened.page.wait_for_timeout(1500)  # it is drawn for this window
+    cell.click()
+    story.locator("p").first.wait_for()
+    assert all(apart(box(story), box(part)) for part in [cell, *made.all()])
+    kept = story.locator("strong").inner_text()
+    story.get_by_role("button", name="go to 2 · gradient of square, step 0").click()
+    opened.bench.get_by_text("5 of 8 · Scan 2, step 0").wait_for()
+    back = story.get_by_role("button", name="back to the number before")
+    back.wait_for()
+    assert story.locator("strong").inner_text() == kept
+    assert all(apart(box(story), box(part)) for part in made.all())
+    back.click()
+    opened.bench.get_by_text("all 8 steps").wait_for()
+    story.get_by_role("button", name="go to 2").wait_for()
+    assert story.locator("strong").inner_text() == kept
+    assert back.count() == 0
+    assert cell.evaluate("e => e.matches(':focus')")  # the result's, not that of the last step
+    story.get_by_role("button", name="close").click()
+    assert story.is_hidden()
+    assert cell.evaluate("e => e.matches(':focus')")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 800)])
+def test_walking_is_seen_with_the_step_that_it_comes_to(opened, sized, size):
+    opened.begin("square")
     opened.order(2)
     opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
-    assert told.inner_text() == "all 16 steps of 4 Scans"
+    sized(*size)
+    told, ahead = map(opened.bench.locator, (".scantape-moment", "[title='next step']"))
+    for number in range(1, 9):
+        ahead.click()
+        opened.bench.get_by_text(f"{number} of 16 · Scan ").wait_for()
+        opened.page.wait_for_timeout(700)  # it is drawn, and scrolled to
+        assert told.evaluate("e => e.scrollWidth <= e.clientWidth")
+        rows = f"[data-step='{number - 1}']:not([data-cell^='scan:'] *) [data-cell]"
+        row = opened.bench.locator(f"{rows}, {rows.removesuffix(' [data-cell]')}[data-cell]").first
+        begin, end = box(row)
+        assert 90 <= box(ahead)[0] < box(ahead)[1] <= begin  # below the bars of JupyterLab
+        assert end <= 770
+
+
+@pytest.mark.parametrize(("size", "least"), [((1280, 600), 350), ((1024, 640), 350)])
+def test_much_of_the_picture_is_seen_in_a_low_window(opened, sized, size, least):
+    opened.begin("square")
+    sized(*size)
+    opened.run(0)
+    opened.cells.nth(0).locator(".jp-InputPrompt", has_text=re.compile(r"\d")).wait_for()
+    opened.page.wait_for_timeout(1500)  # in which a notebook may scroll
+    bottom = opened.page.locator(".jp-WindowedPanel-outer").bounding_box()
+    top = opened.bench.locator(".picture svg").bounding_box()["y"]
+    assert bottom["y"] + bottom["height"] - top >= least
+    opened.bench.locator(".scantape-panel > summary").wait_for()
 
 
 def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):

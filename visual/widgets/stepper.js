@@ -10,6 +10,10 @@ const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp:
 const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
+const GAP = 8; // pixels around what is brought into view, and around a story
+const LEAST = 96; // pixels of a story that is scrolled
+
+const SCAN = "[data-cell^='scan:']";
 const CARDS = ["scan", "inside", "unfold", "row", "moment"].map((what) => `[data-cell^='${what}:']`).join(); // a click opens them
 const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
 
@@ -50,20 +54,15 @@ function storyFrom(model) {
   });
 }
 
-// All moments in words, by their names, as ``1 · square, step 0``: a loop goes forward, and its
-// gradient backward over the same steps.
-function allOf(names) {
-  const scans = names.map((name) => name.match(/^(\d+ · .*), step \d+$/)?.[1]);
-  const [first, second, ...more] = new Set(scans);
-  const count = (scan) => scans.filter((one) => one === scan).length;
-  if (!second || scans.includes(undefined)) return `all ${names.length} steps`;
-  if (more.length || first.includes("gradient of") || !second.includes("gradient of")) return `all ${names.length} steps of ${more.length + 2} Scans`;
-  return `all: ${count(first)} forward, ${count(second)} backward`;
+// A step of a Scan by its numbers alone, of its name, as ``1 · square, step 0``.
+function briefStep(name) {
+  return name.replace(/^(\d+) · .*, (step \d+)$/, "Scan $1, $2");
 }
 
 // A text whose numbers have as many digits as those in a picture.
 function briefly(text) {
-  return text.replace(/-?\d+\.\d{4,}(e[-+]?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
+  const brief = (number) => Number(number).toPrecision(4).replace(/^.*e.*$/, (large) => String(Number(large)));
+  return text.replace(/-?\d+\.\d{4,}(e[-+]?\d+)?/g, brief);
 }
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
@@ -87,7 +86,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let timer = null;
   let pinned = null; // a cell
   let chosen = {}; // the moment of a picture that shows only one, and why, where nobody chose it
-  let sought = null; // a cell of a picture that is still to come: its moment and key
+  let sought = null; // a cell of a picture that is still to come: its key and step
+  let trail = []; // from where one has gone to other cells: places, and cells
   const HINT = `click a number to see where it comes from${hint}; by keyboard: Shift and arrows, then Enter`;
 
   // Takes up the pictures that are inside `root` now.
@@ -167,7 +167,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let seen = Infinity;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  const nameOf = (place) => `${place + 1} of ${moments.length}: ${names.get(moments[place]) || moments[place]}`;
+  const nameOf = (place) => names.get(moments[place]) || `step ${moments[place]}`;
 
   function go(to, { tell = true, scroll = true } = {}) {
     if (!moments.length) return;
@@ -218,7 +218,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       }
     }
     seen = now;
-    if (pinned && isLater(pinned)) pin(null);
+    if (pinned && isLater(pinned) && !sought) choose(null);
     else if (pinned) tell(pinned);
   }
 
@@ -240,27 +240,48 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
   // Where the bar stands, of which moment it tells, and which ways lead on from there.
   function tellPlace() {
-    const now = moments[place];
     slider.value = place < 0 ? slider.max : place; // all has happened
     slider.toggleAttribute("data-all", place < 0);
-    slider.setAttribute("aria-valuetext", place < 0 ? "all steps" : names.get(now) || `step ${now}`);
-    shown.textContent = place < 0 ? allOf([...names.values()]) : nameOf(place);
+    const name = place < 0 ? `all ${moments.length} steps` : nameOf(place);
+    slider.setAttribute("aria-valuetext", name);
+    shown.textContent = place < 0 ? name : `${place + 1} of ${moments.length} · ${briefStep(name)}`;
+    shown.title = name;
     first.disabled = place === 0;
     back.disabled = place <= 0;
     ahead.disabled = last.disabled = place === moments.length - 1;
   }
 
-  // Brings the current step into view, inside the element that scrolls and nowhere else.
+  // The parts of a step in a picture, but not in the small tapes.
+  const partsOf = (svg, moment) => (parts.get(moment) || []).filter((part) => svg.contains(part) && !part.closest(SCAN));
+
+  // Where the page shows a picture, below the bar and inside all that scrolls or clips: from and to.
+  function seenOf(svg) {
+    let [top, bottom] = [bar.getBoundingClientRect().bottom, innerHeight];
+    for (let part = svg.parentElement; part !== document.body; part = part.parentElement) {
+      if (getComputedStyle(part).overflowY === "visible") continue;
+      const box = part.getBoundingClientRect();
+      [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+    }
+    return [top, bottom];
+  }
+
+  // What scrolls a picture: what is around it or, since the bar goes along, the page.
+  function scrollerOf(svg) {
+    const scrolls = (box) => /auto|scroll/.test(getComputedStyle(box).overflowY) && box.scrollHeight > box.clientHeight + 1;
+    for (let box = svg.parentElement; box !== document.body; box = box.parentElement) if (scrolls(box)) return box;
+    return document.scrollingElement;
+  }
+
+  // Brings the current step into view, if it is not.
   function bring(now) {
     for (const svg of pictures) {
-      const box = svg.parentElement;
-      const part = svg.querySelector(`[data-step="${now}"] rect, [data-step="${now}"] path`);
-      if (!part || box.scrollHeight <= box.clientHeight + 1) continue;
-      const [inner, outer] = [part.getBoundingClientRect(), box.getBoundingClientRect()];
-      if (inner.top < outer.top || inner.bottom > outer.bottom) {
-        const top = box.scrollTop + inner.top - outer.top - box.clientHeight / 3;
-        box.scrollTo({ top, behavior: calm.matches ? "auto" : "smooth" });
-      }
+      const boxes = partsOf(svg, now).map((part) => part.getBoundingClientRect());
+      if (!boxes.length) continue;
+      const [top, bottom] = seenOf(svg);
+      const above = Math.min(...boxes.map((box) => box.top)) - top - GAP;
+      const below = Math.max(...boxes.map((box) => box.bottom)) - bottom + GAP;
+      const by = above < 0 ? above : Math.max(0, Math.min(above, below));
+      if (by) scrollerOf(svg).scrollBy({ top: by, behavior: calm.matches || pinned ? "auto" : "smooth" });
     }
   }
 
@@ -290,7 +311,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     else if (event.key === "End") walk(moments.length - 1);
     else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
     else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target);
-    else if (event.key === "Escape") pin(null);
+    else if (event.key === "Escape") leave();
     else return;
     event.preventDefault();
   });
@@ -330,7 +351,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
     const [title] = titleOf(cell).split(": ");
-    told.textContent = open && cell.closest("[data-cell^='scan:']") === cell ? `click to open ${title}` : briefly(titleOf(cell));
+    told.textContent = open && cell.closest(SCAN) === cell ? `click to open ${title}` : briefly(titleOf(cell));
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
 
@@ -343,13 +364,24 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function pin(cell) {
-    if (cell) hinted = false;
-    sought = null;
-    const card = open && cell && cell.closest(CARDS);
+    hinted = false;
+    [sought, trail] = [null, []];
+    const card = open && cell.closest(CARDS);
     if (card && open(...card.dataset.cell.split(":")) !== false) return;
-    pinned = pinned === cell ? null : cell;
-    light(pinned);
-    tell(pinned);
+    choose(pinned === cell ? null : cell);
+  }
+
+  function choose(cell) {
+    pinned = cell;
+    light(cell);
+    tell(cell);
+  }
+
+  // Who closes the story goes on from its number.
+  function leave() {
+    if (teller.contains(teller.getRootNode().activeElement)) pinned?.focus({ preventScroll: true });
+    sought = null;
+    choose(null);
   }
 
   // The story of a number, and the way to it through the picture.
@@ -375,44 +407,63 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const open = place < 0 || place === moments.length - 1; // then what comes later is no secret
     head.replaceChildren(element("strong", {}, name));
     for (const [moment, key] of makers) {
-      const maker = names.get(moment);
-      const shortly = maker?.replace(/^(\d+) · .*, (step \d+)$/, "$2 of Scan $1");
-      if (moments.includes(moment) && moments[place] !== moment) head.append(button(`go to ${maker}`, found.made < 0 ? `go to ${shortly}` : "show this step", () => visit(moment, key)));
+      const at = moments.indexOf(moment);
+      if (at < 0 || at === place) continue;
+      const go = found.made < 0 ? `go to ${briefStep(nameOf(at))}` : "show this step";
+      head.append(button(`go to ${nameOf(at)}`, go, () => {
+        trail.push([place, placeOf(cell)]);
+        visit(at, { key, step: String(moment), small: false });
+      }));
     }
-    head.append(button("close", "×", () => pin(null)));
+    if (trail.length) head.append(button("back to the number before", "↩ back", () => visit(...trail.pop())));
+    head.append(button("close", "×", leave));
     const changes = field(found.given);
     if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
     lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
     if (makers.length) lines.append(element("small", {}, "thick frames: what it was made from; dotted violet: what reads it"));
+    const stand = () => placeBeside(cell, svg, found.made);
     if (found.place) {
       const fold = element("details", {}, element("summary", {}, "in PyTensor"), found.place);
-      fold.addEventListener("toggle", () => placeBeside(cell, svg));
+      fold.addEventListener("toggle", stand);
       lines.append(fold);
     }
-    placeBeside(cell, svg);
+    stand();
   }
 
-  // Goes to the step that made the number, and to the cell in which it did; it may be in a picture
-  // that is still to be brought.
-  function visit(moment, key) {
-    go(moments.indexOf(moment));
-    sought = { moment, key };
+  // Goes to a place of the run, or all of it, and to a cell there, which may be in a picture that is
+  // still to be brought.
+  function visit(to, cell) {
+    sought = cell;
+    to < 0 ? rest() : go(to);
     find();
   }
 
+  // Where a cell stands, also in another picture of the run: the result shows the last step once more.
+  const placeOf = (cell) => {
+    const place = { key: cell.dataset.cell, step: stepOf(cell), small: Boolean(cell.closest(CARDS)) };
+    return { ...place, nth: cellsAt(place).indexOf(cell) };
+  };
+
+  function cellsAt({ key, step, small }) {
+    return cells.filter((cell) => cell.dataset.cell === key && stepOf(cell) === step && Boolean(cell.closest(CARDS)) === small);
+  }
+
+  function cellAtPlace(place) {
+    const found = place ? cellsAt(place) : [];
+    return found[place?.nth] || found[0] || null;
+  }
+
   function find() {
-    const isMaker = (cell) => cell.dataset.cell === sought.key && Number(stepOf(cell)) === sought.moment;
-    const cell = sought && cells.find((cell) => isMaker(cell) && !cell.closest(CARDS));
+    const cell = cellAtPlace(sought);
     if (!cell) return;
     sought = null;
-    if (cell !== pinned) pin(cell);
-    else tell(cell);
+    choose(cell);
     cell.focus({ preventScroll: true });
   }
 
   // Where there is room, the story stands beside the picture, level with the number, or over its
   // legend, always at the top.
-  function placeBeside(cell, svg) {
+  function placeBeside(cell, svg, made) {
     const [box, picture, frame] = [cell, svg, root].map((part) => part.getBoundingClientRect());
     const { width } = svg.viewBox.baseVal;
     const free = width > NATURAL + 100 ? NATURAL / width : 1;
@@ -420,9 +471,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const beside = frame.width - left > 220;
     teller.toggleAttribute("data-beside", beside);
     teller.style.left = beside ? `${left}px` : "";
-    teller.style.position = teller.style.top = "";
+    teller.style.position = teller.style.top = teller.style.maxHeight = "";
     teller.style.minHeight = beside && free < 1 ? `${picture.height}px` : ""; // no half of the legend is left
-    if (!beside) return over(box, frame);
+    if (!beside) return over(cell, svg, made);
     if (free < 1) {
       teller.style.top = `${picture.top - frame.top}px`;
       return;
@@ -431,33 +482,41 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     teller.style.top = `${Math.max(0, Math.min(box.top - frame.top, lowest))}px`;
   }
 
-  // Below the picture it may be off the screen, for an output of a notebook clips what sticks, or
-  // on the number itself: then it lies over the picture, under the number or, where that has no room, above it.
-  function over(box, frame) {
-    let lowest = innerHeight;
-    for (let part = root.parentElement; part && part !== document.body; part = part.parentElement) {
-      if (getComputedStyle(part).overflowY !== "visible") lowest = Math.min(lowest, part.getBoundingClientRect().bottom);
+  // Else it lies over the picture, where it covers neither the number nor the step that made it, and
+  // as little as can be of what it was made from.  Where nothing is free, it stands below.
+  function over(cell, svg, made) {
+    const boxOf = (part) => part.getBoundingClientRect();
+    let [from, bottom] = seenOf(svg);
+    const free = [];
+    const kept = [cell, ...partsOf(svg, made)].map(boxOf).sort((a, b) => a.top - b.top);
+    for (const box of [...kept, { top: bottom, bottom }]) {
+      free.push([from + GAP, Math.min(box.top, bottom) - GAP]);
+      from = Math.max(from, box.bottom);
     }
-    const { top: highest, bottom, height } = teller.getBoundingClientRect();
-    if (bottom <= lowest + 1 && highest >= box.bottom) return;
-    const top = box.bottom + 8 + height <= lowest ? box.bottom + 8 : box.top - height - 8;
-    Object.assign(teller.style, { position: "absolute", top: `${top - frame.top}px` });
+    const [height, { top }] = [teller.offsetHeight, boxOf(cell)];
+    const path = [...svg.querySelectorAll("[data-path]")].filter((part) => !part.closest(SCAN)).map(boxOf);
+    const costs = (y) => 1e6 * path.filter((box) => box.bottom > y && box.top < y + height).length + Math.abs(y + height / 2 - top);
+    const places = free.flatMap(([a, b]) => (b - a < height ? [] : [a, b - height]));
+    const [a, b] = free.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best));
+    if (!places.length && b - a < LEAST) {
+      const by = boxOf(cell).bottom + GAP - boxOf(teller).top;
+      return scrollerOf(svg).scrollBy({ top: Math.max(0, by) });
+    }
+    const y = places.length ? places.reduce((best, one) => (costs(one) < costs(best) ? one : best)) : a;
+    if (!places.length) teller.style.maxHeight = `${b - a}px`;
+    Object.assign(teller.style, { position: "absolute", top: `${y - boxOf(root).top}px` });
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   // Begins with the pictures, or goes on with others that have come in their place.
   function show(step, whole, more = {}, only = {}) {
     chosen = only;
-    const kept = pinned && cells.indexOf(pinned);
-    const key = pinned && pinned.dataset.cell;
+    const [before, goesOn] = [pinned && placeOf(pinned), Boolean(pictures)];
     adopt(more);
-    const again = key && cells[kept]?.dataset.cell === key ? cells[kept] : null;
-    pinned = again; // its number may be another one now, and its story too
-    light(again);
-    tell(again);
+    choose(cellAtPlace(before)); // its number may be another one now
     const wanted = moments.indexOf(step);
     if (wanted < 0 && whole) rest({ tell: false });
-    else go(Math.max(wanted, 0), { tell: false, scroll: wanted > 0 });
+    else go(Math.max(wanted, 0), { tell: false, scroll: goesOn && wanted >= 0 });
     find();
   }
 

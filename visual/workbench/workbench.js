@@ -12,6 +12,7 @@ const SETTLED = 50; // ms
 const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
 const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
 const MUCH = 10000; // pixels of room: more than a picture takes
+const MUCH_OF = 400; // pixels of a picture
 const BAR = 80; // pixels above the picture while it is presented
 
 // How large the picture is: as much of it open as the window has room for, or all of it, or as
@@ -184,7 +185,8 @@ function follow(model, ask) {
 const LOOKS = [100, 300, 600, 1000]; // ms after it was shown, in which a notebook may scroll
 
 // A notebook that goes on to the next cell scrolls past what a cell shows for the first time: then
-// it comes back, unless the person has begun to do something else.
+// it comes back, unless the person has begun to do something else.  In a low window, in which much of
+// the picture is below, it comes up.
 function appear(root) {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -192,7 +194,8 @@ function appear(root) {
   const look = () => {
     const above = (part) => part && part !== document.body && (getComputedStyle(part).overflowY === "visible" ? above(part.parentElement) : part);
     const top = (above(root.parentElement) || document.documentElement).getBoundingClientRect().top;
-    if (!ended.signal.aborted && root.getBoundingClientRect().top < Math.max(0, top)) root.scrollIntoView({ block: "start" });
+    const isLow = root.querySelector(".picture").getBoundingClientRect().top + MUCH_OF > innerHeight;
+    if (!ended.signal.aborted && (isLow || root.getBoundingClientRect().top < Math.max(0, top))) root.scrollIntoView({ block: "start" });
   };
   for (const time of LOOKS) setTimeout(look, time);
   setTimeout(end, LOOKS.at(-1) + 1);

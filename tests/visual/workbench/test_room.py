@@ -8,6 +8,7 @@ import pytest
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import drawn
+from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import OFFLINE, PAGE, SCREEN
 from visual.scene.shapes import Scene, Text
 from visual.workbench.controls import changed
@@ -142,3 +143,17 @@ def test_each_fold_of_columns_opens_a_step_of_its_own():
         if isinstance(text, Text) and re.fullmatch(r"⋯\d+", text.content)
     }
     assert len(folds) == len({*folds.values()}) == 2
+
+
+@pytest.mark.parametrize("name", ["square", "coupled"])
+def test_on_a_phone_each_step_is_seen_to_write(name):
+    """What it leaves in its slots has a column: their keys are those of the run."""
+    for moment in seen(name, 1, "tapes", (274, HIGH)).moments:
+        scene = seen(name, 1, "tapes", (274, HIGH), moment).shown
+        scan, step = at_moment(scene.trace, moment)
+        named = NamedScan(scene.trace, scan)
+        tape = next(tape for tape in named.scan.held if not tape.is_total)
+        written = {named.row_key(tape, int(write.rows[step])) for write in tape.writes}
+        numbers = (cell for cell in scene.groups() if any(isinstance(s, Text) for s in cell.shapes))
+        shown = {cell.cell for cell in numbers}  # which cells of small tapes have not
+        assert written <= shown

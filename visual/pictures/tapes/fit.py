@@ -39,7 +39,7 @@ class Plan:
 
     With `both` the loop is open above its one derivative.  So many steps stand at both `ends` of a
     long loop, and so many `tapes`: None stands for all, no ends for one step.  Columns that are
-    `slim` leave room for more of them.
+    `slim` leave room for more of them; those of `results` are there also where no step touches one.
     """
 
     detail: str = DETAILS[0]
@@ -50,6 +50,7 @@ class Plan:
     below: int = FULL
     ends: int | None = None
     tapes: int | None = None
+    results: bool = True
     fits: bool = True  # on its sheet
 
 
@@ -65,7 +66,9 @@ GIVEN_UP: tuple[tuple[str, Any], ...] = (  # from the first to the last
     ("rows", TIGHT),
     ("below", NAMES),
     *(("ends", ends) for ends in (3, 2, 1, 0)),
-    *(("tapes", tapes) for tapes in (8, 4, 2, FEWEST)),
+    *(("tapes", tapes) for tapes in (8, 4, 2)),
+    ("results", False),
+    ("tapes", FEWEST),
 )
 
 
@@ -211,7 +214,8 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
         (places if in_own else every).update(map(of_rows, range(len(tape.final))))
         if in_own:
             positions |= {tape.position(row) for row in _rows(tape, near)}
-        (positions if in_own else found).update(map(of_rows, _results(named, tape)))
+        if plan.results:
+            (positions if in_own else found).update(map(of_rows, _results(named, tape)))
     sheet = view.sheet
     for ends in (len(found | positions), *((3, 2, 1) if plan.tapes == FEWEST else ())):
         shown = [_trimmed(chosen, ends) for chosen in (found, positions)]
