@@ -195,20 +195,25 @@ def _family(source: Derivative) -> Iterator[Block]:
 
 
 def _told(block: Block) -> str:
-    """How many inputs get a gradient, in a sentence."""
-    by_count: dict[str, list[str]] = {}
+    """Which inputs get a gradient, and which do not, in a sentence."""
+    by_inputs: dict[str, list[str]] = {}
     for order, outcomes in block.outcomes.items():
-        arrived = sum(outcome.verdict is Verdict.CONNECTED for outcome in outcomes)
-        told = f"{arrived} of {len(outcomes)} inputs get a gradient"
-        by_count.setdefault(told, []).append(order)
-    told = "; ".join(f"{count} at {listing(orders)}" for count, orders in by_count.items())
+        arrive, others = list[str](), list[str]()
+        for one in outcomes:
+            name = one.variable if one.kind else f"the {one.variable}"
+            (arrive if one.verdict is Verdict.CONNECTED else others).append(name)
+        told = f"{listing(arrive)} {'get' if arrive[1:] else 'gets'} a gradient"
+        told += f", {listing(others)} {'do' if others[1:] else 'does'} not" if others else ""
+        by_inputs.setdefault(told, []).append(order)
+    orders = by_inputs.items()
+    told = "; ".join(f"{listing(at)}: {told}" if len(orders) > 1 else told for told, at in orders)
     return f"{block.title}: {told}."
 
 
 def _overview(blocks: Sequence[Block], opened: Block, sheet: Sheet) -> Piece:
     """All Scans that were differentiated, in lines of up to four, a box for every input."""
     shown = list(blocks)
-    said = [f"{len(blocks)} Scans are differentiated"]
+    said = [f"{len(blocks)} Scans are differentiated, a small box for each input"]
     if len(blocks) > MOST_CARDS:
         shown = [*blocks[: MOST_CARDS - 1], blocks[-1]]
         shown = shown if opened in shown else [*shown[:-2], opened, shown[-1]]
@@ -222,7 +227,8 @@ def _overview(blocks: Sequence[Block], opened: Block, sheet: Sheet) -> Piece:
         beside(*cards[start : start + across], apart=APART)
         for start in range(0, len(cards), across)
     ]
-    return above(words(" · ".join(said), 12, muted=True), *lines, apart=8)
+    told = (words(line, 12, muted=True) for line in folded(" · ".join(said), sheet.line, 12))
+    return above(*told, *lines, apart=8)
 
 
 def _card(block: Block, is_open: bool, wide: float) -> Piece:
@@ -285,7 +291,8 @@ def _table(block: Block, all: bool, sheet: Sheet) -> Piece:
 def _name(row: Mapping[str, Outcome], wide: float) -> Piece:
     """What an input is called, and of what kind it is."""
     first, right = next(iter(row.values())), wide - SPACE
-    called = fitted(right, 16 if first.kind else 22, first.variable, right, 13, "end", bold=True)
+    name = first.variable if first.kind or wide >= NAME else "steps"
+    called = fitted(right, 16 if first.kind else 22, name, right, 13, "end", bold=True)
     kind = [Text(right, 31, str(first.kind), 11, "end", muted=True)] if first.kind else []
     return sized(wide, HEIGHT, called, *kind)
 

@@ -54,7 +54,6 @@ def influence(
     found: Influence = derivative
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
     side = sheet.line if sheet.is_narrow else WIDEST
-    room = sheet.line if sheet.is_narrow else sheet.line - side - APART
     words = (*found.told, *(_how_to_read(found) if sheet.legend else ()))
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
@@ -68,6 +67,7 @@ def influence(
     shown = _map(_within(found, sheet.steps_within(found.steps, found.loop)), side, shades)
     if sheet.legend and not sheet.bare:
         shown = above(shown, shades.legend(), apart=8)
+    room = sheet.line - (0 if sheet.is_narrow else shown.envelope.width + APART)
     parts = shown, above(*_curves(found, max(room - EDGE, NARROWEST)), apart=12)
     together = above(*parts, apart=14) if sheet.is_narrow else beside(*parts, apart=APART)
     drawn = scene(
@@ -92,11 +92,8 @@ def _within(found: Influence, steps: range) -> Influence:
 
 def _how_to_read(found: Influence) -> Iterator[str]:
     moved, moving = indexed(found.of, "t"), indexed(found.by, "s")
-    one = "; on the diagonal it is 1" if found.of == found.by else ""
-    yield f"of Scan {found.scan} alone, whatever the order of the derivative"
-    yield f"a patch: how much {moved}, its row, moves with {moving}, its column{one}"
-    if not found.is_scalar:
-        yield "of arrays: how many times larger a change becomes at most, the spectral norm"
+    most = "" if found.is_scalar else ", at most: the spectral norm"
+    yield f"a patch: how much {moved}, its row, moves with {moving}, its column{most}"
     if found.cuts:
         yield "lost: the share of a gradient that is missing if truncated to so many last steps"
     if len(found.columns) <= found.steps:

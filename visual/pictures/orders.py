@@ -3,7 +3,7 @@
 >>> visual.draw(gallery.loops["square"], "orders", order=6).save("orders.svg")
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,16 +16,13 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import LEADER, named_ends, scale_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, fitted, folded
+from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, folded
 
 SMALL, LINE, LEFT, APART = 11.0, 20.0, 40.0, 22.0
+TOP = 68.0  # of the numbers of a table
 HIGH, FOOT, TICKS = 150.0, 20.0, 34.0  # of a chart; below it, and for what stands at its scale
 SHARES = 0.8, 1.25, 1.15, 0.9  # of the room, for a column
-DIFFERENT = "and in brackets how many of them differ in more than the rows that they are run on"
-REST = (
-    "operations: on numbers, in a step of every Scan, together; bytes: the most that is held at "
-    "once, by the graph as it stands"
-)
+UNITS = "operations: of one step of each Scan, together; bytes: the most that is held at once"
 
 
 def orders(
@@ -48,25 +45,38 @@ def orders(
         derivative = orders_of(derivative, most, timed)
     found: Orders = derivative
     span = "order 1" if found.most < 2 else f"orders 1 to {found.most}"
-    title = f"{found.loop}: derivatives of {found.cost} by {found.wrt}, {span}"
-    has_brackets = any(way.different < way.scans for mode in WORDS for way in found.by(mode))
-    scans = "Scans: how many there are" + f", {DIFFERENT}" * has_brackets
-    lines = [(line, False) for line in found.told] + [(f"{scans}; {REST}", True)] * sheet.legend
+    title = f"{found.loop}: what derivatives of {found.cost} by {found.wrt} take, {span}"
     head = [
-        piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
-        *(
-            piece(Text(0, 0, line, muted=muted))
-            for told, muted in lines
-            for line in folded(told, sheet.line, 12)
-        ),
+        *(piece(Text(0, 0, t, 16, bold=True)) for t in folded(title, sheet.line, 16, bold=True)),
+        *_lines([UNITS] * sheet.legend, sheet),
     ]
     body = [gap(sheet.line), above(*head, apart=4)]
     if not sheet.is_narrow or found.most < 2:
         body.append(_table(found, sheet.line))
     if found.most > 1:
         body.append(_charts(found, sheet))
+    if notes := [*_lines(_notes(found), sheet)]:
+        body.append(above(*notes, apart=4))
     drawn = scene(above(*body, apart=16), title, " ".join(found.told), theme, sheet.margin)
     return replace(drawn, twin=f"{title}\n{found}\n")
+
+
+def _lines(told: Iterable[str], sheet: Sheet) -> Iterator[Piece]:
+    """Sentences, in as many lines as they need."""
+    for sentence in told:
+        for line in folded(sentence, sheet.line, 12):
+            yield piece(Text(0, 0, line, muted=True))
+
+
+def _notes(found: Orders) -> Iterator[str]:
+    """What numbers do not tell: that Scans are alike, and which modes there are not."""
+    for way in found.by("reverse")[-1:]:
+        if way.different < way.scans:
+            yield (
+                f"Of the {way.scans} Scans of order {way.order} by reverse mode, {way.different} "
+                "are different; the others are the same loops on other values."
+            )
+    yield from found.remarks
 
 
 def _table(found: Orders, line: float) -> Piece:
@@ -74,29 +84,33 @@ def _table(found: Orders, line: float) -> Piece:
     wide = (line - LEFT) / len(WORDS)
     room = SHARES[: len(found.columns)]
     edges = [(wide - APART) * sum(room[: n + 1]) / sum(room) for n in range(len(room))]
-    shapes: list[Shape] = [Text(0, 2 * LINE - 6, "order", SMALL, muted=True)]
+    shapes: list[Shape] = [Text(0, TOP - 6, "order", SMALL, muted=True)]
     for place, mode in enumerate(WORDS):
         left = LEFT + place * wide + APART
-        shapes.append(Text(left + wide - APART, 12, f"{mode} mode", 12, "end", bold=True))
+        right = left + wide - APART
+        shapes.append(Text(right, 12, f"{mode.title()} mode", 12, "end", bold=True))
         shapes += [
-            Text(left + edges[n], 2 * LINE - 6, name, SMALL, "end", muted=True)
+            Text(right, 28 + 14 * n, line, SMALL, "end", muted=True)
+            for n, line in enumerate(folded(WORDS[mode], wide - APART, SMALL))
+        ]
+        shapes += [
+            Text(left + edges[n], TOP - 6, name, SMALL, "end", muted=True)
             for n, name in enumerate(found.columns)
         ]
         if not found.by(mode):
-            shapes.append(Text(left + edges[-1], 3 * LINE - 6, "refused", SMALL, "end", muted=True))
+            shapes.append(Text(right, TOP + LINE - 6, "refused", SMALL, "end", muted=True))
         for way in found.by(mode):
-            y = 2 * LINE + way.order * LINE - 6
+            y = TOP + way.order * LINE - 6
             cells = [
                 Text(left + edges[n], y, told, SMALL, "end", mono=True)
                 for n, told in enumerate(way.told)
             ]
             title = f"{mode} mode, order {way.order}: {way.scans} Scans, {way.different} different"
             shapes.append(Group(tuple(cells), title=title))
-    bottom = (found.most + 2) * LINE
-    rule = Polyline(((0, 2 * LINE), (line, 2 * LINE)), faint=True)
+    bottom = TOP + found.most * LINE
+    rule = Polyline(((0, TOP), (line, TOP)), faint=True)
     numbers = [
-        Text(LEFT - 4, 2 * LINE + n * LINE - 6, f"{n}", SMALL, "end")
-        for n in range(1, found.most + 1)
+        Text(LEFT - 4, TOP + n * LINE - 6, f"{n}", SMALL, "end") for n in range(1, found.most + 1)
     ]
     return sized(line, bottom, rule, *shapes, *numbers)
 

@@ -1,7 +1,7 @@
 """Does the end remember the beginning?  How much each value of a state moves the later ones.
 
     >>> print(lab.influence(gallery.loops["rnn"].derivative()))
-    ‖dh₄/dh₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
+    ‖dh₄/dh₀‖ = 0.1556: the farther back, the smaller; a step multiplies by 0.628 in the mean.
 
 A value is moved, and everything that was there before stays: dx_t/dx_s is 0 for t < s, and the
 identity for t = s.  One pass forwards has all columns, one pass backwards the last row,
@@ -41,7 +41,7 @@ from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
 FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
-STEADY, LITTLE = 0.05, 0.01  # how near to 1 a rate is that changes little; what is next to nothing
+STEADY, LITTLE = 1.05, 0.01  # how far apart sizes are that stay the same; what is next to nothing
 
 
 @records.record_of_arrays
@@ -128,17 +128,22 @@ class Influence:
 
     def _told(self) -> Iterator[str]:
         name = self.called(int(self.rows[-1]), int(self.index[0]))
-        found, rate = f"{name} = {number_text(self.last[0])}", self.rate
+        found, sizes = f"{name} = {number_text(self.last[0])}", np.abs(self.last)
         if not self.last[0]:
             yield f"{found}: nothing of the beginning reaches the end."
-        elif not np.isfinite(rate):
+        elif not np.isfinite(sizes).all():
             yield f"{found}: the influence has exploded."
-        elif abs(rate - 1) <= STEADY:
+        elif sizes.max() <= STEADY * sizes.min():
             yield f"{found}: it stays about the same, over {self.steps:,} steps."
+        elif not (_falls(sizes) or _falls(sizes[::-1])):
+            ends = f"{number_text(sizes.min())} and {number_text(sizes.max())}"
+            yield f"{found}: on the way back it goes up and down, between {ends}."
         else:
-            what = "vanishes" if rate < 1 else "explodes"
-            mean = f"every step back multiplies by {rate:.3g} in the mean"
-            yield f"{found}: {mean}, the influence {what}."
+            what = "larger" if _falls(sizes) else "smaller"
+            far = "; it explodes" if sizes[0] > 1 / LITTLE else ""
+            far = "; it vanishes" if sizes[0] < LITTLE else far
+            mean = f"a step multiplies by {self.rate:.3g} in the mean"
+            yield f"{found}: the farther back, the {what}; {mean}{far}."
         if self.reach is not None:
             steps = f"{self.reach:,} step{'s' * (self.reach > 1)}"
             yield f"What lies {steps} or more before the end moves it by less than 1 %."
@@ -148,6 +153,10 @@ class Influence:
                 yield f"{least} of {steps} gives the gradient of {cut.name} within 1 %."
             else:
                 yield f"The gradient of {cut.name} needs all of the {steps}, to be within 1 %."
+
+
+def _falls(sizes: np.ndarray) -> bool:
+    return bool((np.diff(sizes) <= 0).all())
 
 
 def influence(

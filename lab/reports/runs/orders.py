@@ -49,10 +49,9 @@ class Way:
     @property
     def told(self) -> tuple[str, ...]:
         """What stands in the columns."""
-        share = f" ({self.different})" if self.different < self.scans else ""
         seconds = () if self.seconds is None else (f"{self.seconds:.2g}",)
         return (
-            f"{self.scans}{share}",
+            f"{self.scans}",
             f"{self.operations:,}",
             size_text(self.bytes).removesuffix(" bytes"),
             *seconds,
@@ -89,6 +88,12 @@ class Orders:
         """What is read off, in sentences."""
         return tuple(self._told())
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which modes there are not, and what seconds are."""
+        measured = "Seconds, to build and run, were measured here, and are others elsewhere."
+        return (*self.refused, *[measured] * (len(self.columns) > 3))
+
     def _told(self) -> Iterator[str]:
         for mode, words in WORDS.items():
             for way in self.by(mode)[-1:]:
@@ -96,9 +101,7 @@ class Orders:
                 scans += f" ({way.different} different)" if way.different < way.scans else ""
                 made = f"{scans}, {way.operations:,} operations a step"
                 yield f"{mode}: {words}; order {way.order} takes {made}."
-        yield from self.refused
-        if len(self.columns) > 3:
-            yield "Seconds, to build and run, were measured here, and are others elsewhere."
+        yield from self.remarks
 
     def __str__(self) -> str:
         heads = "".join(f"{name:>12}" for name in self.columns)

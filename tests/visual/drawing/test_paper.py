@@ -217,7 +217,7 @@ def swatches(scene):
 KEYS = {  # of charts, which have words in the place of small boxes
     "values": "a panel is one quantity",
     "influence": "a patch: how much",
-    "orders": "Scans: how many there are",
+    "orders": "operations: of one step",
 }
 
 

@@ -146,6 +146,19 @@ def test_of_many_orders_the_last_ones_have_a_column():
     assert {f"order {k}" for k in range(1, 6)} <= set(told)
 
 
+TOLD = {  # by hand
+    ("square", 2): "x gets a gradient, the number of steps does not",
+    ("lookup", 1): "x and table get a gradient, the number of steps and k do not",
+    ("coupled", 1): "prey, hunters and birth get a gradient, the number of steps does not",
+}
+
+
+@pytest.mark.parametrize(("name", "order"), TOLD)
+def test_it_is_told_by_name_which_inputs_get_a_gradient(name, order):
+    scene = connections(derivative_of(name, order))
+    assert TOLD[name, order] in [s.content for s in scene.walk() if isinstance(s, Text)]
+
+
 def test_names_end_as_harmless_text():
     written = connections(derivative_of("hostile name", 2)).svg()
     assert "<script" not in written

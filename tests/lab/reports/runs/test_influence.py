@@ -122,8 +122,17 @@ def linear(matrix, steps):
     )
 
 
-@pytest.mark.parametrize(("factor", "word"), [(0.8, "vanishes"), (1.3, "explodes"), (1.0, "stays")])
-def test_a_linear_loop_has_the_powers_of_its_matrix(factor, word):
+WORDS = {  # of a factor to the ninth power: far from 1 is below a hundredth, or above a hundred
+    0.5: "the smaller; a step multiplies by 0.5 in the mean; it vanishes.",
+    0.8: "the smaller; a step multiplies by 0.8 in the mean.",
+    1.0: "it stays about the same, over 9 steps.",
+    1.3: "the larger; a step multiplies by 1.3 in the mean.",
+    2.0: "the larger; a step multiplies by 2 in the mean; it explodes.",
+}
+
+
+@pytest.mark.parametrize(("factor", "words"), WORDS.items())
+def test_a_linear_loop_has_the_powers_of_its_matrix(factor, words):
     """Of a rotation times a factor, every step multiplies the norm by the factor."""
     turn = np.array([[0.6, -0.8], [0.8, 0.6]]) * factor
     found = lab.influence(linear(turn, 9).derivative())
@@ -132,7 +141,13 @@ def test_a_linear_loop_has_the_powers_of_its_matrix(factor, word):
         np.testing.assert_allclose(found.values[t, s], power, atol=1e-12)
         np.testing.assert_allclose(found.sizes[t, s], factor ** (t - s))
     assert found.rate == pytest.approx(factor)
-    assert word in str(found)
+    assert found.told[0].endswith(words)
+
+
+def test_only_what_grows_or_shrinks_all_the_way_is_said_to():
+    """Of xₜ = xₜ₋₂ + xₜ₋₁ the last moves 13 times as much as x₁, and 8 times as much as x₀."""
+    told = lab.influence(gallery.loops["fibonacci"].derivative()).told[0]
+    assert told == "dx₇/dx₀ = 8: on the way back it goes up and down, between 1 and 13."
 
 
 def test_forwards_and_backwards_agree():
