@@ -135,14 +135,38 @@ class StepOf:
         whole = self.product(arrival, "")
         return whole.removeprefix("·") if whole else ""
 
-    def becomes(self, formula: Formula, read: Leaf) -> str:
+    def becomes(self, formula: Formula, read: Leaf, called: str = "▢") -> str:
         """``Wᵀ @ (▢·(1 − h₄²))``: what becomes of a slot ▢ in a formula."""
-        body = without_names(formula.expression) or formula.expression
-        terms = [term for term in summands_of(body) if read in leaves_of(term)]
         return " + ".join(
-            text(t, lambda leaf: "▢" if leaf == read else self.spell.position(leaf, self.step))
-            for t in terms
+            text(t, lambda leaf: called if leaf == read else self.spell.position(leaf, self.step))
+            for t in self._terms(formula)
+            if read in leaves_of(t)
         )
+
+    def added(self, formula: Formula) -> str:
+        """``outer(buf[0]·(1 − h₄²), h₃)``: all that a formula makes, but what the slot held."""
+        return " + ".join(
+            text(t, lambda leaf: self.spell.position(leaf, self.step))
+            for t in self._terms(formula)
+            if not self._is_old(t, formula)
+        )
+
+    def worth_added(self, formula: Formula) -> float | None:
+        """What that is worth; None where arrays take part."""
+        terms = (term for term in self._terms(formula) if not self._is_old(term, formula))
+        return self._worth(Call("Add", tuple(terms)))
+
+    def keeps(self, formula: Formula) -> bool:
+        """Whether it adds to what its slot held, on a tape or in a running total."""
+        return any(self._is_old(term, formula) for term in self._terms(formula))
+
+    def _is_old(self, term: Term, formula: Formula) -> bool:
+        if not isinstance(term, Leaf) or term.argument != formula.target.argument:
+            return False
+        return self.tape(term).is_total or term.tap == formula.target.tap
+
+    def _terms(self, formula: Formula) -> tuple[Term, ...]:
+        return summands_of(without_names(formula.expression) or formula.expression)
 
     def product(self, arrival: Arrival, read: str | None = None) -> str:
         """``buf[0]·2·x₁``, or with another name for the slot; empty where there is no factor."""
@@ -171,8 +195,12 @@ class StepOf:
 def sentences(named: Quantities, step: int) -> tuple[str, ...]:
     """All that a step writes, a text for each, first of what most comes together in."""
     one = StepOf(named, step)
-    formulas = sorted(named.scan.formulas, key=lambda formula: formula is not one.main)
-    return tuple(sentence(one, formula) for formula in formulas)
+    return tuple(sentence(one, formula) for formula in by_rank(one))
+
+
+def by_rank(one: StepOf) -> list[Formula]:
+    """The formulas of a step, first the one that most comes together in."""
+    return sorted(one.named.scan.formulas, key=lambda formula: formula is not one.main)
 
 
 def _slot(leaf: Leaf) -> tuple[int, int | None]:
@@ -184,26 +212,30 @@ def sentence(one: StepOf, formula: Formula) -> str:
     tape, place = one.tape(formula.target), one.spell.position(formula.target, one.step)
     made = one.made(formula)
     if one.named.scan.parent is None:
-        return f"Step {one.step} makes {place}{_with(' = ', made)}{_sources(one, formula)}."
+        here = f"Step {one.step} of Scan {one.named.number + 1}"
+        return f"{here} makes {place}{_with(' = ', made)}{_sources(one, formula)}."
     if tape.is_total:
         held = _with(" held ", tape.reads[0].values[one.step])
-        now = f"{held} and holds{_with(' ', made)} now: it" if held else ""
-        return f"{place}{now} sums over the steps."
+        now = f"{held} and holds{_with(' ', made)} now" if held else ""
+        does = "adds" if one.keeps(formula) else "makes of it"
+        return f"{place}{now}: the step {does} {one.added(formula)}."
     if not tape.tape.reads:
-        return f"{place}{_with(' = ', made)} comes out; no other step adds to it."
+        number = _with(" = ", made) or f" = {one.added(formula)}"
+        return f"{place}{number} comes out; no other step adds to it."
     brought = one.brought(formula)
     if adds_old(formula) and brought:
         rest = one.rest(formula)
         terms = terms_of(one, formula, brought, rest)
         digits = FOUR if terms is None else digits_of_sum(float(one.made(formula)), terms)
         held = _held(one, tape, one.row(formula.target), digits or FOUR)
-        parts = [_part(one, arrival, digits or FOUR) for arrival in brought]
+        parts = [_part(one, formula, arrival, digits or FOUR) for arrival in brought]
         if rest is not None:
             number = "" if rest.number is None else f" ({number_text(rest.number, digits or FOUR)})"
             parts.append(f"{rest.written}{number}")
         since = _reason(one, formula, [arrival.read for arrival in brought])
-        leaves = _with(" " if digits else " about ", made) or " the sum"
-        return f"{place} held{held}. The step adds {joined(parts)}{since}; it leaves{leaves}."
+        number = _with(" " if digits else " about ", made)
+        leaves = f"; it leaves{number}" if number else ""
+        return f"{place} held{held}. The step adds {joined(parts)}{since}{leaves}."
     written = "is handed on as it is" if adds_old(formula) else "is written anew"
     return f"{place}{_with(' = ', made)} {written}; nothing is added{_rule(one, formula)}."
 
@@ -215,7 +247,8 @@ def _sources(one: StepOf, formula: Formula) -> str:
         variable, origin = one.named.scan.variable(leaf), "given"
         if isinstance(variable, TapeTrace) and leaf.tap is not None:
             last = one.touched(variable).last_write(one.row(leaf))
-            origin = origin if last is None else f"made by step {last[1]}"
+            here = f"Scan {one.named.number + 1}"
+            origin = origin if last is None else f"made by step {last[1]} of {here}"
         elif not isinstance(variable, SequenceTrace):
             continue
         elif variable.taken is not None:
@@ -251,7 +284,7 @@ def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:
         if brought := earlier.brought(formula):
             names = [_whose(one.named, earlier.tape(a.read), earlier.row(a.read)) for a in brought]
             through = f" through {joined(names)}" if all(names) else ""
-            ways.append(f"arrived{through} at step {step}")
+            ways.append(f"arrived{through} at step {step} of Scan {one.named.number + 1}")
         if not adds_old(formula):
             break
     else:
@@ -266,11 +299,11 @@ def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:
     return f"{f'{number}, which' if number else ' what'} {joined(ways[::-1])}"
 
 
-def _part(one: StepOf, arrival: Arrival, digits: int) -> str:
+def _part(one: StepOf, formula: Formula, arrival: Arrival, digits: int) -> str:
     """``buf[0]·2·x₁ (1.9·1.805)``, without numbers where there are none."""
     value, product = one.value(arrival.read), one.product(arrival)
     if arrival.number is None or value is None:
-        return f"what becomes of {one.spell.position(arrival.read, one.step)}"
+        return one.becomes(formula, arrival.read, one.spell.position(arrival.read, one.step))
     factor = number_text(arrival.number, digits)
     factor = f"({factor})" if factor.startswith("-") else factor
     numbers = f"{number_text(value, digits)}·{factor}"

@@ -7,11 +7,12 @@ Of a gradient's tape the places are told, buf[1], since a step replaces what sta
 everything else is a value, and has its name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log10
 
 import numpy as np
 
+from lab.equations.entries import Entry, entry_of
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
@@ -85,11 +86,32 @@ class Speller:
             if value is None or value.ndim:
                 return ""
             used[leaf] = value
+        written = self.made(formula, step)
+        return "" if written.ndim else equation(written, formula.expression, used, self.style)
+
+    def entry(self, formula: Formula, step: int) -> Entry | None:
+        """The first entry of what a formula of arrays makes, worked out, where that can be told."""
+        made = self.made(formula, step)
+        if not made.size:
+            return None
+        index = (0,) * made.ndim
+        found = entry_of(formula.expression, lambda leaf: self.value(leaf, step), index)
+        if found is None:
+            return None
+        used = dict[Leaf, np.ndarray]()
+        for leaf, (whole, place) in found.parts.items():
+            known = self.value(whole, step)
+            assert known is not None
+            used[leaf] = known[place]
+        written = equation(made[index], found.term, used, self.style)
+        return replace(found, written=written) if written else None
+
+    def made(self, formula: Formula, step: int) -> np.ndarray:
+        """What a formula makes at a step."""
         target = self.scan.tape(formula.target.argument)
         if target is None:
-            return ""
-        written = next(a for a in target.writes if a.tap == formula.target.tap).values[step]
-        return "" if written.ndim else equation(written, formula.expression, used, self.style)
+            raise LookupError(formula.target)
+        return next(a for a in target.writes if a.tap == formula.target.tap).values[step]
 
     def sign(self, formula: Formula) -> str:
         """``=``, or an arrow where a value that was there is replaced."""

@@ -167,7 +167,7 @@ class Stories:
             told = sentence(StepOf(self._named(value), write.step), write.formula)
             scan = f"Scan {value.scan + 1} · {Quantities(self.trace, value.scan).called}"
             made = f"Step {write.step} of {scan} makes"
-            short = f"Step {write.step} makes"
+            short = f"Step {write.step} of Scan {value.scan + 1} makes"
             return told.replace(short, made, 1) if told.startswith(short) else f"{made} it: {told}"
         if tape is None:
             return "It was given."

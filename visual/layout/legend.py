@@ -11,7 +11,8 @@ from visual.scene.shapes import Box, Shape, Text, folded, text_width, walk
 from visual.scene.theme import Role
 
 NORM = "‖ ‖ is the norm"
-ARRAYS = f"strips: olive is positive, magenta, in the lower half, negative; {NORM}"
+STRIPS = "strips: olive is positive, magenta, in the lower half, negative"
+ARRAYS = f"{STRIPS}; {NORM}"
 SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
 PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"

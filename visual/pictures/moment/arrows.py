@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from string import ascii_lowercase
 
-from lab.equations.sentences import Arrival, StepOf
+from lab.equations.sentences import Arrival, StepOf, by_rank
 from lab.notation import Leaf, number_text, text
 from lab.records import cached_property
 from lab.traces.trace import Formula
@@ -21,7 +21,7 @@ PORTS = 14.0, 22.0  # between arrows that leave a slot, and that come into one
 NEAR, ON = 5.0, 8.0  # from a factor to what is not its own, and how much of its arrow it covers
 MORE = 6.0  # from one factor to another, so that two are not read as one
 SEEN = 10.0  # of an arrow's way across, beside its factor
-FEWEST = 2  # lanes
+FEWEST, SHORT = 2, 12  # lanes, and letters of what is not told elsewhere
 
 Span = tuple[float, float]
 
@@ -30,7 +30,7 @@ Span = tuple[float, float]
 class Way:
     """From which slot to which, by their names, in the main formula or not, and with what.
 
-    `source` is empty for what comes from no slot, and for so many others that are `hidden`.
+    `source` is empty for what comes from no slot, and for so many arrows that are `hidden`.
     """
 
     source: str
@@ -47,30 +47,39 @@ class Way:
 
 def ways_of(one: StepOf) -> list[Way]:
     """All that a step brings from slot to slot, first what comes to the main one."""
-    formulas = sorted(one.named.scan.formulas, key=lambda formula: formula is not one.main)
-    return [way for formula in formulas for way in _ways(one, formula)]
+    return [way for formula in by_rank(one) for way in _ways(one, formula)]
 
 
-def in_short(ways: Sequence[Way]) -> list[Way]:
-    """What comes to the main slot, and to every other one how many parts are not drawn."""
-    parted = [way for way in ways if not way.is_main and not way.is_whole]
-    kept = {
-        way.target
-        for way in parted
-        if way.source == f"before{way.target.removeprefix('after')}" and way.label == "· 1"
-    }
-    is_loop = any(way.is_whole for way in ways)
+def shortened_ways(one: StepOf, ways: Sequence[Way], terms: bool) -> list[Way]:
+    """What comes to the main slot, and to every other one all that is added to it, as one way.
 
-    def told(target: str, n: int) -> str:
-        if is_loop:
-            return f"of {counted(n, 'value')}"
-        if target not in kept:
-            return f"= {counted(n, 'term')}"
-        return f"+ {counted(n - 1, 'term')}" if n > 1 else "= old"
+    A number is told with its `terms`, or alone.
+    """
+    scan, short = one.named.scan, [way for way in ways if way.is_main]
+    for formula in scan.formulas:
+        target = at("after", one.tape(formula.target), one.row(formula.target))
+        parts = [way for way in ways if way.target == target and not way.is_main]
+        if not parts:
+            continue
+        if scan.parent is None:  # it keeps nothing
+            read = [way for way in parts if not way.is_whole]
+            label = f"of {counted(len(read), 'value')}"
+        else:
+            label = _added(one, formula, terms)
+        whence = target.replace("after", "before", 1) if one.keeps(formula) else ""
+        short.append(Way(whence, target, False, label, len(parts)))
+    return short
 
-    others = Counter(way.target for way in parted)
-    parts = (Way("", target, False, told(target, n), n) for target, n in others.items())
-    return [*(way for way in ways if way.is_main), *parts]
+
+def _added(one: StepOf, formula: Formula, terms: bool) -> str:
+    """``+ buf[0]·x₃ = 0.25``: what a formula adds; ``= old`` where that is nothing."""
+    told, keeps = one.added(formula), one.keeps(formula)
+    if not told:
+        return "= old"
+    number, sign = one.worth_added(formula), "+" if keeps else "="
+    if number is None:
+        return f"{sign} {told}"
+    return f"{sign} {told} = {number_text(number)}" if terms else f"{sign} {number_text(number)}"
 
 
 def _ways(one: StepOf, formula: Formula) -> Iterator[Way]:
@@ -138,7 +147,11 @@ def _best(
     ]
     keys = (lambda n: abs(runs[n][1] - runs[n][0]), lambda n: runs[n][0], lambda n: runs[n][1])
     orders = (sorted(range(len(ways)), key=k, reverse=r) for k in keys for r in (False, True))
-    tried = (_Lanes(ways, runs, tuple(order), chips, width, more) for order in orders)
+    tried = (
+        _Lanes(ways, runs, tuple(order), chips, width, more, least)
+        for order in orders
+        for least in (FEWEST, FEWEST + 1)
+    )
     return min(tried, key=lambda lanes: lanes.faults)
 
 
@@ -149,7 +162,8 @@ def _apart(upper: Piece, lower: Piece, lanes: int) -> tuple[Piece, Piece]:
 
 
 def _chip(label: str, is_main: bool) -> Piece:
-    return framed(words(label, PLAIN, mono=True, bold=is_main), Role.PANEL, 3)
+    size = PLAIN if is_main else SMALL
+    return framed(words(label, size, mono=True, bold=is_main), Role.PANEL, 3)
 
 
 def _brief(way: Way, number: int) -> tuple[str, str]:
@@ -157,10 +171,11 @@ def _brief(way: Way, number: int) -> tuple[str, str]:
     told, equals, value = way.label.rpartition(" = ")
     if equals:
         return f"{told[:2]}{value}", f"{value} = {told[2:]}"
-    if way.hidden:
+    if len(way.label) <= SHORT:
         return way.label, ""
     letter = ascii_lowercase[number % len(ascii_lowercase)]
-    return f"({letter})", f"({letter}) {way.label}"
+    sign = way.label[:2] if way.label[:2] in ("+ ", "= ") else ""
+    return f"{sign}({letter})", f"({letter}) = {way.label[2:]}" if sign else f"({letter}) {way.label}"
 
 
 def _runs(places: Mapping[str, Envelope], ways: Sequence[Way]) -> list[Span]:
@@ -196,6 +211,7 @@ class _Lanes:
     chips: Sequence[tuple[Piece, Piece]]
     width: float
     more: float
+    least: int
 
     @cached_property
     def lane(self) -> dict[int, int]:
@@ -204,7 +220,7 @@ class _Lanes:
         found: dict[int, int] = {}
         for number in self.order:
             low, high = sorted(self.runs[number])
-            if low == high and self.ways[number].source:
+            if low == high:
                 found[number] = 0
                 continue
             span = low - PORTS[1], high + PORTS[1]
@@ -218,7 +234,7 @@ class _Lanes:
     @cached_property
     def count(self) -> int:
         """How many lanes there are."""
-        return max([FEWEST, *(lane + 1 for lane in self.lane.values())])
+        return max([self.least, *(lane + 1 for lane in self.lane.values())])
 
     def _ink(self, number: int, lane: int) -> Span | None:
         """From where to where an arrow is in a lane."""
@@ -255,7 +271,7 @@ class _Lanes:
         """
         wide, own = self.chips[number][is_short].envelope.width, self.lane[number]
         lanes = [own, *range(own + 1, self.count), *range(own - 1, -1, -1)]
-        for lane in lanes if self.ways[number].source else [own]:
+        for lane in lanes:
             low, high = self._ink(number, lane) or (0.0, 0.0)
             others = [self._ink(n, lane) for n in range(len(self.ways)) if n != number]
             others += [
@@ -309,7 +325,8 @@ class _Lanes:
 
         put, short = self._put
         for number, way in enumerate(self.ways):
-            (start, end), y = self.runs[number], level(self.lane[number])
+            lane = self.lane[number] if way.source or number not in put else put[number][0]
+            (start, end), y = self.runs[number], level(lane)
             last = end, places[way.target].top - 3
             first = (start, places[way.source].bottom + 2 if way.source else y)
             bent = (first, (start, y), (end, y), last) if start != end else (first, last)

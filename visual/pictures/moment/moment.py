@@ -5,25 +5,25 @@
 For a projector, a phone, a figure.  What has not happened when the step ends is not in the picture.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
 import numpy as np
 
-from lab.equations.sentences import StepOf, sentences
-from lab.notation import leaves_of, tapped
+from lab.equations.sentences import StepOf, by_rank, sentence
+from lab.notation import leaves_of, number_text, tapped
 from lab.records import cached_property
 from lab.traces.touched import Touched
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import kind_text
 from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
-from visual.layout.legend import ARRAYS, FOLDS, notes, scale_words
+from visual.layout.legend import FOLDS, NORM, STRIPS, notes, scale_words
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of
-from visual.pictures.moment.arrows import Way, in_short, joined, ways_of
-from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
+from visual.pictures.moment.arrows import Way, joined, shortened_ways, ways_of
+from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes, is_told
 from visual.scene.combinators import (
     Piece,
     above,
@@ -37,14 +37,22 @@ from visual.scene.combinators import (
     words,
 )
 from visual.scene.fonts import MONO_WIDTH, text_width
-from visual.scene.shapes import Box, Group, Scene, Text, folded, of_run, shortened, walk
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, folded, of_run, shortened, walk
 from visual.scene.theme import Role
 
 MARGIN, HEIGHT = 20.0, 548.0  # with the margin, 840 × 588
 HIGHER = 1.6  # in a column, where there is less room beside one another
 FORMULA, NUMBERS, READ = 16.0, 15.0, 262.0
 UNTOUCHED = "⋯ and a number: so many slots that the step does not touch"
-THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
+# What is drawn, until it fits: whether all arrows, all terms, notes, numbers; how many sentences.
+THRIFT = (
+    (True, True, True, True, 2),
+    (False, True, True, True, 2),
+    (False, True, False, True, 2),
+    (False, False, True, True, 1),
+    (False, False, False, True, 1),
+    (False, False, False, False, 0),
+)
 FIRST_SUM = ", the first that adds up two slots that are not 0"
 
 
@@ -147,14 +155,21 @@ class _Drawn:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        return sentences(self.named, self.step)
+        """Of the main formula why, of others what they add; of arrays an entry is worked out."""
+        return tuple(self._sentence(formula) for formula in by_rank(self.one))
+
+    def _sentence(self, formula: Formula) -> str:
+        entry = self.one.spell.entry(formula, self.step)
+        if formula is self.one.main or entry is None or not entry.index:
+            return sentence(self.one, formula)
+        place = self.one.spell.position(formula.target, self.step)
+        return f"{place}, {entry.label}: {entry.written}"
 
     def scene(self, theme: str) -> Scene:
         """The whole picture, with as much as fits: at first all arrows, notes and numbers."""
-        for thrift in range(THRIFT):
-            whole, told = self._whole(thrift)
-            wanted = min(len(self.sentences), 2) if thrift < 2 else 1
-            if whole.envelope.height <= self.height and told >= wanted:
+        for *thrift, wanted in THRIFT:
+            whole, told = self._whole(*thrift)
+            if whole.envelope.height <= self.height and told >= min(len(self.sentences), wanted):
                 break
         shapes, _ = on_one_scale(told_apart(whole.shapes))
         scan, number = self.named.scan, self.named.number + 1
@@ -166,27 +181,34 @@ class _Drawn:
             self.margin,
         )
 
-    def _whole(self, thrift: int) -> tuple[Piece, int]:
+    def _whole(self, arrows: bool, terms: bool, notes: bool, numbers: bool) -> tuple[Piece, int]:
         """The picture, and how many sentences it has."""
+        step = self._step(arrows, terms)
         if self.sheet.bare:
-            drawn = above(*self._readings(), self._step(thrift > 0), apart=12)
-            return replace(drawn, placed=((0.0, 0.0, tuple(bared(drawn.shapes))),)), THRIFT
-        fixed = above(self._heading(), *self._readings(), self._step(thrift > 0), apart=12)
+            drawn = above(*self._readings(), step, apart=12)
+            bare = replace(drawn, placed=((0.0, 0.0, tuple(bared(drawn.shapes))),))
+            return bare, len(self.sentences)
+        fixed = above(self._heading(), *self._readings(), step, apart=12)
         legend = gap()
         if self.sheet.legend:
-            legend = _legend(fixed, thrift < 2, self.width, self.sheet.is_narrow)
+            legend = _legend(fixed, notes, self.width, self.sheet.is_narrow)
         room = self.height - fixed.envelope.height - legend.envelope.height - 28
-        told, count = self._told(room, with_numbers=thrift < 3)
+        told, count = self._told(room, numbers)
         return above(fixed, told, legend, apart=14), count
 
     def _heading(self) -> Piece:
         scan = self.named.scan
-        which = f"step {self.step} (of 0 to {scan.steps - 1})"
+        which = f"step {self.step} of Scan {self.named.number + 1} (0 to {scan.steps - 1})"
         title = f"{self.named.number + 1} · {self.named.called}"
         room = self.width - text_width(which, LARGE, bold=True) - 24
         short = shortened(title, room, LARGE, bold=True)
         start = words(short, LARGE, bold=True, title=self.named.whereabouts)
-        return beside(start, words(which, LARGE, bold=True, muted=True), apart=20)
+        row = beside(start, words(which, LARGE, bold=True, muted=True), apart=20)
+        if self.one.step_above is None or scan.parent is None:
+            return row
+        told = f"back through step {self.one.step_above} of Scan {scan.parent + 1}"
+        whole = beside(row, words(told, SMALL, muted=True), apart=14, align=1)
+        return whole if whole.envelope.width <= self.width else row
 
     def _readings(self) -> Iterator[Piece]:
         """What the step reads besides its tapes, as far as there is room."""
@@ -206,11 +228,8 @@ class _Drawn:
         """Name and value, and from where, by which tap."""
         index = int(sequence.axis.index[self.step])
         value, name = sequence.values[self.step], self.named.sequence_label(sequence, index)
-        whose = f"‖{name}‖" if value.ndim else name
-        written = value_text(value).strip("‖")
-        told = name if self.sheet.bare else f"{whose} = {written}"
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
-        lines = [words(shortened(told, READ, PLAIN, bold=True), PLAIN, bold=True, role=role)]
+        lines = [self._value(name, value, role)]
         if not self.sheet.bare:
             origin = shortened(self._origin(sequence, index), READ, SMALL)
             lines.append(words(origin, SMALL, role=role))
@@ -218,8 +237,24 @@ class _Drawn:
         key = self.named.cell_key(sequence.name, index, self.step)
         return grouped(box, Group((), cell=key, title=f"{name} = {full_text(value)}"))
 
+    def _value(self, name: str, value: np.ndarray, role: Role) -> Piece:
+        """``x₁ = 0.9025``, ``h₁ = [0.5, 0.25, 1]`` with as many digits as there is room for."""
+        whose = f"‖{name}‖" if value.ndim and not is_told(value) else name
+        told = name if self.sheet.bare else f"{whose} = {value_text(value).strip('‖')}"
+        if self.sheet.bare or not is_told(value):
+            return words(shortened(told, READ, PLAIN, bold=True), PLAIN, bold=True, role=role)
+        called = words(f"{name} =", PLAIN, bold=True, role=role)
+        count = max(1, len(self.named.scan.sequences))
+        room = min(READ, (self.width - SIDE) / count - APART - 12) - called.envelope.width - 5
+        for digits in (4, 3, 2):
+            entries = f"[{', '.join(number_text(entry, digits) for entry in value)}]"
+            if text_width(entries, SMALL) <= room:
+                break
+        entries = shortened(entries, READ, SMALL)
+        return beside(called, words(entries, SMALL, role=role), apart=5, align=1)
+
     def _origin(self, sequence: SequenceTrace, index: int) -> str:
-        """``Scan 1, step 0 · read as x[t−1]``: who made a value, and at which tap it was read."""
+        """``step 0 of Scan 1 · read as x[t−1]``: who made a value, and at which tap it was read."""
         tap = tapped(sequence.name, int(sequence.axis.index[0]) - sequence.now)
         if self.named.parent is not None and sequence.source is not None:
             source = sequence.source
@@ -229,14 +264,17 @@ class _Drawn:
         for tape in giver.held:
             if tape.argument == slot.argument:
                 last = Touched(tape, giver.steps).last_write(slot.row)
-        origin = "given" if last is None else f"Scan {slot.scan + 1}, step {last[1]}"
+        origin = "given" if last is None else f"step {last[1]} of Scan {slot.scan + 1}"
         return f"{origin} · read as {tap}"
 
-    def _step(self, main_only: bool) -> Piece:
-        """The tapes before the step and after it, and between them arrows with factors."""
+    def _step(self, all_arrows: bool, terms: bool) -> Piece:
+        """The tapes before the step and after it, and between them arrows with factors.
+
+        Without all arrows, those of the main formula, and what others add: its terms, or a number.
+        """
         upper = beside(self._at_side("before"), self.tapes.row(is_after=False), align=1)
         lower = beside(self._at_side("after"), self.tapes.row(is_after=True), align=0.5)
-        ways = in_short(self.ways) if main_only else self.ways
+        ways = self.ways if all_arrows else shortened_ways(self.one, self.ways, terms)
         if self.sheet.bare:  # factors without their numbers
             ways = [replace(way, label=way.label.partition(" = ")[0]) for way in ways]
         drawn = joined(upper, lower, ways, self.width)
@@ -251,7 +289,7 @@ class _Drawn:
     def _told(self, room: float, with_numbers: bool) -> tuple[Piece, int]:
         """The main formula, the same in numbers, and the sentences that fit; and how many do."""
         spell, main = self.one.spell, self.one.main
-        numbers = spell.numbers(main, self.step) if with_numbers else ""
+        numbers = self._numbers(main) if with_numbers else ""
         lines = [
             *self._mono(spell.at(main, self.step), FORMULA),
             *self._mono(numbers, NUMBERS, muted=True),
@@ -274,6 +312,14 @@ class _Drawn:
             told.append(part)
         return above(*told, apart=6), len(self.sentences)
 
+    def _numbers(self, formula: Formula) -> str:
+        """A formula in numbers, of arrays that of one entry."""
+        spell = self.one.spell
+        if numbers := spell.numbers(formula, self.step):
+            return numbers
+        entry = spell.entry(formula, self.step)
+        return f"{entry.label}: {entry.written}" if entry else ""
+
     def _mono(self, content: str, size: float, muted: bool = False) -> list[Piece]:
         """A formula on two lines at most."""
         letters = int(self.width / (size * MONO_WIDTH))
@@ -295,10 +341,19 @@ def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Pie
         if beside(*lines[-1], entry, apart=18).envelope.width > width:
             lines.append([])
         lines[-1].append(entry)
-    known = [note for note in notes(shapes) if with_notes or note == ARRAYS]
-    said = [UNTOUCHED if note == FOLDS else note for note in known]
+    said = _explained(shapes, with_notes)
     if any("▢" in s.content for s in walk(shapes) if isinstance(s, Text)):
         said.insert(0, "▢ is what the arrow brings")
-    told = folded("; ".join([*said, *scale_words(scales)]), width, SMALL)
+    full = scale_words(scales) if with_notes else []
+    told = folded("; ".join([*said, *full]), width, SMALL)
     rest = (words(line, SMALL, muted=True) for line in told if line)
     return above(*(beside(*line, apart=18) for line in lines), *rest, apart=5)
+
+
+def _explained(shapes: Sequence[Shape], with_notes: bool) -> list[str]:
+    """What is said of arrays, and of what is folded; the first always."""
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in walk(shapes))
+    others = [note for note in notes(shapes) if STRIPS not in note and note != NORM]
+    norms = any("‖" in shape.content for shape in walk(shapes) if isinstance(shape, Text))
+    said = [STRIPS] * strips + [NORM] * norms
+    return said + [UNTOUCHED if note == FOLDS else note for note in others if with_notes]

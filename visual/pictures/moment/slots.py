@@ -11,7 +11,7 @@ from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.touched import Touched
 from lab.traces.trace import TapeTrace
-from visual.layout.cells import full_text, strip, value_text, value_within
+from visual.layout.cells import full_text, strip, value_within
 from visual.layout.columns import Gap, Timeline, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.scene.combinators import Piece, above, beside, gap, named, sized
@@ -23,6 +23,7 @@ SIDE = 68.0  # of the names of the rows
 SMALL, PLAIN, LARGE = 13.0, 14.0, 18.0
 CELL, NARROWEST, HIGH, STRUCK = 104.0, 84.0, 46.0, 15.0
 HEAD, FOLD, APART, TAPES = SMALL * 1.2, 34.0, 10.0, 22.0
+ENTRIES, PITCH = 4, 16.0  # of a vector, in lines so far apart
 BESIDE = 8  # slots that are looked at on either side of those which the step touches
 
 
@@ -153,7 +154,9 @@ class Tapes:
         if is_after:
             return row
         width = row.envelope.width
-        name = fitted(0, SMALL, shown.name, width + 4, SMALL, muted=True)
+        shape = shown.tape.writes[0].values.shape[1:]
+        told = f"{shown.name} · {'×'.join(map(str, shape))}" if len(shape) > 1 else shown.name
+        name = fitted(0, SMALL, told, width + 4, SMALL, muted=True)
         return above(sized(width, HEAD, name), row, apart=4)
 
     def _slot(self, tape: TapeTrace, slot: Slot, cell: float, is_after: bool) -> Piece:
@@ -225,33 +228,56 @@ def _fold(item: Gap) -> Piece:
     return sized(FOLD, HIGH, replace(mark, title=title))
 
 
+def is_told(value: np.ndarray | None) -> bool:
+    """Whether all numbers of an array are told: of a vector of a few."""
+    return value is not None and value.ndim == 1 and 0 < len(value) <= ENTRIES
+
+
 def _cell(
     width: float, role: Role, value: np.ndarray | None, old: np.ndarray | None, name: str, key: str
 ) -> Piece:
-    """A box with a large number, or the colours of an array; `old` above it, struck through."""
-    top = 0.0 if old is None else STRUCK
-    box = Box(0, 0, width, HIGH + top, role)
+    """A box with a large number, or those of an array; a number has the `old` one above it."""
+    told = is_told(value)
+    top = STRUCK if old is not None and not told else 0.0
+    high = HIGH if value is None or not told else max(HIGH, PITCH * len(value) + 6)
+    box = Box(0, 0, width, high + top, role)
     title = f"{name}: not written yet" if value is None else f"{name} = {full_text(value)}"
     shapes: list[Shape] = [box]
     if old is not None:
         title += f" (before: {full_text(old)})"
-        told = value_within(old, width - 8, SMALL)
-        shapes.append(Text(width / 2, 17, told, SMALL, "middle", mono=True, struck=True, role=role))
+    if old is not None and top:
+        told_old = _followed(old, width - 8)
+        shapes.append(
+            Text(width / 2, 17, told_old, SMALL, "middle", mono=True, struck=True, role=role)
+        )
     if value is not None:
-        shapes += _inside(Box(0, top, width, HIGH, role), value)
+        shapes += _inside(Box(0, top, width, high, role), value)
     return sized(width, box.height, Group(tuple(shapes), cell=key, title=title))
 
 
+def _followed(value: np.ndarray, room: float) -> str:
+    """A number, or of an array its first: the entry that is worked out."""
+    if not value.ndim or not value.size:
+        return value_within(value, room, SMALL)
+    index = "[{}] ".format(",".join("0" * value.ndim))
+    first = value[(0,) * value.ndim]
+    return index + value_within(first, room - text_width(index, SMALL, mono=True), SMALL)
+
+
 def _inside(box: Box, value: np.ndarray) -> Iterator[Shape]:
-    """A number, as large as fits, or the colours of an array with its norm and shape."""
-    middle, role = box.x + box.width / 2, box.role
+    """A number, as large as fits; a vector's numbers; or the colours of an array and one number."""
+    middle, role, room = box.x + box.width / 2, box.role, box.width - 8
+    if is_told(value):
+        start = box.y + (box.height - PITCH * len(value)) / 2 + SMALL - 1
+        for number, entry in enumerate(value):
+            told, y = value_within(entry, room, SMALL), start + PITCH * number
+            yield Text(middle, y, told, SMALL, "middle", mono=True, bold=not number, role=role)
+        return
     if value.ndim:
         yield from strip(box, value, 0)
-        shape = "×".join(map(str, value.shape))
-        told = f"{value_text(value)} {shape}"
-        if text_width(told, SMALL, mono=True) > box.width - 6:  # its strip shows the shape
-            told = value_within(value, box.width - 6, SMALL)
-        yield Text(middle, box.y + box.height - 6, told, SMALL, "middle", mono=True, role=role)
+        told = _followed(value, room)
+        y = box.y + box.height - 6
+        yield Text(middle, y, told, SMALL, "middle", mono=True, bold=True, role=role)
         return
     told = number_text(value)
     size = min(LARGE, max(SMALL, (box.width - 8) / (len(told) * MONO_WIDTH)))

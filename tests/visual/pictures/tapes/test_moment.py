@@ -192,9 +192,10 @@ def wrong_sums(scene):
         if "[" in told[id(target)] or not number or not re.match(r"-?[\d.]", number.group(1)):
             sums.setdefault(id(target), []).append(np.nan)  # nobody can add this up
             continue
-        start = "1" if words.startswith("+ ") else held[id(box_at(arrow.points[0], around))][1]
-        brought = np.nan if "[" in start else float(start)
-        sums.setdefault(id(target), []).append(brought * float(number.group(1)))
+        start = "1" if is_whole else held[id(box_at(arrow.points[0], around))][1]
+        brought, told_ = np.nan if "[" in start else float(start), float(number.group(1))
+        adds = words.startswith("+ ") and not is_whole  # what stood there goes on, and gets more
+        sums.setdefault(id(target), []).append(brought + told_ if adds else brought * told_)
     return sum(bool(np.isfinite(parts).all()) for parts in sums.values()), [
         (told[one], parts)
         for one, parts in sums.items()
@@ -268,8 +269,8 @@ def test_of_arrays_the_formula_of_the_factor_is_told():
 def test_what_a_step_reads_is_told_with_its_origin():
     told = visual.draw(gallery.loops["square"], "moment", order=2, scan=3, step=1).text()
     assert "x₁ = 0.9025" in told
-    assert "Scan 1, step 0 · read as x[t]" in told
-    assert "Scan 2, step 1 · read as dx[t]" in told
+    assert "step 0 of Scan 1 · read as x[t]" in told
+    assert "step 1 of Scan 2 · read as dx[t]" in told
 
 
 @pytest.mark.parametrize("name", gallery.loops)
@@ -312,15 +313,12 @@ def test_what_cannot_be_drawn_says_why(options, words):
 
 
 def test_what_is_in_short_says_what_is_added_to_what_stood_there():
-    """By hand: dbirth gets one term more, a gradient that comes out of a step is all of one."""
-    told = [
-        s.content
-        for s in visual.moment(gallery.loops["rnn"].trace(order=2)).walk()
-        if isinstance(s, Text)
-    ]
-    assert [one for one in told if re.fullmatch(r"[+=] \d+ terms?", one)] == [
-        "+ 1 term",
-        "+ 1 term",
-        "= 1 term",
+    """By hand, from h₄ = tanh(W @ h₃ + U @ x₃): what comes to dW and dU, and what dx₃ is."""
+    scene = visual.moment(gallery.loops["rnn"].trace(order=2))
+    told = [s.content for s in scene.walk() if isinstance(s, Text)]
+    assert [one for one in told if re.match(r"[+=] ", one)] == [
+        "+ outer(buf[0]·(1 − h₄²), h₃)",
+        "+ outer(buf[0]·(1 − h₄²), x₃)",
+        "= Uᵀ @ (buf[0]·(1 − h₄²))",
     ]
     assert any(one.startswith("▢ is what the arrow brings; strips: olive") for one in told)
