@@ -99,8 +99,8 @@ class Speller:
         if found is None:
             return None
         used = dict[Leaf, np.ndarray]()
-        for leaf, (whole, place) in found.parts.items():
-            known = self.value(whole, step)
+        for leaf, (of, place) in found.parts.items():
+            known = self.value(of, step)
             assert known is not None
             used[leaf] = known[place]
         written = equation(made[index], found.term, used, self.style)

@@ -195,8 +195,8 @@ class Stories:
         terms = []
         for part, number in known.items():
             write, figure = self.flow.writes.get(part), "" if number.ndim else number_text(number)
-            step = f", step {write.step}" if write else ""
-            terms.append(f"{figure} from Scan {part.scan + 1}{step}".strip())
+            step = f"step {write.step} of " if write else ""
+            terms.append(f"{figure} from {step}Scan {part.scan + 1}".strip())
         near = 1e-5 * max(np.max(np.abs(number)) for number in known.values())
         is_all = np.allclose(sum(known.values()), self.number(value), atol=near, equal_nan=True)
         return f"{', plus '.join(terms)}{'' if is_all else ', and the rest directly'}"

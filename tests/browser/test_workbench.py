@@ -223,7 +223,7 @@ def test_a_seed_leads_to_the_step_that_made_it(opened):
     cell = "[data-cell='0:d2x:2']"  # in the first step of Scan 4, which does not touch it
     opened.bench.locator(f"[data-step='12'] {cell}, [data-step='12']{cell}").first.click()
     story = opened.bench.locator(".scantape-story")
-    story.get_by_text(" from Scan 3, step ").wait_for()
+    story.get_by_text(re.compile(r" from step \d of Scan 3")).wait_for()
     heading = story.locator("strong").inner_text()
     story.get_by_role("button", name="go to 3 · C′ back through 2").first.click()
     opened.bench.get_by_text(" of 16 · Scan 3, step ").wait_for()
@@ -281,7 +281,9 @@ def test_the_name_of_a_step_shows_it_large(opened):
     label = opened.bench.locator("[data-cell^='moment:']").first
     moment = int(label.get_attribute("data-cell").removeprefix("moment:"))
     label.click()
-    opened.bench.get_by_text(f"step {moment % 4} (of 0 to 3)").wait_for()  # of Scans of four steps
+    opened.bench.get_by_text(
+        f"step {moment % 4} of Scan {moment // 4 + 1} (0 to 3)"
+    ).wait_for()  # of Scans of four steps
     opened.begin("square")
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lab.equations.entries import Entry
 from lab.equations.numbers import digits_of_sum
 from lab.equations.quantities import Quantities
 from lab.equations.sentences import Arrival, StepOf, sentence, terms_of
@@ -152,8 +153,26 @@ class Known:
         if all(written):
             left = int(places.made(formula))
             self.equations.append(Equation(left, formula.expression, place, written))
+        elif entries := [*filter(None, (step.spell.entry(formula, step.step) for step in steps))]:
+            self._entry(formula, places, entries)
         if adds_old(formula) and places.named.parent is not None:
             self._sentence(formula, places, steps)
+
+    def _entry(self, formula: Formula, places: StepOf, entries: Sequence[Entry]) -> None:
+        """The entry of an array that is worked out."""
+        first = entries[0]
+
+        def place(leaf: Leaf) -> int:
+            whole, index = first.parts[leaf]
+            values = places.value(whole)
+            if values is None:
+                raise GraphError(f"{leaf.variable} is no number.")
+            return int(values[index])
+
+        if len(entries) == len(self.runs):
+            left = int(places.made(formula)[first.index])
+            written = [entry.written for entry in entries]
+            self.equations.append(Equation(left, first.term, place, written))
 
     def _sentence(self, formula: Formula, places: StepOf, steps: Sequence[StepOf]) -> None:
         """What is told of a sum, with as many digits as make it true."""

@@ -1,6 +1,5 @@
 """What goes from slot to slot in a step, with the factor that multiplies it."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -110,11 +109,18 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
     return "· 1" if told == "▢" else told
 
 
-def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Piece:
+def joined(
+    upper: Piece,
+    lower: Piece,
+    ways: Sequence[Way],
+    width: float,
+    spare: int = 0,
+    tells: bool = True,
+) -> Piece:
     """Slots before a step above those after it, and arrows with factors between them.
 
     A factor lies on its own arrow and touches no other; one that finds no room is only a number
-    or a letter there, and is told below.
+    or a letter there, and is told below if that `tells`.  `spare` lanes may be added for more room.
     """
     places = {**upper.anchors, **lower.anchors}
     ways = [way for way in ways if {way.source or way.target, way.target} <= places.keys()]
@@ -123,11 +129,12 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Pie
         return over(upper, lower, *_through_boxes({**upper.anchors, **lower.anchors}, ways, width))
     whole = [way for way in ways if not way.hidden]
     for some, more in ((ways, MORE), (ways, 0.0), (whole, MORE), (whole, 0.0)):
-        best = _best(places, some, width, more)
+        best = _best(places, some, width, more, spare)
         if not best.faults[0]:
             break
     upper, lower = _apart(upper, lower, best.count)
-    said = [_brief(some[n], best.rank(n))[1] for n in sorted(best.short)]
+    short = sorted(best.short) if tells else []
+    said = [_brief(some[n], best.rank(n))[1] for n in short]
     hidden = sum(way.hidden for way in ways if way not in some)
     said += [f"{counted(hidden, 'arrow')} not drawn"] if hidden else []
     told = "; ".join(filter(None, said))
@@ -137,7 +144,7 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Pie
 
 
 def _best(
-    places: Mapping[str, Envelope], ways: Sequence[Way], width: float, more: float
+    places: Mapping[str, Envelope], ways: Sequence[Way], width: float, more: float, spare: int
 ) -> "_Lanes":
     """The arrows in an order in which few of them cross, and factors have room."""
     runs = _runs(places, ways)
@@ -150,7 +157,7 @@ def _best(
     tried = (
         _Lanes(ways, runs, tuple(order), chips, width, more, least)
         for order in orders
-        for least in (FEWEST, FEWEST + 1)
+        for least in range(FEWEST, FEWEST + spare + 1)
     )
     return min(tried, key=lambda lanes: lanes.faults)
 
@@ -175,7 +182,10 @@ def _brief(way: Way, number: int) -> tuple[str, str]:
         return way.label, ""
     letter = ascii_lowercase[number % len(ascii_lowercase)]
     sign = way.label[:2] if way.label[:2] in ("+ ", "= ") else ""
-    return f"{sign}({letter})", f"({letter}) = {way.label[2:]}" if sign else f"({letter}) {way.label}"
+    return (
+        f"{sign}({letter})",
+        f"({letter}) = {way.label[2:]}" if sign else f"({letter}) {way.label}",
+    )
 
 
 def _runs(places: Mapping[str, Envelope], ways: Sequence[Way]) -> list[Span]:
@@ -220,7 +230,7 @@ class _Lanes:
         found: dict[int, int] = {}
         for number in self.order:
             low, high = sorted(self.runs[number])
-            if low == high:
+            if self._is_straight(number):
                 found[number] = 0
                 continue
             span = low - PORTS[1], high + PORTS[1]
@@ -230,6 +240,11 @@ class _Lanes:
                 taken.append([])
             taken[found[number]].append(span)
         return found
+
+    def _is_straight(self, number: int) -> bool:
+        """Whether it goes down from a slot, or is all that comes to one: so it takes no lane."""
+        start, end = self.runs[number]
+        return start == end and bool(self.ways[number].source or self.ways[number].hidden)
 
     @cached_property
     def count(self) -> int:
@@ -271,7 +286,7 @@ class _Lanes:
         """
         wide, own = self.chips[number][is_short].envelope.width, self.lane[number]
         lanes = [own, *range(own + 1, self.count), *range(own - 1, -1, -1)]
-        for lane in lanes:
+        for lane in lanes if self._is_straight(number) or self.ways[number].source else [own]:
             low, high = self._ink(number, lane) or (0.0, 0.0)
             others = [self._ink(n, lane) for n in range(len(self.ways)) if n != number]
             others += [
@@ -325,7 +340,8 @@ class _Lanes:
 
         put, short = self._put
         for number, way in enumerate(self.ways):
-            lane = self.lane[number] if way.source or number not in put else put[number][0]
+            is_put = way.hidden and not way.source and number in put
+            lane = put[number][0] if is_put else self.lane[number]
             (start, end), y = self.runs[number], level(lane)
             last = end, places[way.target].top - 3
             first = (start, places[way.source].bottom + 2 if way.source else y)

@@ -183,7 +183,7 @@ class _Drawn:
 
     def _whole(self, arrows: bool, terms: bool, notes: bool, numbers: bool) -> tuple[Piece, int]:
         """The picture, and how many sentences it has."""
-        step = self._step(arrows, terms)
+        step = self._step(arrows, terms, numbers)
         if self.sheet.bare:
             drawn = above(*self._readings(), step, apart=12)
             bare = replace(drawn, placed=((0.0, 0.0, tuple(bared(drawn.shapes))),))
@@ -198,7 +198,8 @@ class _Drawn:
 
     def _heading(self) -> Piece:
         scan = self.named.scan
-        which = f"step {self.step} of Scan {self.named.number + 1} (0 to {scan.steps - 1})"
+        among = "" if self.sheet.is_narrow else f" (0 to {scan.steps - 1})"
+        which = f"step {self.step} of Scan {self.named.number + 1}{among}"
         title = f"{self.named.number + 1} · {self.named.called}"
         room = self.width - text_width(which, LARGE, bold=True) - 24
         short = shortened(title, room, LARGE, bold=True)
@@ -267,17 +268,18 @@ class _Drawn:
         origin = "given" if last is None else f"step {last[1]} of Scan {slot.scan + 1}"
         return f"{origin} · read as {tap}"
 
-    def _step(self, all_arrows: bool, terms: bool) -> Piece:
+    def _step(self, all_arrows: bool, terms: bool, tells: bool) -> Piece:
         """The tapes before the step and after it, and between them arrows with factors.
 
         Without all arrows, those of the main formula, and what others add: its terms, or a number.
+        It `tells` below what multiplies where an arrow has only a number.
         """
         upper = beside(self._at_side("before"), self.tapes.row(is_after=False), align=1)
         lower = beside(self._at_side("after"), self.tapes.row(is_after=True), align=0.5)
         ways = self.ways if all_arrows else shortened_ways(self.one, self.ways, terms)
         if self.sheet.bare:  # factors without their numbers
             ways = [replace(way, label=way.label.partition(" = ")[0]) for way in ways]
-        drawn = joined(upper, lower, ways, self.width)
+        drawn = joined(upper, lower, ways, self.width, not all_arrows and terms, tells)
         hidden = len(self.named.scan.held) - len(self.tapes.shown)
         more = f"{counted(hidden, 'more tape')}: the picture tapes has all"
         return above(drawn, words(more, SMALL, muted=True), apart=6) if hidden else drawn
@@ -299,13 +301,11 @@ class _Drawn:
         told = [aside if fits else above(*lines, apart=3)]
         code = f"the picture equations, scan={self.named.number + 1}, has all"
         where = self.sheet.hint(code, "“equations”, above, has all")
-        for number, sentence in enumerate(self.sentences):
+        for number, one in enumerate(self.sentences):
             left = len(self.sentences) - number
             more = f"{counted(left, 'more slot')} written{where}"
             rest = words(more, SMALL, muted=True)
-            part = above(
-                *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2
-            )
+            part = above(*(words(line, PLAIN) for line in folded(one, self.width, PLAIN)), apart=2)
             height = above(*told, part, *([rest] if left > 1 else []), apart=6).envelope.height
             if number and height > room:
                 return above(*told, rest, apart=6), number
@@ -321,9 +321,9 @@ class _Drawn:
         return f"{entry.label}: {entry.written}" if entry else ""
 
     def _mono(self, content: str, size: float, muted: bool = False) -> list[Piece]:
-        """A formula on two lines at most."""
-        letters = int(self.width / (size * MONO_WIDTH))
-        lines = wrap(content, letters, max_lines=2, placeholder=" …", break_on_hyphens=False)
+        """A formula on two lines at most, of a column on four."""
+        letters, most = int(self.width / (size * MONO_WIDTH)), 4 if self.sheet.is_narrow else 2
+        lines = wrap(content, letters, max_lines=most, placeholder=" …", break_on_hyphens=False)
         title = content if len(lines) > 1 and lines[-1].endswith("…") else ""
         return [words(line, size, mono=True, muted=muted, title=title) for line in lines]
 

@@ -192,9 +192,10 @@ def wrong_sums(scene):
         if "[" in told[id(target)] or not number or not re.match(r"-?[\d.]", number.group(1)):
             sums.setdefault(id(target), []).append(np.nan)  # nobody can add this up
             continue
-        start = "1" if is_whole else held[id(box_at(arrow.points[0], around))][1]
+        from_slot = any(touches(arrow.points[0], box, 4) for box in around)
+        start = held[id(box_at(arrow.points[0], around))][1] if from_slot else "1"
         brought, told_ = np.nan if "[" in start else float(start), float(number.group(1))
-        adds = words.startswith("+ ") and not is_whole  # what stood there goes on, and gets more
+        adds = words.startswith("+ ") and from_slot  # what stood there goes on, and gets more
         sums.setdefault(id(target), []).append(brought + told_ if adds else brought * told_)
     return sum(bool(np.isfinite(parts).all()) for parts in sums.values()), [
         (told[one], parts)
@@ -264,6 +265,67 @@ def test_of_arrays_the_formula_of_the_factor_is_told():
     told = visual.draw(gallery.loops["rnn"], "moment", step=0).text()
     assert "Wᵀ @ (▢·(1 − h₄²))" in told
     assert "▢ is what the arrow brings" in told
+
+
+def shown_numbers(scene):
+    """The numbers in the cells of arrays, with what a tooltip says that is there."""
+    for group in scene.groups():
+        told = [s for s in group.shapes if isinstance(s, Text) and s.mono and not s.struck]
+        if group.cell and " = [" in group.title and told:
+            value = eval(group.title.partition(" = ")[2].partition(" (")[0])
+            yield np.array(value), [s.content for s in told]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_a_short_vector_shows_its_numbers_and_a_matrix_its_first(order):
+    for *_, scene in every_moment("rnn", order):
+        found = [*shown_numbers(scene)]
+        assert found
+        for value, words in found:
+            if value.ndim == 2:
+                (told,) = words
+                assert told.startswith("[0,0] ")
+                words, value = [told.removeprefix("[0,0] ")], value[0, :1]
+            assert len(words) == len(value)
+            for word, number in zip(words, value, strict=True):
+                digits = len(re.sub(r"e.*|\D", "", word).lstrip("0")) or 1
+                assert float(word) == pytest.approx(number, rel=0.5 * 10.0 ** (1 - digits))
+
+
+def test_what_is_read_of_a_vector_is_its_numbers():
+    """By hand: h₁ and h₂ of the network, and the signal that is given."""
+    loop = gallery.loops["rnn"]
+    (x,), (state,) = loop.sequences, loop.states
+    weights = {p.name: np.asarray(p.value) for p in loop.parameters}
+    h = [np.asarray(state.initial)]
+    for row in np.asarray(x.values)[:4]:
+        h.append(np.tanh(weights["W"] @ h[-1] + weights["U"] @ row))
+    told = visual.draw(loop, "moment", step=2).text()  # goes back through step 1
+    for name, value in (("h₁", h[1]), ("h₂", h[2]), ("x₁", np.asarray(x.values)[1])):
+        (written,) = re.findall(rf"{name} =\W*\[([^\]]*)\]", told)
+        np.testing.assert_allclose(eval(f"[{written}]"), value, rtol=5e-3)
+
+
+def test_a_long_vector_shows_its_colours_and_one_number():
+    long = lab.Loop(lambda v: v * v, states=(lab.State("v", np.linspace(0.5, 0.9, 6)),), n_steps=2)
+    scene = visual.draw(long, "moment")
+    assert any(isinstance(s, Box) and s.heat is not None for s in scene.walk())
+    assert all(len(words) == 1 and "[0] " in words[0] for _, words in shown_numbers(scene))
+
+
+@pytest.mark.parametrize("name", ["square", "coupled", "rnn", "gap"])
+def test_every_step_is_told_with_its_scan(name):
+    """Nobody mixes a step of the Scan that goes back and one of the loop."""
+    for trace, number, step, scene in every_moment(name, 2):
+        texts = " ".join(s.content for s in scene.walk() if isinstance(s, Text))
+        named = re.findall(r"\bstep (\d+)( of Scan \d+)?", texts)
+        assert named
+        assert all(scan for _, scan in named)
+        assert f"step {step} of Scan {number} (0 to {trace.scans[number - 1].steps - 1})" in texts
+        parent = trace.scans[number - 1].parent
+        if parent is not None:
+            back = trace.scans[parent].steps - 1 - step
+            assert f"back through step {back} of Scan {parent + 1}" in texts
 
 
 def test_what_a_step_reads_is_told_with_its_origin():
