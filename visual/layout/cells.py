@@ -14,7 +14,7 @@ from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
-MOST_ENTRIES = 24
+MOST_ENTRIES, TOLD_ENTRIES = 24, 4  # in a tooltip; of a vector whose numbers are told
 VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
@@ -62,6 +62,21 @@ def values_text(value: np.ndarray) -> str:
         return f"[{', '.join(map(number_text, value))}]"
     shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
     return value_text(value) + shape
+
+
+def is_told(value: np.ndarray | None) -> bool:
+    """Whether all numbers of an array are told where there is room: of a vector of a few."""
+    return value is not None and value.ndim == 1 and 0 < len(value) <= TOLD_ENTRIES
+
+
+def entries_within(value: np.ndarray, room: float, size: float, mono: bool = False) -> str:
+    """``[0.5, 0.25, 1]`` with as many of four digits as there is room for, but at least two."""
+    told = ""
+    for digits in (4, 3, 2):
+        told = f"[{', '.join(number_text(entry, digits) for entry in value)}]"
+        if text_width(told, size, mono) <= room:
+            break
+    return told
 
 
 def norm(value: np.ndarray) -> float:

@@ -247,8 +247,7 @@ def test_bare_pictures_have_no_numbers_no_rows_and_no_headings(kind, name):
     loop = gallery.loops[name]
     whole, bare = (visual.draw(loop, kind, order=2, bare=is_so) for is_so in (False, True))
     trace = loop.trace(2)
-    coloured = kind == "values" and name == "rnn"
-    assert has_numbers(whole, trace) or coloured or kind in ("taps", "memory", "influence")
+    assert has_numbers(whole, trace) or kind in ("taps", "memory", "influence")
     assert not has_numbers(bare, trace)
     assert ROWS & set(told(whole)) or kind not in ("tapes", "moment", "taps", "ssa")
     assert not ROWS & set(told(bare))

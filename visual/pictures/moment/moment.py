@@ -12,18 +12,26 @@ from textwrap import wrap
 import numpy as np
 
 from lab.equations.sentences import StepOf, by_rank, sentence
-from lab.notation import leaves_of, number_text, tapped
+from lab.notation import leaves_of, tapped
 from lab.records import cached_property
 from lab.traces.touched import Touched
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import kind_text
-from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
+from visual.layout.cells import (
+    bared,
+    entries_within,
+    full_text,
+    is_told,
+    on_one_scale,
+    told_apart,
+    value_text,
+)
 from visual.layout.legend import FOLDS, NORM, STRIPS, notes, scale_words
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of
 from visual.pictures.moment.arrows import Way, joined, shortened_ways, ways_of
-from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes, is_told
+from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
 from visual.scene.combinators import (
     Piece,
     above,
@@ -247,11 +255,7 @@ class _Drawn:
         called = words(f"{name} =", PLAIN, bold=True, role=role)
         count = max(1, len(self.named.scan.sequences))
         room = min(READ, (self.width - SIDE) / count - APART - 12) - called.envelope.width - 5
-        for digits in (4, 3, 2):
-            entries = f"[{', '.join(number_text(entry, digits) for entry in value)}]"
-            if text_width(entries, SMALL) <= room:
-                break
-        entries = shortened(entries, READ, SMALL)
+        entries = shortened(entries_within(value, room, SMALL), READ, SMALL)
         return beside(called, words(entries, SMALL, role=role), apart=5, align=1)
 
     def _origin(self, sequence: SequenceTrace, index: int) -> str:

@@ -11,7 +11,7 @@ from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.touched import Touched
 from lab.traces.trace import TapeTrace
-from visual.layout.cells import full_text, strip, value_within
+from visual.layout.cells import full_text, is_told, strip, value_within
 from visual.layout.columns import Gap, Timeline, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.scene.combinators import Piece, above, beside, gap, named, sized
@@ -23,7 +23,7 @@ SIDE = 68.0  # of the names of the rows
 SMALL, PLAIN, LARGE = 13.0, 14.0, 18.0
 CELL, NARROWEST, HIGH, STRUCK = 104.0, 84.0, 46.0, 15.0
 HEAD, FOLD, APART, TAPES = SMALL * 1.2, 34.0, 10.0, 22.0
-ENTRIES, PITCH = 4, 16.0  # of a vector, in lines so far apart
+PITCH = 16.0  # of the numbers of a vector
 BESIDE = 8  # slots that are looked at on either side of those which the step touches
 
 
@@ -226,11 +226,6 @@ def _fold(item: Gap) -> Piece:
     mark = fitted(FOLD / 2, HIGH / 2 + 5, told, FOLD, SMALL, "middle", muted=True)
     title = f"{counted(item.hidden, 'slot')} that the step does not touch"
     return sized(FOLD, HIGH, replace(mark, title=title))
-
-
-def is_told(value: np.ndarray | None) -> bool:
-    """Whether all numbers of an array are told: of a vector of a few."""
-    return value is not None and value.ndim == 1 and 0 < len(value) <= ENTRIES
 
 
 def _cell(

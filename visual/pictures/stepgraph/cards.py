@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.notation import number_text
 from lab.records import cached_property
-from visual.layout.cells import SEGMENTS, full_text, strip, value_text
+from visual.layout.cells import SEGMENTS, entries_within, full_text, is_told, strip, value_text
 from visual.layout.graphviz import Edge, Layout
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
@@ -15,7 +15,7 @@ from visual.scene.theme import Role
 SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11
 LINE, ABOVE = 17, 15
 NARROWEST, WIDE = 58, 190  # a card
-IN_A_COLUMN, READ = 96, 176  # its greatest width in a figure for a paper, and on a screen
+IN_A_COLUMN, READ = 96, 196  # its greatest width in a figure for a paper, and on a screen
 STRIP = 20
 DIGITS = 4  # of a number
 
@@ -64,6 +64,8 @@ class Card:
             if self.digits == DIGITS:
                 return number_text(self.value)
             return f"≈ {number_text(self.value, self.digits)}: its parts cancel"
+        if is_told(self.value):
+            return entries_within(self.value, self.widest - 14, VALUE, mono=True)
         return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
 
     @cached_property
@@ -166,8 +168,8 @@ def _lines(
 
 
 def segments(value: np.ndarray | None) -> int:
-    """Into how many colours an array is drawn."""
-    if value is None or value.ndim == 0 or value.size == 0:
+    """Into how many colours an array is drawn; one whose numbers are told, into none."""
+    if value is None or value.ndim == 0 or value.size == 0 or is_told(value):
         return 0
     rows = 1 if value.ndim == 1 else value.shape[0]
     return min(rows, SEGMENTS) * min(value.size // rows, SEGMENTS)

@@ -268,7 +268,9 @@ class _StepGraph:
 
     def _lines(self) -> list[str]:
         scan, model = self.scan, self.whole
-        which = f"step {self.step} (of 0 to {scan.steps - 1}){self.why}"
+        which = (
+            f"step {self.step} of Scan {self.named.number + 1} (0 to {scan.steps - 1}){self.why}"
+        )
         lines = [f"forward · {which}"]
         if self.named.parent is not None and model.parent is not None:
             parent = f"{self.named.parent.number + 1} · {self.named.parent.called}"

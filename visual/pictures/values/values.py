@@ -18,7 +18,7 @@ import numpy as np
 from lab.errors import listing
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
-from visual.layout.cells import quantity
+from visual.layout.cells import is_told, norm, quantity
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, scan_index, switch
@@ -51,7 +51,8 @@ from visual.scene.theme import Role
 
 ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
-SMALL, NAME, ENDS = 11.0, 12.0, 22.0  # the last is the room for the names of curves
+SMALL, NAME = 11.0, 12.0
+ENDS, NUMBERS = 22.0, 46.0  # the room at the right for the names of curves, for numbers
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST, MOST_COLUMNS, MOST_ROWS = 6, 24, 8
 HEAD = 150.0
@@ -141,19 +142,21 @@ def values(
     if sheet.is_narrow:
         across = min(across, max(1, len(shown)))
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
+    series = [one for panel in shown for one in panel.series]
     marks = ENDS if any(len(panel.series) > 1 for panel in shown) else 0.0
+    marks = NUMBERS if any(_is_told(one) for one in series) else marks
     plan = Plan(across, (sheet.line + APART) / across - APART, ends[0], ends[1], marks)
     drawn = [_drawn(panel, panels, plan) for panel in shown]
     starts = range(0, len(drawn), across)
     rows = [beside(*drawn[n : n + across], apart=APART) for n in starts]
     if hidden:
-        rows.append(_line(_hidden(hidden, number, sheet), sheet.line))
+        rows.append(above(*_folded(_hidden(hidden, number, sheet), sheet.line)))
     heads = [
         _line(title, sheet.line, 16, bold=True),
         *(
-            _line(line, sheet.line)
+            line
             for words in (_how_to_read(shown) if sheet.legend else ())
-            for line in folded(words, sheet.line, 12)
+            for line in _folded(words, sheet.line)
         ),
     ]
     picture = scene(
@@ -172,7 +175,7 @@ def _hidden(panels: Sequence[Panel], opened: int | None, sheet: Sheet) -> str:
     of = f" of Scan{'s' * (len(scans) > 1)} {listing(map(str, scans))}" if scans else ""
     code = "all=True draws all"
     if opened is None and scans:
-        code += f", scan={scans[-1]} what Scan {scans[-1]} holds"
+        code += f", scan={scans[-1]} those of Scan {scans[-1]}"
     return f"⋯ {len(panels):,} more{of}{sheet.hint(code, '“all of it”, in the options', ' · ')}"
 
 
@@ -277,13 +280,22 @@ def _how_to_read(shown: Sequence[Panel]) -> Iterator[str]:
         yield f"a panel is one quantity, on its own scale{ends}"
     if any(len(panel.series) > 1 and panel.rank != SIZES for panel in shown):
         yield "d: the whole gradient; ∂: its parts, on the scale of the whole"
-    if any(panel.rank == SIZES for panel in shown):
-        zero = any((one.values == 0).any() for p in shown if p.rank == SIZES for one in p.series)
-        yield f"| |: the size, by powers of ten{f'; {ZERO} is below all of them' * zero}"
+    sizes = [panel for panel in shown if panel.rank == SIZES]
+    if sizes:
+        zero = any((one.values == 0).any() for panel in sizes for one in panel.series)
+        several = "; C, C′ …: of whose gradient" * any(len(panel.series) > 1 for panel in sizes)
+        below = f"; {ZERO} is below all of them" * zero
+        yield f"| |: the size, by powers of ten{several}{below}"
     if any(one.across == SUMS for one in series):
         yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
     if any(not one.is_scalar for one in series):
         yield COLOURS
+        if any(map(_is_told, series)):
+            yield "at the ends of a row, its first and last number; ‖ ‖: norm; ±: full colour"
+
+
+def _folded(words: str, room: float) -> Iterator[Piece]:
+    yield from (_line(line, room) for line in folded(words, room, 12))
 
 
 def _line(words: str, room: float, size: float = 12, bold: bool = False) -> Piece:
@@ -321,6 +333,14 @@ def panel_of(
         words = " … ".join(number_text(end) for end in ends)
     odd = int((~np.isfinite(series.values)).sum())
     words += f" · {odd:,} not finite" * bool(odd)
+    title = f"{panel.title}: {words}"
+    if largest is not None and _is_told(series):
+        words = " … ".join(number_text(norm(series.values[end])) for end in (0, -1))
+        words = f"‖ ‖ {words}{f' · {odd:,} not finite' * bool(odd)}"
+        full = Text(
+            plan.wide, TITLE + HIGH + 14, f"±{number_text(largest)}", SMALL, "end", muted=True
+        )
+        inside = (*inside, full)
     beside_it = Text(plan.wide, 12, words, SMALL, "end", muted=True)
     room = plan.wide - text_width(words, SMALL) - 8
     name = fitted(0, 12, panel.title, max(room, 60), NAME, bold=True)
@@ -330,7 +350,7 @@ def panel_of(
         )
     axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
     heads = (name, beside_it, axis) if words else (name, axis)
-    group = Group((*heads, *inside), title=f"{panel.title}: {words}")
+    group = Group((*heads, *inside), title=title)
     return sized(plan.wide, TITLE + HIGH + FOOT, group)
 
 
@@ -427,6 +447,11 @@ def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
     return shapes
 
 
+def _is_told(series: Series) -> bool:
+    """Whether the numbers of a vector stand at the ends of its rows."""
+    return is_told(series.values[0])
+
+
 def _patches(series: Series, largest: float, plan: Plan) -> list[Shape]:
     """An array over the index in colours, entry 0 on top; the full colour stands for `largest`."""
     length, entries = series.table.shape
@@ -436,9 +461,18 @@ def _patches(series: Series, largest: float, plan: Plan) -> list[Shape]:
     left = _x(np.array([*first, series.index[-1] + 1]) - 0.5, plan).round(1).tolist()
     high = HIGH / rows
     shares = np.clip(table / (largest or 1.0), -1, 1).tolist()
-    shapes: list[Shape] = [*_foot(plan), _label(TITLE + high / 2, "0")]
-    if entries > 1:
-        shapes.append(_label(TITLE + HIGH - high / 2, str(entries - 1)))
+    shapes: list[Shape] = [*_foot(plan)]
+    if _is_told(series):
+        for row, entry in enumerate(series.table.T):
+            y, (start, end) = (
+                TITLE + (row + 0.5) * high,
+                (number_text(n, 3) for n in entry[[0, -1]]),
+            )
+            room = plan.wide - left[-1] - 5
+            shapes += [_label(y, start), fitted(left[-1] + 5, y + 4, end, room, SMALL, muted=True)]
+    else:
+        ends = {TITLE + high / 2: "0", TITLE + HIGH - high / 2: str(entries - 1)}
+        shapes += [_label(y, told) for y, told in ends.items()]
     for x, column in enumerate(shares):
         for y, share in enumerate(column):
             place = left[x], TITLE + y * high, left[x + 1] - left[x], high - 1
