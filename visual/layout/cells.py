@@ -69,16 +69,6 @@ def is_told(value: np.ndarray | None) -> bool:
     return value is not None and value.ndim == 1 and 0 < len(value) <= TOLD_ENTRIES
 
 
-def entries_within(value: np.ndarray, room: float, size: float, mono: bool = False) -> str:
-    """``[0.5, 0.25, 1]`` with as many of four digits as there is room for, but at least two."""
-    told = ""
-    for digits in (4, 3, 2):
-        told = f"[{', '.join(number_text(entry, digits) for entry in value)}]"
-        if text_width(told, size, mono) <= room:
-            break
-    return told
-
-
 def norm(value: np.ndarray) -> float:
     """The Euclidean norm of all entries."""
     return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))

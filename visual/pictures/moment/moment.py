@@ -19,12 +19,12 @@ from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import kind_text
 from visual.layout.cells import (
     bared,
-    entries_within,
     full_text,
     is_told,
     on_one_scale,
     told_apart,
     value_text,
+    values_text,
 )
 from visual.layout.legend import FOLDS, NORM, STRIPS, notes, scale_words
 from visual.layout.names import NamedScan, counted
@@ -247,15 +247,13 @@ class _Drawn:
         return grouped(box, Group((), cell=key, title=f"{name} = {full_text(value)}"))
 
     def _value(self, name: str, value: np.ndarray, role: Role) -> Piece:
-        """``x₁ = 0.9025``, ``h₁ = [0.5, 0.25, 1]`` with as many digits as there is room for."""
+        """``x₁ = 0.9025``, ``h₁ = [0.5, 0.25, 1]``, of a larger array ``‖W‖ = 1.5``."""
         whose = f"‖{name}‖" if value.ndim and not is_told(value) else name
         told = name if self.sheet.bare else f"{whose} = {value_text(value).strip('‖')}"
         if self.sheet.bare or not is_told(value):
             return words(shortened(told, READ, PLAIN, bold=True), PLAIN, bold=True, role=role)
         called = words(f"{name} =", PLAIN, bold=True, role=role)
-        count = max(1, len(self.named.scan.sequences))
-        room = min(READ, (self.width - SIDE) / count - APART - 12) - called.envelope.width - 5
-        entries = shortened(entries_within(value, room, SMALL), READ, SMALL)
+        entries = shortened(values_text(value), READ, SMALL)
         return beside(called, words(entries, SMALL, role=role), apart=5, align=1)
 
     def _origin(self, sequence: SequenceTrace, index: int) -> str:

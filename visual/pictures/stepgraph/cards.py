@@ -7,7 +7,14 @@ import numpy as np
 
 from lab.notation import number_text
 from lab.records import cached_property
-from visual.layout.cells import SEGMENTS, entries_within, full_text, is_told, strip, value_text
+from visual.layout.cells import (
+    SEGMENTS,
+    full_text,
+    is_told,
+    strip,
+    value_text,
+    values_text,
+)
 from visual.layout.graphviz import Edge, Layout
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
@@ -15,9 +22,9 @@ from visual.scene.theme import Role
 SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11
 LINE, ABOVE = 17, 15
 NARROWEST, WIDE = 58, 190  # a card
-IN_A_COLUMN, READ = 96, 196  # its greatest width in a figure for a paper, and on a screen
+IN_A_COLUMN, READ = 96, 232  # its greatest width in a figure for a paper, and on a screen
 STRIP = 20
-DIGITS = 4  # of a number
+DIGITS, LONG = 4, "-0.01234, "  # of a number, and in a vector
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,14 @@ class Card:
     @cached_property
     def shows_strip(self) -> bool:
         """Whether there is an array, and room for its colours."""
-        return self.strips and segments(self.value) > 0
+        return self.strips and segments(self.value) > 0 and not self.tells
+
+    @cached_property
+    def tells(self) -> bool:
+        """Whether a short vector has its numbers, for which there is room whatever they are."""
+        if self.value is None or not self.within or not is_told(self.value):
+            return False
+        return 14 + text_width(LONG * len(self.value), VALUE, mono=True) <= self.widest
 
     @cached_property
     def value_line(self) -> str:
@@ -64,8 +78,8 @@ class Card:
             if self.digits == DIGITS:
                 return number_text(self.value)
             return f"≈ {number_text(self.value, self.digits)}: its parts cancel"
-        if is_told(self.value):
-            return entries_within(self.value, self.widest - 14, VALUE, mono=True)
+        if self.tells:
+            return values_text(self.value)
         return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
 
     @cached_property
@@ -168,8 +182,8 @@ def _lines(
 
 
 def segments(value: np.ndarray | None) -> int:
-    """Into how many colours an array is drawn; one whose numbers are told, into none."""
-    if value is None or value.ndim == 0 or value.size == 0 or is_told(value):
+    """Into how many colours an array is drawn."""
+    if value is None or value.ndim == 0 or value.size == 0:
         return 0
     rows = 1 if value.ndim == 1 else value.shape[0]
     return min(rows, SEGMENTS) * min(value.size // rows, SEGMENTS)

@@ -334,7 +334,11 @@ class _StepGraph:
         value = self.values[node.key]
         if node.term is not None:
             return self._formula_card(node, entry, label.removeprefix("→ "), caption)
-        below, tip, wide = node.part is Part.RESULT, "", READ if self.folds else WIDE
+        below, tip, wide = (
+            node.part is Part.RESULT,
+            "",
+            READ if self.folds and not self.sheet.is_narrow else WIDE,
+        )
         wide = min(wide, IN_A_COLUMN) if self.sheet.on_paper else wide
         if isinstance(node.place, int):
             made = self.scan.inside[node.place]
@@ -372,7 +376,8 @@ class _StepGraph:
             lines = []
         caption = caption if caption != label else ""
         told_in = tuple(formula_lines(told, letters, self.lines, DEEP))
-        look = told, self.strips, wide, digits, told_in, tuple(lines), True
+        widest = wide if self.sheet.is_narrow else max(wide, READ)
+        look = told, self.strips, widest, digits, told_in, tuple(lines), True
         return Card(entry.role, label, value, caption, False, *look)
 
 
