@@ -261,7 +261,7 @@ def test_a_fold_is_opened_by_a_click(opened):
     opened.choose("steps", "20")
     opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", steps=20))
     rows = opened.bench.locator(".picture svg text", has_text=re.compile(r"^step \d+$"))
-    before = {*rows.all_text_contents()}
+    before = usual = {*rows.all_text_contents()}
     for _ in range(2):
         folds = opened.bench.locator("[data-cell^='unfold:']", has_text="a click opens step")
         fold = folds.last
@@ -272,6 +272,10 @@ def test_a_fold_is_opened_by_a_click(opened):
         rows.get_by_text(f"step {step}", exact=True).wait_for()
         assert {*rows.all_text_contents()} >= before  # none of them is closed
         before = {f"step {step}"}  # the ends may fold, where more columns have no room
+    for word in opened.bench.locator("[data-cell^='unfold:']", has_text="again").all()[::-1]:
+        word.click()
+        word.wait_for(state="detached")
+    assert {*rows.all_text_contents()} == usual
     opened.begin("square")
 
 
@@ -473,10 +477,11 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
             assert letters >= 11
         if loop == "square":  # in a lower window all rows but one are a line
             opened.page.set_viewport_size({"width": 1280, "height": 800})
-            row = opened.bench.locator(".picture [data-cell='row:2']")
+            row, first = (opened.bench.locator(f".picture [data-cell='row:{n}']") for n in (2, 0))
             row.click()
-            row.wait_for(state="detached")
-            opened.bench.locator(".picture [data-cell='row:0']").wait_for()
+            first.wait_for()
+            row.get_by_text("fold", exact=True).click()
+            first.wait_for(state="detached")
     finally:
         opened.page.set_viewport_size(SIZE)
         files.click()

@@ -24,6 +24,7 @@ FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
 CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
+FOLDED = "folded again"  # the tooltip of what closes a fold, under the key of what opened it
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
 
 

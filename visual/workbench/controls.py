@@ -20,6 +20,7 @@ from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
+from visual.layout.canvas import FOLDED
 from visual.layout.columns import WINDOW
 from visual.layout.names import NamedScan, at_moment
 from visual.options import (
@@ -238,7 +239,9 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     change = _change(bench, key, value)
     if "view" in change:
         return bench.seen(change["view"])
-    if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
+    options = change.get("options", {})
+    is_folded = key[0] in ("row", "fold") and key[1] not in (options["unfold"] or ())
+    if is_folded or {"scan", "step", "inside"} & options.keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)
 
@@ -274,8 +277,11 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
-        case ["fold", int(step)]:
-            return {"options": {"unfold": _unfolded(bench, step)}}
+        case ["row" | "fold" as what, int(step)]:
+            closes = _closes(bench, "row" if what == "row" else "unfold", step)
+            if what == "row":
+                return {"options": {"unfold": None if closes else (step,)}}
+            return {"options": {"unfold": (_folded if closes else _unfolded)(bench, step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
@@ -293,15 +299,35 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
     raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
 
 
-def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
-    """A step and some after it, with all rows that can be seen; those near it are kept longest."""
-    chosen, trace = bench.state.options.get("unfold", ()), bench.shown.trace
-    rows = {group.step for group in bench.shown.groups() if group.reads and group.step is not None}
+def _closes(bench: Bench, what: str, step: int) -> bool:
+    """Whether a click on a fold, or on the name of a row, closes what such a click has opened."""
+    return (f"{what}:{step}", FOLDED) in {(one.cell, one.title) for one in bench.shown.groups()}
+
+
+def _rows(bench: Bench) -> set[int]:
+    """The steps of the Scan that is open whose rows can be seen."""
+    trace, groups = bench.shown.trace, bench.shown.groups()
+    rows = {group.step for group in groups if group.reads and group.step is not None}
     found = [] if trace is None else [at_moment(trace, one) for one in rows]
     last = max((scan for scan, _ in found), default=0)
-    seen = {*chosen, *(one for scan, one in found if scan == last)}
+    return {step for scan, step in found if scan == last}
+
+
+def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
+    """A step and some after it, with all rows that can be seen; those near it are kept longest."""
+    seen = _rows(bench) | {*bench.state.options.get("unfold", ())}
     every = {*seen, *range(step, step + WINDOW)}
     return tuple(sorted(every, key=lambda one: (-abs(one - step), one in seen)))
+
+
+def _folded(bench: Bench, step: int) -> tuple[int, ...] | None:
+    """What is open without the steps from one on that were opened; none if nothing else was."""
+    usual = _rows(replace(bench.changed(options={"unfold": None}), moment=-1))
+    opened, last = _rows(bench) - usual, step
+    while last in opened:
+        last += 1
+    left = [n for n in bench.state.options.get("unfold", ()) if n not in range(step, last)]
+    return tuple(left) if {*left} - usual else None
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

@@ -224,7 +224,8 @@ class Bench(ABC):
         folded = {"scan:1", f"row:{step}"} & {group.cell for group in self._whole.groups()}
         if self.moment in self._whole.moments and not folded:
             return self._whole
-        unfold = (*self.state.options.get("unfold", ()), step)
+        opened = self.state.options.get("unfold", ())
+        unfold = (*opened, step) if len(opened) > 1 else (step,)  # of one row alone, another
         place = {"scan": scan + 1, "step": step, "unfold": unfold}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 

@@ -276,7 +276,7 @@ function renderWorkbench({ model, el }) {
     story: storyFrom(model),
     hint: " or, if it is given, to change it; a Scan or a fold to open it",
     open: (option, value) => {
-      const asked = { unfold: ["fold", Number(value)], row: ["options", "unfold"] };
+      const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
       if (option !== "moment") return ask(asked[option] || ["options", option], value);
       share(model, { step: Number(value) });
       ask(["view"], "moment"); // one step, large

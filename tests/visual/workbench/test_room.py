@@ -11,11 +11,13 @@ from visual.drawing.draw import drawn
 from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import OFFLINE, PAGE, SCREEN
 from visual.scene.shapes import Scene, Text
+from visual.scene.theme import Role
 from visual.workbench.controls import changed
 from visual.workbench.state import BELOW, opened
 
 pytestmark = pytest.mark.sizes
 
+OVER = Role.OVERWRITTEN
 WIDE, HIGH, SMALLEST = 1100, 620, 11  # what JupyterLab leaves of 1,280 × 900 below the controls
 
 
@@ -54,8 +56,14 @@ def rows(scene):
 
 def in_short(scene):
     """The steps whose rows are one line."""
-    names = [group.cell.split(":") for group in scene.groups() if group.cell.startswith("row:")]
-    return {f"step {step}" for _, step in names}
+    names = [g.cell.split(":") for g in scene.groups() if g.cell.startswith("row:")]
+    closed = closing(scene)
+    return {f"step {step}" for what, step in names if f"{what}:{step}" not in closed}
+
+
+def closing(scene):
+    """The keys of what closes a fold that was opened."""
+    return {group.cell for group in scene.groups() if group.title == "folded again"}
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -74,9 +82,56 @@ def test_who_walks_sees_all_steps_and_the_one_at_hand_whole(order):
 def test_the_name_of_a_row_opens_it_alone():
     bench = seen("square", 2, "tapes", (WIDE, HIGH))
     for step in (2, 3, 1):
-        bench = changed(bench, ["options", "unfold"], str(step))
+        bench = changed(bench, ["row", step], str(step))
         assert in_short(bench.shown) == {f"step {other}" for other in range(4)} - {f"step {step}"}
         assert too_much(bench.shown, WIDE, HIGH) == []
+
+
+def test_the_row_that_was_opened_is_closed_by_the_same_key():
+    bench = usual = seen("coupled", 2, "tapes", (WIDE, HIGH))
+    assert closing(usual.shown) == set()
+    bench = changed(bench, ["row", 2], "2")
+    assert in_short(bench.shown) == {"step 0", "step 1"}
+    assert closing(bench.shown) == {"row:2"}
+    assert too_much(bench.shown, WIDE, HIGH) == []
+    bench = changed(bench, ["row", 2], "2")
+    assert in_short(bench.shown) == in_short(usual.shown) == {"step 1", "step 2"}
+    walked = replace(usual, moment=[*usual.moments][-1])
+    assert closing(walked.shown) == {"row:2"}
+    assert changed(walked, ["row", 2], "2").shown == usual.shown
+
+
+def test_steps_that_were_opened_are_folded_by_the_same_key_and_no_others_are():
+    bench = usual = replace(opened(gallery.loops["square"]).changed(steps=40), room=(WIDE, HIGH))
+    before = rows(usual.shown)
+    bench = changed(bench, ["fold", 8], "8")
+    assert closing(bench.shown) == {"unfold:8"}
+    assert rows(bench.shown) >= {"step 8", "step 9", "step 10"}
+    assert not before & {"step 8", "step 9", "step 10"}
+    assert changed(bench, ["fold", 8], "8").shown == usual.shown
+    bench = usual.changed(options={"unfold": (9, 21)})
+    assert closing(bench.shown) == {"unfold:9", "unfold:21"}
+    less = changed(bench, ["fold", 9], "9")
+    assert "step 21" in rows(less.shown)
+    assert "step 9" not in rows(less.shown)
+
+
+def columns_of(scene):
+    """The quantities that head a column of a tape, and those that a step writes over."""
+    texts = [s.content for s in scene.walk() if isinstance(s, Text) and s.muted]
+    heads = {told for told in texts if told.startswith("dC/d")}
+    written = [g for g in scene.groups() if g.shapes and getattr(g.shapes[0], "role", "") == OVER]
+    return heads, {group.title.split(":")[0] for group in written}
+
+
+def test_every_step_that_is_opened_has_its_columns():
+    """Of square, step k writes dC/dx at n−1−k."""
+    bench = replace(opened(gallery.loops["square"]).changed(steps=40), room=(WIDE, HIGH))
+    for step in (8, 20, 30):
+        bench = changed(bench, ["fold", step], str(step))
+        heads, written = columns_of(bench.shown)
+        assert written <= heads
+        assert len(written) == len({row for row in rows(bench.shown) if row[5:].isdigit()})
 
 
 def test_where_there_is_no_room_beside_it_the_legend_stands_below():
@@ -114,11 +169,11 @@ def test_what_is_too_large_is_found():
 
 def test_a_fold_that_is_opened_closes_none_before_it():
     bench = replace(opened(gallery.loops["square"]).changed(steps=20), room=(WIDE, HIGH))
-    clicked = {f"step {step}" for step in (5, 8, 11)}
-    for step in (5, 8, 11):
+    clicked = {f"step {step}" for step in (3, 4, 5)}
+    for step in (3, 4, 5):
         bench = changed(bench, ["fold", step], str(step))
     assert clicked <= rows(bench.shown)
-    assert not clicked <= rows(bench.changed(options={"unfold": (11,)}).shown)
+    assert not clicked <= rows(bench.changed(options={"unfold": (5,)}).shown)
 
 
 def test_a_fold_opens_some_steps_of_its_own_and_closes_none():

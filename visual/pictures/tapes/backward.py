@@ -14,7 +14,7 @@ from lab.equations.quantities import index_of
 from lab.errors import listing
 from lab.notation import signed
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import column_header, gap_text
+from visual.layout.canvas import FOLDED, column_header, gap_text
 from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
 from visual.layout.columns import WINDOW, Gap, column_of
 from visual.layout.names import NamedScan, at_moment, listed
@@ -40,14 +40,17 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             if block.folds:
-                clicked = f"steps {step + 1} to {step + min(item.hidden, WINDOW)}"
-                clicked = clicked if item.hidden > 1 else f"step {step + 1}"
+                clicked = _steps(step + 1, step + min(item.hidden, WINDOW))
                 how = f"unfold={step + 1} opens it", f"a click opens {clicked}"
                 words += block.view.sheet.hint(*how)
             text = Text(block.labels, 14, words, 12, muted=True)
             yield None, as_row(block, 24, _fold(text, step=step + 1) if block.folds else text)
         else:
             step = item
+            if step in block.opened:
+                told = f"fold {_steps(step, block.opened[step])} again"
+                text = Text(block.labels, 14, told, 12, muted=True)
+                yield None, as_row(block, 24, _fold(text, step=step, title=FOLDED))
             yield item, _in_short(block, item) if block.is_short(item) else _step(block, item)
     yield None, at_end(block.named, _result(block))
 
@@ -60,8 +63,12 @@ def at_end(named: NamedScan, part: Piece) -> Piece:
     return grouped(part, Group((), step=number, moment=moment))
 
 
-def _fold(*words: Shape, step: int) -> Group:
-    return Group(words, cell=f"unfold:{step}", title=f"opened at step {step}")
+def _steps(first: int, last: int) -> str:
+    return f"steps {first} to {last}" if last > first else f"step {first}"
+
+
+def _fold(*words: Shape, step: int, title: str = "") -> Group:
+    return Group(words, cell=f"unfold:{step}", title=title or f"opened at step {step}")
 
 
 def fold_of_tapes(block: Block, words: Sequence[Text]) -> Sequence[Shape]:
@@ -160,6 +167,10 @@ def _step(block: Block, step: int) -> Piece:
     shapes.append(
         opens_alone(block, step, _label(block, f"step {step}", y + (21 if low else 18), low))
     )
+    if block.closes == step:  # where its row, which was opened alone of all, was a line before
+        at = block.view.sheet.margin, y + (36 if low and block.has_several else 18)
+        fold = Text(*at, "fold", SMALL, muted=True)
+        shapes.append(Group((fold,), cell=f"row:{step}", title=FOLDED))
     places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]

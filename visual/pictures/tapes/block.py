@@ -82,6 +82,23 @@ class Block:
         held = pairwise((-1, *self.steps))
         return [a + 1 for a, b in held if isinstance(b, Gap) and not isinstance(a, Gap)]
 
+    @cached_property
+    def opened(self) -> dict[int, int]:
+        """The steps that somebody opened beside the usual ones: the first of each, and the last."""
+        shown = [step for step in self.steps if not isinstance(step, Gap)]
+        known = set(shown if self.view.usual is None else self.view.usual)
+        found, first = dict[int, int](), -1
+        for step in (one for one in shown if one not in known):
+            first = first if step - 1 in shown and step - 1 not in known else step
+            found[first] = step
+        return found
+
+    @property
+    def closes(self) -> int | None:
+        """The step whose row somebody opened in the place of the usual one, if there are lines."""
+        usual = self.view.usual
+        return self.whole if usual and self.whole != min(usual) and not self.opened else None
+
     def is_short(self, step: int | Gap) -> bool:
         """Whether the row of a step has one line: its tapes, and neither arrows nor formulas."""
         return self.rows >= SHORT and step != self.whole and not isinstance(step, Gap)

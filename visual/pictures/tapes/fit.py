@@ -217,7 +217,8 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
         if plan.results:
             (positions if in_own else found).update(map(of_rows, _results(named, tape)))
     sheet = view.sheet
-    for ends in (len(found | positions), *((3, 2, 1) if plan.tapes == FEWEST else ())):
+    is_last = (plan.ends, plan.tapes) == (0, FEWEST) and not view.unfold[1:]
+    for ends in (len(found | positions), *((3, 2, 1) if is_last else ())):
         shown = [_trimmed(chosen, ends) for chosen in (found, positions)]
         sizes = _sizes(shown, (every, places), len(totals), plan, sheet)
         if sizes is not None:

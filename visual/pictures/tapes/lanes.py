@@ -22,6 +22,7 @@ class View:
     is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
     `contributions` tells in every cell what came directly and what through later steps.
     All that has to find room on `sheet`; what is `said` of it, and of its `seeds`, stands below.
+    Where a click opens steps, those beside the `usual` ones have a word that folds them again.
     """
 
     unfold: tuple[int, ...] = ()
@@ -31,6 +32,7 @@ class View:
     sheet: Sheet = SCREEN
     said: tuple[str, ...] = ()
     seeds: str = Role.SEED.value
+    usual: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ from lab.equations.spelling import result_words, untaken_words
 from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import Columns, finished
+from visual.layout.canvas import Columns, finished, numbers
 from visual.layout.cells import values_text
 from visual.layout.columns import Unfold, one_or_more, timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of
-from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.layout.sheet import CLICK, SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import at_end, fold_of_tapes, positions_key, rows
 from visual.pictures.tapes.block import CLOSE, Block
@@ -86,20 +86,32 @@ def tapes(
 
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
-    fewer = replace(view, unfold=view.unfold[1:])
-    if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
+    can_be_folded = view.sheet.opened_by == CLICK and view.step is None
+    if view.unfold and view.usual is None and can_be_folded:
+        picture, plan = _fitted(trace, replace(view, unfold=()), number, pair, theme)
+        usual = frozenset(numbers(picture.shown(plan).steps))
+        view = replace(view, usual=usual)
+    picture, plan = _fitted(trace, view, number, pair, theme)
+    if view.unfold[1:] and not picture.fits(plan):
+        return _open(trace, replace(view, unfold=view.unfold[1:]), number, pair, theme)
+    return picture.drawn(plan)
+
+
+def _fitted(
+    trace: Trace, view: View, number: int, pair: bool, theme: str
+) -> tuple["_Picture", Plan]:
+    """The picture with one Scan open, and how much of it there is room for."""
+    several = bool(view.unfold[1:])
+    if several:  # a step that is opened closes no other, as long as their columns find room
         view = replace(view, sheet=replace(view.sheet, height=inf))
     picture = _Picture(trace, NamedScan(trace, number), view, theme)
     most = Plan(
         detail=DETAILS[-1 if view.sheet.bare else 0],
         both=pair,
         top=BRIEF if view.sheet.is_low else FULL,
-        ends=1 if fewer.unfold else None,
+        ends=1 if several else None,
     )
-    plan = fitting(most, picture.fits)
-    if fewer.unfold and not picture.fits(plan):
-        return _open(trace, fewer, number, pair, theme)
-    return picture.drawn(plan)
+    return picture, fitting(most, picture.fits)
 
 
 class _Picture:
@@ -133,8 +145,7 @@ class _Picture:
 
     def drawn(self, plan: Plan) -> Scene:
         """The picture by a plan whose columns have room."""
-        block = self.block(replace(plan, detail="", top=FULL, below=FULL))
-        assert block is not None
+        block = self.shown(plan)
         key = (block.layout, plan.detail, plan.both, plan.top, plan.below)
         if key not in self.scenes:
             body = self._body(block, plan)
@@ -144,6 +155,12 @@ class _Picture:
             self.least[plan.below] = min(least, self.least.get(plan.below, least))
             self.scenes[key] = drawn
         return self.scenes[key]
+
+    def shown(self, plan: Plan) -> Block:
+        """What is open by a plan whose columns have room."""
+        block = self.block(replace(plan, detail="", top=FULL, below=FULL))
+        assert block is not None
+        return block
 
     def _block(self, plan: Plan) -> Block | None:
         return block_of(self.named, self.view, plan)
