@@ -34,14 +34,15 @@ def explained(
     If it is `close`, a column is only as wide as its own words.  On a narrow sheet, or `in_words`,
     a role has only the word for it.
     """
+    apart = 42 if in_words else 50 if close else 60  # from word to word, with the box between them
     in_words, margin = in_words or sheet.is_narrow, sheet.margin
     words = {r: r.word if in_words else r.told(meaning) for r, meaning in words.items()}
-    wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
+    wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]
     for columns in range(len(wide), 0, -1):
         lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
-        if lefts[-1] <= width - 2 * margin + (18 if close else 0):
+        if lefts[-1] <= width - 2 * margin + (apart - 32 if close else 0):
             break
     shapes: list[Shape] = []
     items = [*words.items()]

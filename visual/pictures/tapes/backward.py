@@ -23,6 +23,7 @@ from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.block import CLOSE, LOW, SMALL, TIGHT, Block
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, envelope_of, grouped, sized
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
@@ -142,8 +143,10 @@ def _begins(block: Block, lane: Lane, y: float, header: float) -> Iterator[Text]
         yield from _words(block, lane, y, low=low)
     if is_fed and header and not block.view.sheet.bare:
         x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
-        told = named.direct_label(lane.tape, None), named.seeds
-        lines = (f"seeds {named.seeds}",) if low else told
+        whole, brief = f"seeds {named.seeds}", named.seeds.removeprefix("from ")
+        ways = [whole, named.seeds, brief] if low else [named.seeds, brief]
+        fits = [told for told in ways if text_width(told, SMALL) <= room][:1]
+        lines = fits if low else [named.direct_label(lane.tape, None), *fits]
         for n, line in enumerate(lines):
             yield fitted(x, y + (-7 if low else 32 + 13 * n), line, room, SMALL, "end", muted=True)
 

@@ -129,14 +129,15 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     words = Text(wide - 10, 62 if tall == HIGH else 19, steps, 11, "end", muted=True)
     cells: list[Shape] = []
     tapes = [] if tall < LOW else tapes
-    high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
-    for number, tape in enumerate(tapes[:MOST_TAPES]):
-        cells += _small(
-            of, tape, TOP + number * high, high - (2 if len(tapes) > 1 else 0), wide - 20
-        )
+    high, inner = 18 / min(max(len(tapes), 1), MOST_TAPES), wide - 20
     if len(tapes) > MOST_TAPES:
-        more = f"+{len(tapes) - MOST_TAPES}"
-        cells.append(Text(wide - 10, 41, more, 11, "end", muted=True, title="tapes"))
+        more = Text(
+            wide - 10, 41, f"+{len(tapes) - MOST_TAPES}", 11, "end", muted=True, title="tapes"
+        )
+        cells.append(more)
+        inner -= more.width + 4
+    for number, tape in enumerate(tapes[:MOST_TAPES]):
+        cells += _small(of, tape, TOP + number * high, high - 2 * (len(tapes) > 1), inner)
     beside = tall == LOW and title.width + words.width < wide - 28
     foot = [words] if tall == HIGH or beside else []
     shapes = (*frame, title, *foot, *cells)
