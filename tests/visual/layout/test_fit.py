@@ -238,3 +238,17 @@ def test_what_is_given_up_comes_back_where_something_dearer_had_to_go(room, expe
 
     plan = fitting(Plan(), fits)
     assert (plan.tapes, plan.ends, plan.rows < TIGHT, plan.below) == expected
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
+def test_in_a_narrow_picture_what_is_read_stands_above_its_gradient(name, order):
+    """As ``x₄`` above dC/dx₄: in no other column."""
+    scene = visual.tapes(trace_of(name, order), scan=2**order, sheet=Sheet(width=360))
+    boxes = [(g.title.split(" = ")[0].split(":")[0], g.shapes[0]) for g in scene.groups() if g.cell]
+    slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}
+    read = [(told, box) for told, box in boxes if isinstance(box, Box) and box.role is Role.READ]
+    assert read
+    for told, box in read:
+        (below,) = (one for slot, one in slots.items() if slot.endswith(f"/d{told}"))
+        assert box.x + box.width / 2 == pytest.approx(below.x + below.width / 2), told
