@@ -388,6 +388,24 @@ def test_walking_is_seen_with_the_step_that_it_comes_to(opened, sized, size):
         assert end <= 770
 
 
+def test_options_take_no_letter_of_the_step_and_saving_lies_above_them(opened, sized):
+    opened.begin("square")
+    sized(1280, 800, listed=True)
+    panel, save = (
+        opened.bench.locator(f".scantape-{name} > summary") for name in ("panel", "save")
+    )
+    save.click()
+    opened.bench.get_by_role("button", name="copy as Python").click()  # nothing lies on it
+    opened.page.keyboard.press("Escape")
+    panel.click()
+    opened.bench.get_by_role("button", name="last step").click()
+    told = opened.bench.get_by_text("8 of 8 · Scan 2, step 3")
+    told.wait_for()
+    assert told.evaluate("e => e.scrollWidth <= e.clientWidth")
+    panel.click()
+    opened.bench.get_by_role("button", name="all steps").click()
+
+
 @pytest.mark.parametrize(("size", "least"), [((1280, 600), 350), ((1024, 640), 350)])
 def test_much_of_the_picture_is_seen_in_a_low_window(opened, sized, size, least):
     opened.begin("square")

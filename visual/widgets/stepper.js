@@ -88,7 +88,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let chosen = {}; // the moment of a picture that shows only one, and why, where nobody chose it
   let sought = null; // a cell of a picture that is still to come: its key and step
   let trail = []; // from where one has gone to other cells: places, and cells
-  const HINT = `click a number to see where it comes from${hint}; by keyboard: Shift and arrows, then Enter`;
+  const HINT = `click a number to see where it comes from${hint}`;
 
   // Takes up the pictures that are inside `root` now.
   function adopt(more) {
@@ -150,7 +150,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   for (const name of Object.keys(SPEEDS)) speed.append(element("option", { value: name }, name));
   speed.value = "normal";
   const shown = element("output", { "aria-live": "polite", class: "scantape-moment" });
-  const told = element("p", { class: "scantape-told", role: "status" });
+  const told = element("p", { class: "scantape-told", role: "status", title: "by keyboard: Shift and arrows, then Enter" });
   const label = element("label", { class: "scantape-slider" }, slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, every, label, speed, shown);
@@ -483,7 +483,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   // Else it lies over the picture, where it covers neither the number nor the step that made it, and
-  // as little as can be of what it was made from.  Where nothing is free, it stands below.
+  // as little as can be of what it was made from, and of the present step.  Where nothing is free, it stands below.
   function over(cell, svg, made) {
     const boxOf = (part) => part.getBoundingClientRect();
     let [from, bottom] = seenOf(svg);
@@ -494,8 +494,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       from = Math.max(from, box.bottom);
     }
     const [height, { top }] = [teller.offsetHeight, boxOf(cell)];
-    const path = [...svg.querySelectorAll("[data-path]")].filter((part) => !part.closest(SCAN)).map(boxOf);
-    const costs = (y) => 1e6 * path.filter((box) => box.bottom > y && box.top < y + height).length + Math.abs(y + height / 2 - top);
+    const path = [...svg.querySelectorAll("[data-path]")].filter((part) => !part.closest(SCAN));
+    const wanted = [...path, ...partsOf(svg, moments[place])].map(boxOf);
+    const costs = (y) => 1e6 * wanted.filter((box) => box.bottom > y && box.top < y + height).length + Math.abs(y + height / 2 - top);
     const places = free.flatMap(([a, b]) => (b - a < height ? [] : [a, b - height]));
     const [a, b] = free.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best));
     if (!places.length && b - a < LEAST) {

@@ -274,7 +274,7 @@ function renderWorkbench({ model, el }) {
     whole: true,
     changed: (step) => share(model, { step }),
     story: storyFrom(model),
-    hint: " or, if it is given, to change it; a Scan or a fold to open it",
+    hint: ", a Scan or a fold to open it",
     open: (option, value) => {
       const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
       if (option !== "moment") return ask(asked[option] || ["options", option], value);

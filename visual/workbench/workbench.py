@@ -200,7 +200,7 @@ class Workbench(Walked):
     def _show(self, drawn: Drawn, step: int | None = None) -> None:
         """Show what was drawn, and the present moment if it has it."""
         with self._lock:
-            present = -1 if drawn.bench.moment < 0 else self.step  # who walks may be further on
+            present = -1 if drawn.bench.moment < 0 else self._present(drawn.bench)
             step = shown_step(drawn.bench.moments, present, step)
             if (step, self.room) != (drawn.bench.moment, drawn.bench.room):  # meanwhile others
                 drawn = Drawn.of(replace(drawn.bench, moment=step, room=self.room))
@@ -212,6 +212,15 @@ class Workbench(Walked):
                 self.step = step
                 self._tell()
                 self.python = cell(self._bench, step)
+
+    def _present(self, bench: Bench) -> int:
+        """The present moment, to which one may have walked meanwhile, in the run of a bench.
+
+        It is the same step of the same Scan, as ``2 · gradient of square, step 0``, or -1.
+        """
+        before = self._bench.moments if hasattr(self, "_bench") else bench.moments
+        places = {_place(name): moment for moment, name in bench.moments.items()}
+        return places.get(_place(before.get(self.step, "")), -1)
 
     def _look_ahead(self) -> None:
         """Once nobody has asked for anything else for a moment, draw what may come next."""
@@ -344,6 +353,11 @@ class Workbench(Walked):
             self._tell(["save"], str(error))
             return
         self.send({"file": name}, buffers=[content])
+
+
+def _place(moment: str) -> tuple[str, str]:
+    """The number of a Scan, and the step, of what a moment is called."""
+    return moment.partition(" · ")[0], moment.rpartition(", ")[2]
 
 
 def words_of(error: BaseException) -> str:

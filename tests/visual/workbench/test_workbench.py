@@ -194,6 +194,17 @@ def test_the_copied_cell_undoes_what_a_loop_says_of_itself():
     assert rebuilt(bench).svg == bench.svg
 
 
+def test_of_a_run_of_other_length_the_same_step_is_shown():
+    bench = Workbench(order=2, step=6)
+    assert bench._moments[bench.step] == "2 · C back through 1, step 2"
+    bench.set(steps=9)
+    assert bench._moments[bench.step] == "2 · C back through 1, step 2"
+    bench.set(order=1)
+    assert bench._moments[bench.step] == "2 · gradient of square, step 2"
+    bench.set(steps=2)
+    assert bench.step == -1  # there is no such step
+
+
 def test_the_copied_cell_follows_the_step():
     bench = Workbench(view="tapes")
     bench.step = 2
