@@ -3,8 +3,8 @@
 On the left the tape after every step, where a write replaces what stood in the slot.  On the
 right stand the values of the slots that hold more than one over time, and with enough room those
 that these are made of, each in a box of its own: slots have letters, and every write makes a value
-with the next subscript.  There it is the old value that is overwritten.  Two values that shared one
-slot stand below one another, in a column that nothing else stands in.
+with the next subscript.  There nothing is overwritten, and a box has the colour of where its value
+comes from.  Values that shared a slot stand below one another, in a column of their own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ STEPS, LEFT = 64, 170  # of names of steps; of the buffer at least, with the for
 NARROWEST, SLIM, WIDEST, APART = 46, 54, 92, 10  # a cell at the right; SLIM has three digits
 MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
 COUNTS = "a letter is a slot, its subscript counts the values that were written to it"
-LAST = "the last of a column is what stands above it"
+LAST = "nothing is overwritten; the lowest is the gradient"
 
 
 @of_run
@@ -246,7 +246,7 @@ class _Block:
         for is_read, found in alone.items():
             names = listing(found) if len(found) < 4 else f"{len(found)} slots"
             if found and is_read:
-                told.append(f"steps read {names} as well, which never change: {where}")
+                told.append(f"{names} {'are' if found[1:] else 'is'} read, never changed: {where}")
             elif found:
                 told.append(f"{where}, since only one value is ever there: {names}")
         if tapes > len(self.lanes):
@@ -328,14 +328,13 @@ class _Block:
         return made[-1] if made else chain[0]
 
     def _role(self, tape: TapeTrace, value: Value, slot: Slot) -> Role:
-        """What becomes of a value: here the old one is what is overwritten, not the new one."""
-        if value != self.flow.chain(self.named.number, tape, slot.row)[-1]:
-            return Role.OVERWRITTEN
-        if self.named.is_passed_on(tape) and slot.row in self.named.wanted_rows(tape):
+        """Where a value comes from; of a step's roles there is only the seed."""
+        is_last = value == self.flow.chain(self.named.number, tape, slot.row)[-1]
+        if is_last and self.named.is_passed_on(tape) and slot.row in self.named.wanted_rows(tape):
             return Role.RESULT
-        if slot.role is not Role.OVERWRITTEN:
-            return slot.role
-        return Role.PRESERVED if value in self.read else Role.INTERMEDIATE
+        if value in self.flow.writes:
+            return Role.INTERMEDIATE
+        return Role.SEED if slot.role is Role.SEED else Role.INPUT
 
     def _names(self, tape: TapeTrace, row: int) -> tuple[str, str]:
         return self.named.slot_label(tape, row), self.named.row_key(tape, row)

@@ -1,6 +1,7 @@
 """Tapes: every number in them is the trace's own; and text twins, also of pictures beside them."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ import lab
 import visual
 from lab.loops import gallery
 from lab.notation import number_text
+from visual.layout.canvas import HEIGHT
 from visual.layout.cells import full_text
 from visual.layout.sheet import PAGE, Sheet
 from visual.scene.shapes import Arrow, Box, Group, Text, walk
@@ -500,3 +502,18 @@ def test_in_ssa_a_result_is_what_was_asked_for(order):
     assert [title for title in told if "hunters" in title] == []
     result = full_text(gallery.loops["coupled"].trace(order=order).outputs[-1])
     assert any("prey₀" in title and title.endswith(f" = {result}") for title in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "slots", "writes", "results"), [("square", 5, 4, 1), ("gap", 8, 10, 3)]
+)
+def test_in_ssa_a_colour_tells_where_a_value_comes_from(name, slots, writes, results):
+    """By hand: square makes 4 steps and gap 5, which write one slot and two; all start full."""
+    scene = visual.draw(gallery.loops[name], "ssa", order=1)
+    drawn = Counter(s.role for s in scene.walk() if isinstance(s, Box) and s.height == HEIGHT)
+    assert drawn == {
+        Role.SEED: 1,
+        Role.INPUT: slots - 1,
+        Role.INTERMEDIATE: writes - results,
+        Role.RESULT: results,
+    }
