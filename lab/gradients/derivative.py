@@ -22,6 +22,7 @@ from lab.errors import (
     LabError,
     expect,
     one_of,
+    printable,
     quoted,
     refusing_depth,
     whole,
@@ -67,12 +68,14 @@ class Derivative:
 
     `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
     what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
+    `cost` is what is differentiated, as x₄; unless it is told, the name of that variable.
     """
 
     values: tuple[TensorVariable, ...]
     wrt: Variable
     given: Mapping[Variable, object] = field(default_factory=dict, repr=False)
     by: str = ""
+    cost: str = ""
 
     @property
     def order(self) -> int:
@@ -81,10 +84,11 @@ class Derivative:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `values` are called: C, then C′ = dC/dx₀, C″ = dC′/dx₀ and so on."""
+        """What `values` are called: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀ and so on."""
         names = [f"C{prime(k)}" for k in range(self.order + 1)]
         by = self.by or self.wrt.name or "input"
-        return (names[0], *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
+        cost = self.cost or printable(self.values[0].name or "your cost")
+        return (f"C = {cost}", *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
 
     @property
     def value(self) -> TensorVariable:

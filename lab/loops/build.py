@@ -27,6 +27,7 @@ from lab.errors import (
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import one_named
 from lab.loops.variables import Parameter, results_of
+from lab.notation import indexed, number_text
 from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -269,6 +270,29 @@ def scalar_cost(
     if graph.stops_early:
         return (values * pt.constant(weights)[: values.shape[0]]).sum()
     return (values * weights).sum()
+
+
+def cost_told(
+    graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int, given: Mapping[str, int]
+) -> str:
+    """``x₄``, ``x₁ + … + x₄``: what `scalar_cost` makes, of variables so many values are `given`.
+
+    How many values a loop makes that may stop early is not known before it runs.
+    """
+    of = one_named("of", of, graph.outputs, OF)
+    if graph.stops_early:
+        known = {"last": "the last", "sum": "the sum of all"} if isinstance(cost, str) else {}
+        return f"{known.get(str(cost), 'a weighted sum of all')} {of}"
+    is_number = as_tensor(graph.outputs[of]).type.ndim < 2
+    first = given.get(of, 0)
+    weights = {first + steps - 1: 1.0}
+    if cost != "last" or not isinstance(cost, str):
+        each = np.ones(steps) if isinstance(cost, str) else as_weights(cost)
+        weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
+    values = {n: indexed(of, n) if is_number else f"sum({indexed(of, n)})" for n in weights}
+    terms = [f"{number_text(weights[n])}·{values[n]}".removeprefix("1·") for n in weights]
+    terms = terms if len(terms) < 4 else [terms[0], "…", terms[-1]]
+    return " + ".join(terms).replace("+ -1·", "− ").replace("+ -", "− ") or "0"
 
 
 def a_step_each(cost: object, steps: int, ndim: int) -> np.ndarray:

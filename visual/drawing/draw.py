@@ -1,6 +1,7 @@
 """From a loop and what a person chose to a picture, remembering what was drawn before."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from lab.errors import ArgumentError, expect, listing, whole
@@ -104,7 +105,7 @@ def posed(subject: object, given: Values | None, choices: Mapping[str, object]) 
         order = whole("order", choices.get("order", ORDER.default))
         (by, *_) = density.by(choices.get("wrt"))
         given = density.at(AT.check(choices.get("at", {})))
-        subject = derivative(density.cost, by, order)
+        subject = replace(derivative(density.cost, by, order), cost="the log-density")
         choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):
         if choices:

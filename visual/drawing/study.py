@@ -142,7 +142,11 @@ def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = Non
     if isinstance(subject, Derivative):
         cost, wrt = subject.values[0], subject.wrt
         return Study(
-            lambda order: subject if order == subject.order else derivative(cost, wrt, order),
+            lambda order: (
+                subject
+                if order == subject.order
+                else replace(derivative(cost, wrt, order), by=subject.by, cost=subject.cost)
+            ),
             subject.order,
             {} if given is None else given,
         )

@@ -33,7 +33,7 @@ from visual.layout.canvas import (
     numbers,
     place_columns,
 )
-from visual.layout.cells import cell
+from visual.layout.cells import cell, value_text
 from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -95,7 +95,7 @@ def equations(
     why = FIRST_SUM if step is None and first else ""
     step = step_of(loop, first if step is None else step)
     writer = Writer(system)
-    title = f"{scan} · {loop.name}: a system of equations"
+    title = f"{scan} · {NamedScan(trace, number).called}: what a step computes"
     places = _Places(NamedScan(trace, number), step)
     terms = [_equation(formula, places, sheet.line) for formula in system.equations]
     states = [(writer.system.quantity(Leaf(t.name, None, t.argument)), t) for t in loop.tapes]
@@ -148,8 +148,7 @@ def _subtitles(writer: Writer, places: "_Places", why: str) -> list[str]:
     steps = writer.range
     if places.named.parent is not None:
         steps = steps.replace("steps 0", "steps k = 0")
-    after = f"{';' if why else ','} the tapes those after it"
-    told = [f"for {steps}{early}; the values are those of step {step}{why}{after}"]
+    told = [f"for {steps}{early}, with the numbers of step {step}{why}; below, the tapes after it"]
     if offsets := loop_offsets(places.named):
         told.append(offsets)
     if writer.system.until is not None:
@@ -205,7 +204,11 @@ class _Places:
 
 
 def _equation(formula: Formula, places: _Places, room: float) -> Piece:
-    """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
+    """One equation: its terms as cells, and the signs between them; on more lines if it is long.
+
+    Where four digits of each do not give those of the result, it has so many below as do.
+    """
+    whole_line = room
     leaves = leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
@@ -220,7 +223,14 @@ def _equation(formula: Formula, places: _Places, room: float) -> Piece:
         longer = beside(lines[-1], next_one, apart=2 if lines[-1].shapes else 0)
         fits = longer.envelope.width <= room or not lines[-1].envelope.width
         lines[len(lines) - fits :] = [longer if fits else next_one]
-    return beside(left, above(*lines, apart=PITCH - HEIGHT))
+    whole = beside(left, above(*lines, apart=PITCH - HEIGHT))
+    exact = places.spell.numbers(formula, places.step)
+    told = [places.term(formula.target, True), *(places.term(leaf, False) for leaf in leaves)]
+    shown = [value_text(term.value) for term in told if term.value is not None]
+    if "≈" not in exact and (not exact or all(number in exact for number in shown)):
+        return whole
+    digits = fitted(0, 12, exact, whole_line, 11.5, mono=True, muted=True)
+    return above(whole, sized(digits.width, 12, digits), apart=4)
 
 
 def _width(label: str, value: np.ndarray | None) -> float:

@@ -143,9 +143,8 @@ def orders(
             refused.append(f"{mode}: {str(error).partition(': ')[2]}")
     (node, *_) = scan_nodes([cost])
     loop = read_node(node).called
-    return Orders(
-        loop, cost.name or "C", derivative.by or wrt.name or "input", tuple(ways), tuple(refused)
-    )
+    by = derivative.by or wrt.name or "input"
+    return Orders(loop, derivative.names[0], by, tuple(ways), tuple(refused))
 
 
 def _way(cost: Variable, wrt: Variable, mode: str, order: int, given: Values, timed: bool) -> Way:

@@ -1,9 +1,12 @@
 """Every loop of the gallery: right to third order, as PyTensor runs it, stored and read back."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 import pytest
 
 import lab
@@ -12,6 +15,7 @@ from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 
 NAMES = list(gallery.loops)
+DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 
 def test_there_are_enough_loops_and_each_has_a_reason():
@@ -98,3 +102,34 @@ def test_traces_are_frozen():
 def test_json_cannot_make_anything_else():
     with pytest.raises(ArgumentError, match="none of the records"):
         lab.Trace.from_json({"is": "Popen", "args": ["true"]})
+
+
+@pytest.mark.parametrize("cost", ["last", "sum", [0.5, 0, -1], [0, -2.0, 3]])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "newton"])
+def test_what_the_cost_is_said_to_be_is_what_it_is(name, cost):
+    loop = gallery.loops[name].with_steps(3)
+    trace = loop.trace(order=0, cost=cost)
+    (tape, *_) = (t for t in trace.scans[0].held if t.name == next(iter(loop.states)).name)
+    values = dict(zip(tape.axis.index.tolist(), tape.final, strict=True))
+    said = trace.names[0].removeprefix("C = ").replace("− ", "+ -").replace("+ -sum", "+ -1·sum")
+    total = 0.0
+    for term in said.split(" + "):
+        factor, _, value = term.rpartition("·")
+        sign = -1 if value.startswith("-") else 1
+        index = re.search("([₀-₉]+)", value)[1].translate(DIGITS)
+        total += sign * float(factor or 1) * np.sum(values[int(index)])
+    np.testing.assert_allclose(trace.outputs[0], total, rtol=1e-12)
+
+
+def test_a_loop_that_may_stop_early_has_a_last_value_without_a_number():
+    assert gallery.loops["newton"].trace(order=0).names == ("C = the last x",)
+    weighted = gallery.loops["newton"].derivative(0, cost=range(20))
+    assert weighted.names == ("C = a weighted sum of all x",)
+
+
+def test_what_a_person_differentiates_has_its_own_name():
+    x = pt.dscalar("x")
+    cost = pytensor.scan(lambda x: x**2, outputs_info=x, n_steps=3, return_updates=False)[-1]
+    assert lab.derivative(cost, x).names == ("C = your cost", "C′ = dC/dx")
+    cost.name = "loss"
+    assert lab.derivative(cost, x).names == ("C = loss", "C′ = dC/dx")
