@@ -226,8 +226,8 @@ def _equation(formula: Formula, places: _Places, room: float) -> Piece:
     whole = beside(left, above(*lines, apart=PITCH - HEIGHT))
     exact = places.spell.numbers(formula, places.step)
     told = [places.term(formula.target, True), *(places.term(leaf, False) for leaf in leaves)]
-    shown = [value_text(term.value) for term in told if term.value is not None]
-    if "≈" not in exact and (not exact or all(number in exact for number in shown)):
+    shown = {value_text(term.value).lstrip("-") for term in told if term.value is not None}
+    if "≈" not in exact and (not exact or shown <= {*re.findall(r"[\d.]+(?:e-?\d+)?", exact)}):
         return whole
     digits = fitted(0, 12, exact, whole_line, 11.5, mono=True, muted=True)
     return above(whole, sized(digits.width, 12, digits), apart=4)

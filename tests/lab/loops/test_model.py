@@ -1,6 +1,7 @@
 """PyMC models: their log-density against formulas and PyMC's own gradient, and their names."""
 
 import re
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
     model, density = models["ar"], log_density(models["ar"])
     (rho,) = density.by("rho")
     drawn = visual.draw(model, "tapes", wrt="rho", order=2, at={"x0": 0.5})
-    made = lab.derivative(density.cost, rho, 2)
+    made = replace(lab.derivative(density.cost, rho, 2), cost="the log-density")
     assert drawn.svg() == visual.draw(made, "tapes", given=density.at({"x0": 0.5})).svg()
     with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
         visual.draw(model, taps={"x": (-2,)})
