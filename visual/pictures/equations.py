@@ -33,7 +33,7 @@ from visual.layout.canvas import (
     numbers,
     place_columns,
 )
-from visual.layout.cells import cell, value_text
+from visual.layout.cells import cell
 from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -206,7 +206,7 @@ class _Places:
 def _equation(formula: Formula, places: _Places, room: float) -> Piece:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long.
 
-    Where four digits of each do not give those of the result, it has so many below as do.
+    Below it stand the numbers again, with as many digits as it takes that they give the result.
     """
     whole_line = room
     leaves = leaves_of(formula.expression)
@@ -225,9 +225,7 @@ def _equation(formula: Formula, places: _Places, room: float) -> Piece:
         lines[len(lines) - fits :] = [longer if fits else next_one]
     whole = beside(left, above(*lines, apart=PITCH - HEIGHT))
     exact = places.spell.numbers(formula, places.step)
-    told = [places.term(formula.target, True), *(places.term(leaf, False) for leaf in leaves)]
-    shown = {value_text(term.value).lstrip("-") for term in told if term.value is not None}
-    if "≈" not in exact and (not exact or shown <= {*re.findall(r"[\d.]+(?:e-?\d+)?", exact)}):
+    if not exact:
         return whole
     digits = fitted(0, 12, exact, whole_line, 11.5, mono=True, muted=True)
     return above(whole, sized(digits.width, 12, digits), apart=4)
