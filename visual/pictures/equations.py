@@ -97,7 +97,7 @@ def equations(
     writer = Writer(system)
     title = f"{scan} · {NamedScan(trace, number).called}: what a step computes"
     places = _Places(NamedScan(trace, number), step)
-    terms = [_equation(formula, places, sheet.line) for formula in system.equations]
+    terms = [_equation(formula, places, sheet) for formula in system.equations]
     states = [(writer.system.quantity(Leaf(t.name, None, t.argument)), t) for t in loop.tapes]
     tapes = [
         _tape(quantity.symbol, tape, places, sheet)
@@ -203,13 +203,12 @@ class _Places:
         return Role.OVERWRITTEN if replaced else Role.PRESERVED
 
 
-def _equation(formula: Formula, places: _Places, room: float) -> Piece:
+def _equation(formula: Formula, places: _Places, sheet: Sheet) -> Piece:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long.
 
     Below it stand the numbers again, with as many digits as it takes that they give the result.
     """
-    whole_line = room
-    leaves = leaves_of(formula.expression)
+    room, leaves = sheet.line, leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__)
@@ -225,9 +224,9 @@ def _equation(formula: Formula, places: _Places, room: float) -> Piece:
         lines[len(lines) - fits :] = [longer if fits else next_one]
     whole = beside(left, above(*lines, apart=PITCH - HEIGHT))
     exact = places.spell.numbers(formula, places.step)
-    if not exact:
+    if sheet.bare or not exact:
         return whole
-    digits = fitted(0, 12, exact, whole_line, 11.5, mono=True, muted=True)
+    digits = fitted(0, 12, exact, sheet.line, 11.5, mono=True, muted=True)
     return above(whole, sized(digits.width, 12, digits), apart=4)
 
 
