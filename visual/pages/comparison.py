@@ -15,7 +15,7 @@ WRITTEN = (".py", ".html", ".txt")
 
 
 def save_comparison(
-    comparison: Comparison, path: str | os.PathLike[str], theme: str = "light", scale: float = 1.0
+    comparison: Comparison, path: str | os.PathLike[str], theme: str = "light"
 ) -> Path:
     """Write a comparison to `path`: its script (.py), a page (.html), words (.txt), or a picture.
 
@@ -31,7 +31,7 @@ def save_comparison(
             return write_whole(place, f"{comparison}\n")
         case ".html":
             return write_whole(place, comparison_page(comparison, theme))
-    return comparing(comparison, theme).save(place, scale)
+    return comparing(comparison, theme).save(place)
 
 
 def comparison_page(comparison: Comparison, theme: str = "light") -> str:

@@ -254,22 +254,18 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   // The parts of a step in a picture, but not in the small tapes.
   const partsOf = (svg, moment) => (parts.get(moment) || []).filter((part) => svg.contains(part) && !part.closest(SCAN));
 
-  // Where the page shows a picture, below the bar and inside all that scrolls or clips: from and to.
+  // Where the page shows a picture, below the bar and inside all that scrolls or clips, from and to;
+  // and what scrolls it: what is around it or, since the bar goes along, the page.
   function seenOf(svg) {
-    let [top, bottom] = [bar.getBoundingClientRect().bottom, innerHeight];
+    let [top, bottom, scroller] = [bar.getBoundingClientRect().bottom, innerHeight, null];
     for (let part = svg.parentElement; part !== document.body; part = part.parentElement) {
-      if (getComputedStyle(part).overflowY === "visible") continue;
+      const { overflowY } = getComputedStyle(part);
+      if (overflowY === "visible") continue;
       const box = part.getBoundingClientRect();
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+      if (/auto|scroll/.test(overflowY) && part.scrollHeight > part.clientHeight + 1) scroller ??= part;
     }
-    return [top, bottom];
-  }
-
-  // What scrolls a picture: what is around it or, since the bar goes along, the page.
-  function scrollerOf(svg) {
-    const scrolls = (box) => /auto|scroll/.test(getComputedStyle(box).overflowY) && box.scrollHeight > box.clientHeight + 1;
-    for (let box = svg.parentElement; box !== document.body; box = box.parentElement) if (scrolls(box)) return box;
-    return document.scrollingElement;
+    return { top, bottom, scroller: scroller || document.scrollingElement };
   }
 
   // Brings the current step into view, if it is not.
@@ -277,11 +273,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     for (const svg of pictures) {
       const boxes = partsOf(svg, now).map((part) => part.getBoundingClientRect());
       if (!boxes.length) continue;
-      const [top, bottom] = seenOf(svg);
+      const { top, bottom, scroller } = seenOf(svg);
       const above = Math.min(...boxes.map((box) => box.top)) - top - GAP;
       const below = Math.max(...boxes.map((box) => box.bottom)) - bottom + GAP;
       const by = above < 0 ? above : Math.max(0, Math.min(above, below));
-      if (by) scrollerOf(svg).scrollBy({ top: by, behavior: calm.matches || pinned ? "auto" : "smooth" });
+      if (by) scroller.scrollBy({ top: by, behavior: calm.matches || pinned ? "auto" : "smooth" });
     }
   }
 
@@ -486,7 +482,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   // as little as can be of what it was made from, and of the present step.  Where nothing is free, it stands below.
   function over(cell, svg, made) {
     const boxOf = (part) => part.getBoundingClientRect();
-    let [from, bottom] = seenOf(svg);
+    let { top: from, bottom, scroller } = seenOf(svg);
     const free = [];
     const kept = [cell, ...partsOf(svg, made)].map(boxOf).sort((a, b) => a.top - b.top);
     for (const box of [...kept, { top: bottom, bottom }]) {
@@ -501,7 +497,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const [a, b] = free.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best));
     if (!places.length && b - a < LEAST) {
       const by = boxOf(cell).bottom + GAP - boxOf(teller).top;
-      return scrollerOf(svg).scrollBy({ top: Math.max(0, by) });
+      return scroller.scrollBy({ top: Math.max(0, by) });
     }
     const y = places.length ? places.reduce((best, one) => (costs(one) < costs(best) ? one : best)) : a;
     if (!places.length) teller.style.maxHeight = `${b - a}px`;
