@@ -177,7 +177,7 @@ def _row(trace: Trace, number: int, wide: float, whole: bool) -> Piece:
     """A Scan: what it is, what was asked for of it, and on the `whole` what it reads and makes."""
     scan = trace.scans[number]
     role = Role.INPUT if scan.parent is None else Role.INTERMEDIATE
-    values = [_value(value) for value in _values(trace) if value[2][-1] == number]
+    values = [_value(value, wide / 2) for value in _values(trace) if value[2][-1] == number]
     beside = above(*values, apart=4)
     room = wide - 20 - (beside.envelope.width + 14 if values else 0)
     title = folded(_title(trace, number), room, TITLE, bold=True)[:MOST_LINES]
@@ -200,12 +200,12 @@ def _row(trace: Trace, number: int, wide: float, whole: bool) -> Piece:
     return over(sized(wide, high, sheet), shifted(beside, *where))
 
 
-def _value(value: tuple[str, str, tuple[int, ...]]) -> Piece:
-    """What was asked for: its name, and the number."""
+def _value(value: tuple[str, str, tuple[int, ...]], most: float) -> Piece:
+    """What was asked for: its name, and the number; in a row that has so much room for it."""
     name, told, scans = value
     if len(scans) > 1:
         name += f", from {listing(n + 1 for n in scans)}"
-    wide = min(VALUE, max(text_width(name, 12, bold=True), text_width(told, 12)) + 18)
+    wide = min(VALUE, most, max(text_width(name, 12, bold=True), text_width(told, 12)) + 18)
     lines = [
         fitted(9, 16, name, wide - 16, 12, bold=True, role=Role.RESULT),
         fitted(9, 33, told, wide - 16, 12, role=Role.RESULT),

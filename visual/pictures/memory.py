@@ -18,6 +18,7 @@ from lab.reports.runs.memory import BEGINS, Buffer, Memory, Plan
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
+from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.pictures.values.scale import scale_of
@@ -66,7 +67,13 @@ def memory(
         parts = [_over_time(found, sheet), *_legend(found, sheet)]
         read = "the graph as it stands; " if not sheet.is_narrow else ""
         read += "a bar is a buffer, from the Scan that makes it to the last that reads it"
-        lines = found.peak_told
+        if any(buffer.why == BEGINS for buffer in found.buffers):
+            read += "; at first: before its steps"
+        held = [found.during(number + 1) for number in range(len(found.scans))]
+        lines = f"{counted(len(found.buffers), 'buffer')} in all"
+        if held[1:]:
+            lines += f"; most is held while Scan {held.index(max(held)) + 1} runs"
+        lines += "."
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(piece(Text(0, 0, line)) for line in folded(lines, sheet.line, 12) if line),
