@@ -368,7 +368,8 @@ class Trace(records.Storable):
     backend: str = ""
 
     def __repr__(self) -> str:
-        told = [f"{scan.name}: {scan.steps} steps" for scan in self.scans]
+        counted = enumerate(self.scans, 1)  # two may have the same name
+        told = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
         told += [f"the others by PyTensor, {self.backend}"] if self.backend else []
         return f"Trace({', '.join(told)})"
 

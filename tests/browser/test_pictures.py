@@ -27,6 +27,15 @@ def test_no_text_leaves_its_box(page, name, picture, options):
         assert measured(page, drawn.svg()) == []
 
 
+@pytest.mark.parametrize("width", [360, "85mm"])
+@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_text_leaves_its_box_in_a_narrow_picture(page, name, picture, width):
+    for order in (1, 2):
+        drawn = visual.draw(gallery.loops[name], picture, order=order, width=width)
+        assert measured(page, drawn.svg()) == []
+
+
 @pytest.mark.parametrize("number", range(1, 9))
 def test_no_text_leaves_its_box_in_the_figures(page, number):
     assert measured(page, visual.figure(number).svg()) == []

@@ -114,19 +114,19 @@ class First:
         return f"step {met.step} of {self.scans[met.scan]}"
 
 
-def first(trace: Trace | Derivative, what: str | float | Look = "nan") -> First | None:
-    """The first value of a run, forwards and then backwards, that is `what`; None if there is none.
+def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First | None:
+    """The first value of a run, forwards and then backwards, that is `value`; None if none is.
 
     Of a derivative, as of a loop that is too long for a trace, what its Scans write is looked
     through while PyTensor runs them, and only the steps around the one that is found are traced.
 
-    `what` is ``"nan"``, ``"inf"``, ``">1e6"`` for what is larger than that in size, a number or
+    `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for what is larger than that in size, a number or
     ``"=2"`` for exactly that one, or a function that tells of every entry of an array whether it
     is meant.  Raises ArgumentError for anything else.
     """
     told = 'a Trace, as of lab.gallery.loops["square"].trace(), or a Derivative with its values'
     expect("trace", trace, (Trace, Derivative), told)
-    name, look = _looked_for(what)
+    name, look = _looked_for(value)
     if isinstance(trace, Derivative):
         found = earliest(trace.values, trace.given, look)
         if found is None:
@@ -150,21 +150,21 @@ def first(trace: Trace | Derivative, what: str | float | Look = "nan") -> First 
     return First(name, tuple(scan.name for scan in trace.scans), tuple(chain), known)
 
 
-def _looked_for(what: object) -> tuple[str, Look]:
+def _looked_for(value: object) -> tuple[str, Look]:
     """What is looked for, in words, and the function that finds it."""
-    if callable(what):
-        return getattr(what, "__name__", "what was looked for").replace("<lambda>", "it"), what
-    if isinstance(what, str) and what in ("nan", "inf"):
-        return what, np.isnan if what == "nan" else np.isinf
+    if callable(value):
+        return getattr(value, "__name__", "what was looked for").replace("<lambda>", "it"), value
+    if isinstance(value, str) and value in ("nan", "inf"):
+        return value, np.isnan if value == "nan" else np.isinf
     try:
-        if isinstance(what, bool) or not isinstance(what, str | Real):
+        if isinstance(value, bool) or not isinstance(value, str | Real):
             raise ValueError
-        written = what if isinstance(what, str) else f"={what}"
+        written = value if isinstance(value, str) else f"={value}"
         if written[:1] not in (">", "="):
             raise ValueError
         number = float(written[1:])
     except ValueError:
-        raise ArgumentError(f"what = {quoted(what)}: expected {WHAT}.") from None
+        raise ArgumentError(f"value = {quoted(value)}: expected {WHAT}.") from None
     if written.startswith(">"):
         return f"more than {number:g} in size", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
@@ -225,7 +225,7 @@ class _Run:
         entries = np.asarray(self.look(values))
         if entries.shape != values.shape or entries.dtype != bool:
             raise ArgumentError(
-                f"what = {quoted(self.look)}: expected a function from an array to True or False "
+                f"value = {quoted(self.look)}: expected a function from an array to True or False "
                 f"for each of its entries, not {quoted(entries)}."
             )
         return entries

@@ -111,7 +111,7 @@ CALLS = {
     lab.derive: BACKWARDS,
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
-    lab.first: {"trace": TRACE, "what": "inf"},
+    lab.first: {"trace": TRACE, "value": "inf"},
     lab.influence: {"derivative": LOOP.derivative()},
     lab.memory: {"trace": TRACE},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds

@@ -189,7 +189,7 @@ def test_a_link_from_a_gradient_to_its_loop_is_followed():
 
 @pytest.mark.parametrize("what", ["Nan", "1e6", ">much", True, None, [1]])
 def test_what_cannot_be_looked_for_is_refused(what):
-    with pytest.raises(ArgumentError, match="what = "):
+    with pytest.raises(ArgumentError, match="value = "):
         lab.first(growing(2).trace(order=0), what)
 
 
