@@ -8,9 +8,10 @@ expression uses more than once has a name in it and is written behind it: ``a·c
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -427,6 +428,15 @@ def prime(order: int, style: Style = PLAIN) -> str:
 def signed(*numbers: int) -> str:
     """``−1, 0, 2``: taps, steps and rows as they are printed."""
     return ", ".join(map(str, numbers)).replace("-", "−")
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """``1, 3, 17–31``: numbers that grow, of three or more that follow each other the ends."""
+    told = []
+    for _, found in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        run = [str(number) for _, number in found]
+        told += [f"{run[0]}–{run[-1]}"] if run[2:] else run
+    return ", ".join(told)
 
 
 NOISE = 1e-12  # of a number: what rounding errors may add, as in 0.1 + 0.2

@@ -4,7 +4,7 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 from the cost, or through one reader, directly; several parts of one gradient are numbered.
 """
 
-from lab.notation import PLAIN, Style, below, following, indexed, positioned, prime
+from lab.notation import PLAIN, Style, below, following, indexed, positioned, prime, ranges
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -111,9 +111,11 @@ class Quantities(ScanOf):
 
     @property
     def seeds(self) -> str:
-        """``from Scans 5, 6, 7``: what its gradients begin with."""
-        scans = ", ".join(str(n + 1) for n in self.seeded_by())
-        return f"from Scan{'s' if ',' in scans else ''} {scans}" if scans else "the cost acts here"
+        """``from Scans 5–7``: what its gradients begin with."""
+        found = [n + 1 for n in self.seeded_by()]
+        return (
+            f"from Scan{'s' * (len(found) > 1)} {ranges(found)}" if found else "the cost acts here"
+        )
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""

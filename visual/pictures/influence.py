@@ -94,6 +94,7 @@ def _how_to_read(found: Influence) -> Iterator[str]:
     moved, moving = indexed(found.of, "t"), indexed(found.by, "s")
     most = "" if found.is_scalar else ", at most: the spectral norm"
     yield f"a patch: how much {moved}, its row, moves with {moving}, its column{most}"
+    yield "of the loop itself, whatever the order of the derivative"
     if found.cuts:
         yield "lost: the share of a gradient that is missing if truncated to so many last steps"
     if len(found.columns) <= found.steps:

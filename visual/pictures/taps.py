@@ -74,7 +74,11 @@ class Rule(Enum):
     READ = "written", "read", ""
     ADDED = "read and kept", "added to", "others may have read it, too"
     WRITTEN = "read by one step only", "written", "nothing is there to be added to"
-    NOT_ADDED = "replaced", "replaced", "that of the old value takes the place of the new one's"
+    NOT_ADDED = (
+        "overwritten",
+        "replaced",
+        "that of the new value is read, that of the old one left",
+    )
     CLEARED = "written unread", "cleared", "what stood there before was lost"
 
     def told(self, place: str, gradient: str) -> str:
@@ -166,7 +170,7 @@ class Generation:
 
 HEIGHT, ARC, LINE, FOLDED, SMALL = 60, 24, 24, 6, 11
 PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which are as wide as there is room for
-TURNED = "Its step goes the other way: arrows turn round, and taps change sign."
+TURNED = "Its steps go the other way: one ago is one ahead, so taps change sign and arrows turn."
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -249,7 +253,7 @@ def _drawn(
     ]
     parts: list[Piece] = []
     for line, (tape, names) in zip(lines, named.items(), strict=True):
-        told = [] if parts or not shown else [f"{_below(line)} {TURNED}"]
+        told = [] if parts or not shown else [_below(line), TURNED]
         if names[1:]:
             told.append(f"drawn for {names[0]}; {listing(names[1:])} alike")
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
@@ -281,7 +285,7 @@ def _below(line: Sequence[Generation]) -> str:
     first, second = line[0], line[1]
     tap = first.tape.taps[0]
     place, gradient = tapped(first.name, tap), tapped(second.name, -tap)
-    return f"{gradient} is the gradient of {place}, above it."
+    return f"Below a place is its gradient: {gradient} is that of {place}."
 
 
 def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:

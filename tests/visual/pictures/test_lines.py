@@ -1,4 +1,4 @@
-"""No line of a picture runs through a text, unless a box that is drawn between them lies below it."""
+"""No line of a picture runs through a text, unless a box between them is the ground of the text."""
 
 from dataclasses import replace
 from itertools import pairwise

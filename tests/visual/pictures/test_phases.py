@@ -252,13 +252,13 @@ def test_every_row_of_a_small_loop():
         1: ["← 4 steps As many as the loop made; the last one goes first."],
         2: ["x The inputs that can have a gradient."],
         3: ["x[t] by x[t−1] Not the whole loop is differentiated: one step is."],
-        4: ["dx[t] The gradient of x[t], from the later steps."],
+        4: ["dx[t] The gradient of x[t], from the cost and later steps."],
         5: ["2·dx[t]·x[t−1] What this step gives to the gradient of x[t−1]."],
-        6: ["x[t−1] preserved + dx[t+1] Kept, so others may read it, too: theirs is added."],
+        6: ["x[t−1] preserved → + dx[t+1] Kept: what is there from others is added."],
         7: ["x[t−1] The formula reads it: recorded as the loop ran."],
         8: [
             "dx[t+1] dx[t] The slots of its tape, and what a step does there.",
-            "read, replaced read, kept",
+            "read, added to read, kept",
         ],
         9: ["— nothing to do: no parameters, no sequences."],
         10: ["gradient of square All of this makes one Scan, of 2 variables."],
@@ -390,9 +390,9 @@ def boxes_with_names(scene):
 
 
 ADDED = {  # by hand
-    ("square", 1): ["x[t−1] preserved + dx[t+1]"],
-    ("gap", 1): ["x[t−3] preserved + dx[t+3]", "x[t−1] preserved + dx[t+1]"],
-    ("square", 2): ["dx[t] preserved + d2dx[t]", "dx[t+1] overwritten + nothing"],
+    ("square", 1): ["x[t−1] preserved → + dx[t+1]"],
+    ("gap", 1): ["x[t−3] preserved → + dx[t+3]", "x[t−1] preserved → + dx[t+1]"],
+    ("square", 2): ["dx[t] preserved → + d2dx[t]", "dx[t+1] overwritten → + nothing"],
 }
 
 
@@ -478,3 +478,18 @@ def test_two_records_of_one_name_are_refused():
         TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
     ):
         records.stored(type("Verdict", (), {}))
+
+
+def test_what_is_only_a_part_of_a_gradient_says_so():
+    """The step of Scan 2 reads `birth` as well, so that Scan 3 gives a part of C′'s gradient by it.
+
+    What a state's tape ends with is the whole: it began with the part from Scan 3.
+    """
+    scene = visual.draw(gallery.loops["coupled"], "phases", order=2)
+    told = [line for line in pieces_of(scene, 11) if "→" in line or "[" in line]
+    parts = [line for line in told if "a part" in line]
+    assert len(parts) == 1
+    assert "birth" in parts[0]
+    first = visual.draw(gallery.loops["coupled"], "phases", order=1)
+    assert not any("a part" in line for line in pieces_of(first, 11))
+    assert any("from Scan 3 and later" in line for line in pieces_of(scene, 4))

@@ -1,8 +1,8 @@
 """The phases picture: the Scan that differentiates another one, and which phase adds which piece.
 
-A sketch of the backward Scan has a number at each piece, that of its phase; below it every phase
-says in a sentence what it adds.  A phase that is opened tells what it decided about which variable,
-and the expressions that it built; the sketch then has what is built so far, what is new in full.
+A recipe of eleven rows: each phase with the piece that it adds, drawn, and why; at its end stands
+the finished step, with the phase of each part.  Below a phase that is opened stands what it decided
+about which variable, and the expressions that it built.
 """
 
 from collections.abc import Mapping
@@ -52,10 +52,10 @@ PURPOSES: Mapping[int, str] = {
     3: "One step",
     4: "Comes in",
     5: "Chain rule",
-    6: "Added or not",
+    6: "Added?",
     7: "Recorded",
     8: "The tape",
-    9: "Sums",
+    9: "The others",
     10: "The Scan",
     11: "Answers",
 }
@@ -153,7 +153,8 @@ def _rows(pieces: Pieces, written: int, all: bool, others: bool) -> Piece:
     record, sheet, rows = pieces.record, pieces.sheet, list[Piece]()
     added = [pieces.of_phase(phase.number) for phase in record.phases]
     widest = max(piece.envelope.width for piece in added)
-    for phase, said, piece in zip(record.phases, sentences(record), added, strict=True):
+    told = sentences(record, pieces.before)
+    for phase, said, piece in zip(record.phases, told, added, strict=True):
         is_open = all or phase is pieces.opened
         row = _row(phase, said, piece, widest, sheet) if others or is_open else _name(phase, said)
         if is_open:

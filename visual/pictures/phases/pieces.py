@@ -16,7 +16,7 @@ from visual.layout.sheet import Sheet
 from visual.pictures.connections import LOOKS
 from visual.pictures.phases.sentences import NONE, State, states_of
 from visual.pictures.taps import LOOKS as SLOTS
-from visual.pictures.taps import use_of
+from visual.pictures.taps import Generation, use_of
 from visual.scene.combinators import Piece, above, beside, gap, over, piece, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
@@ -87,6 +87,13 @@ class Pieces:
     def goes_forward(self) -> bool:
         """Whether its steps go forward in time, as those of a gradient's gradient do."""
         return any(tap < 0 for state in self.states for tap in state.backward.taps)
+
+    @property
+    def before(self) -> str:
+        """What gave gradients before the backward Scan runs."""
+        if self.of is None or not self.of.seeded_by():
+            return "the cost"
+        return self.of.seeds.removeprefix("from ")
 
     def items(self, phase: int) -> list[Item]:
         """What a phase decided about something that there is."""
@@ -234,7 +241,7 @@ class Pieces:
     def fate(self, item: Item, slot: str) -> Piece:
         """What the step does with what it reads, and so what is added."""
         name, _, does = item.subject.rpartition(", ")
-        added = {Verdict.ACCUMULATED: f"+ {slot}", Verdict.OVERWRITTEN: "+ nothing"}
+        added = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
         label = self.label(name or item.subject, self.items(6))
         chip = self.chip(does if name else str(item.verdict), LOOKS[item.verdict], item)
         start = beside(label, chip, gap(6))
@@ -258,11 +265,12 @@ class Pieces:
         """A slot with its name and, where there is room, what the step does there."""
         use, name = use_of(state.backward, tap), tapped(state.name, tap)
         role, high = SLOTS[use], 36.0 if wide >= SLOT else CHIP
+        does = Generation.of(state.forward, state.name).gradient(1).does(tap)
         texts = [fitted(wide / 2, 15, name, wide - 10, MONO, "middle", mono=True, role=role)]
         if wide >= SLOT:
-            texts.append(Text(wide / 2, 31, use.short, 11, "middle", role=role))
+            texts.append(Text(wide / 2, 31, does, 11, "middle", role=role))
         box = Box(0, 1, wide, high, role)
-        return sized(wide, high + 2, self.cell(name, box, f"{name}: {use.short}", *texts))
+        return sized(wide, high + 2, self.cell(name, box, f"{name}: {does}", *texts))
 
     def answer(self, item: Item) -> Piece:
         """An input, and the gradient that arrives at it."""
@@ -271,7 +279,19 @@ class Pieces:
             return chip
         gets = fitted(0, 15, item.expression, self.room / 2 - 26, MONO, mono=True)
         x = gets.width + 4
-        return beside(sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11)))), chip, gap(8))
+        part = (
+            self.words("a part: other Scans add to it", muted=True) if self.is_part(item) else gap()
+        )
+        start = sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11))))
+        return beside(start, chip, gap(8), part)
+
+    def is_part(self, item: Item) -> bool:
+        """Whether other Scans give parts of this gradient, too."""
+        name = item.expression.rpartition("[")[0]
+        return self.of is not None and any(
+            tape.name == name and self.of.share(tape) and not tape.collects
+            for tape in self.of.scan.held
+        )
 
     # what comes of them
 

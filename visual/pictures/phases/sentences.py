@@ -36,8 +36,11 @@ def _numbers(told: str) -> tuple[int, ...]:
     return tuple(map(int, findall(r"-?\d+", told)))
 
 
-def sentences(record: DerivationRecord) -> Iterator[str]:
-    """Why there is every phase; a line that begins with `NOTHING` where one adds nothing."""
+def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str]:
+    """Why there is every phase; a line that begins with `NOTHING` where one adds nothing.
+
+    `first` is what gave gradients before the backward Scan runs.
+    """
     decided = [
         [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
@@ -50,8 +53,8 @@ def sentences(record: DerivationRecord) -> Iterator[str]:
     yield _one_or_more(
         [item for item in signals if item.verdict is Verdict.NOTED],
         "no result of the step has a gradient",
-        "The gradient of {}, from the later steps",
-        "The gradients of the results, from the later steps",
+        f"The gradient of {{}}, from {first} and later steps",
+        f"Gradients of the results, from {first} and later steps",
     )
     yield _one_or_more(
         [item for item in shares if item.expression],
@@ -103,15 +106,15 @@ def _fates(found: AbstractSet[Verdict]) -> str:
     if not found:
         return f"{NOTHING}: there is no tape."
     if found == {Verdict.ACCUMULATED}:
-        return "Kept, so others may read it, too: theirs is added."
+        return "Kept: what is there from others is added."
     if found == {Verdict.OVERWRITTEN}:
         return "Replaced: no later step reads it, nothing to add."
-    return "Kept: what others give is added. Replaced: nothing."
+    return "Kept: what is there is added. Replaced: nothing."
 
 
 def _sums(found: AbstractSet[Verdict]) -> str:
     if found == {Verdict.SUMMED}:
-        return "The same at every step: the shares are summed."
+        return "A parameter is the same at every step: summed."
     if found == {Verdict.PER_STEP}:
         return "Every step has its own: nothing to sum."
     if found >= {Verdict.SUMMED, Verdict.PER_STEP}:
