@@ -252,3 +252,12 @@ def test_in_a_narrow_picture_what_is_read_stands_above_its_gradient(name, order)
     for told, box in read:
         (below,) = (one for slot, one in slots.items() if slot.endswith(f"/d{told}"))
         assert box.x + box.width / 2 == pytest.approx(below.x + below.width / 2), told
+
+
+@pytest.mark.parametrize("size", [{}, {"height": 600}, {"width": 360}], ids=str)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_fold_hides_but_one_column(name, order, size):
+    """It would take the room of that column."""
+    scene = visual.tapes(trace_of(name, order), sheet=Sheet(**size))
+    assert "⋯1" not in {shape.content for shape in scene.walk() if isinstance(shape, Text)}
