@@ -120,7 +120,7 @@ def cell(
     if old is not None:
         title += f" (before: {full_text(old)})"
     fits = text_width(label, 12, bold=True) <= box.width / 2  # beside the picture of an array
-    names = old is not None or box.width >= NARROW or fits
+    names = box.width >= NARROW or (fits and old is None)
     has_room = box.height >= TWO_LINES and names
     draw = _array_inside if value.ndim and has_room else _number_inside
     if parts is None:

@@ -16,7 +16,7 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import LEADER, named_ends, scale_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, folded
+from visual.scene.shapes import Group, Polyline, Scene, Shape, Text, fitted, folded
 
 SMALL, LINE, LEFT, APART = 11.0, 20.0, 40.0, 22.0
 TOP = 68.0  # of the numbers of a table
@@ -51,8 +51,10 @@ def orders(
         *_lines([UNITS] * sheet.legend, sheet),
     ]
     body = [gap(sheet.line), above(*head, apart=4)]
-    if not sheet.is_narrow or found.most < 2:
+    if not sheet.is_narrow:
         body.append(_table(found, sheet.line))
+    elif found.most < 2:
+        body.append(above(*map(piece, _listed(found, sheet.line)), apart=4))
     if found.most > 1:
         body.append(_charts(found, sheet))
     if notes := [*_lines(_notes(found), sheet)]:
@@ -77,6 +79,16 @@ def _notes(found: Orders) -> Iterator[str]:
                 "are different; the others are the same loops on other values."
             )
     yield from found.remarks
+
+
+def _listed(found: Orders, room: float) -> Iterator[Text]:
+    """The numbers of order 1, in a line for each mode."""
+    for mode in WORDS:
+        told = "refused"
+        for way in found.by(mode):
+            pairs = zip(way.told, found.columns, strict=True)
+            told = ", ".join(f"{number} {name}" for number, name in pairs)
+        yield fitted(0, 0, f"{mode} mode: {told}", room, 12)
 
 
 def _table(found: Orders, line: float) -> Piece:

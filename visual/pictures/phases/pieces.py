@@ -279,11 +279,11 @@ class Pieces:
             return chip
         gets = fitted(0, 15, item.expression, self.room / 2 - 26, MONO, mono=True)
         x = gets.width + 4
-        part = (
-            self.words("a part: other Scans add to it", muted=True) if self.is_part(item) else gap()
-        )
-        start = sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11))))
-        return beside(start, chip, gap(8), part)
+        row = beside(sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11)))), chip, gap(8))
+        if not self.is_part(item):
+            return row
+        told = "a part" if self.sheet.is_narrow else "a part: other Scans add to it"
+        return beside(row, self.words(told, muted=True))
 
     def is_part(self, item: Item) -> bool:
         """Whether other Scans give parts of this gradient, too."""

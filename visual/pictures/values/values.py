@@ -440,10 +440,11 @@ def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
         shapes.append(Polyline(line, dots=dots or len(line) == 1))
     zeros = scale.log & (series.values == 0)
     for odd, mark, share in ((zeros, ZERO, 0.02), (~np.isfinite(series.values), "×", 0.92)):
-        places = _x(series.index[odd], plan)
-        for start, _ in stretches(len(places), MARKS):
-            x, y = round(float(places[start]), 1), TITLE + HIGH * (1 - share)
-            shapes.append(Text(x, y, mark, SMALL, "middle", bold=mark != ZERO))
+        apart, last = max(text_width(mark, SMALL) + 2, plan.area / MARKS), -math.inf
+        for x in _x(series.index[odd], plan).round(1).tolist():
+            if x - last >= apart:
+                y, last = TITLE + HIGH * (1 - share), x
+                shapes.append(Text(x, y, mark, SMALL, "middle", bold=mark != ZERO))
     return shapes
 
 
