@@ -66,9 +66,9 @@ LOOKS: Mapping[Verdict, Role] = MappingProxyType(
 )
 WORDS: Mapping[Verdict, str] = MappingProxyType(
     {
-        Verdict.READ: "a forward value",
-        Verdict.REUSED: "a forward result",
-        Verdict.ACCUMULATED: "read, and left as it is",
+        Verdict.READ: "a forward value, by this step",
+        Verdict.REUSED: "forward result, not computed again",
+        Verdict.ACCUMULATED: "read, left as it is",
         Verdict.OVERWRITTEN: "read, then replaced",
         Verdict.ABSENT: "not there",
         Verdict.CLEARED: "cleared",

@@ -49,10 +49,10 @@ CELL, NARROW_CELL, BETWEEN = 76, 52, 8
 NOTE = PITCH - HEIGHT + SIGN  # the line that tells what has no room
 WORDS = {
     Role.INPUT: "",
-    Role.INTERMEDIATE: "by a step",
-    Role.READ: "of the loop that is differentiated",
-    Role.PRESERVED: "read by this step, and kept",
-    Role.OVERWRITTEN: "read by this step, then replaced",
+    Role.INTERMEDIATE: "",
+    Role.READ: "",
+    Role.PRESERVED: "",
+    Role.OVERWRITTEN: "",
     Role.UNWRITTEN: "not yet",
     Role.WAITING: "",
     # of the small tapes above

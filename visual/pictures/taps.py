@@ -179,7 +179,7 @@ LOOKS: Mapping[Use, Role] = {
 }
 WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, and left as it is",
+    Use.PRESERVED: "read, left as it is",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }

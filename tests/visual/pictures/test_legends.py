@@ -17,7 +17,7 @@ from visual.drawing.catalogue import PICTURES
 from visual.layout.cells import quantity
 from visual.layout.names import NamedScan, wholes_of
 from visual.scene.shapes import Box, Group, Text
-from visual.scene.theme import DARK, LIGHT, Role
+from visual.scene.theme import DARK, LIGHT, PRINT, Hatch, Role
 
 SWATCH = 24, 15  # of a legend, and of nothing else
 SCANS = ("square", "gap", "rnn", "coupled", "extra", "undefined", "window")
@@ -56,7 +56,7 @@ def legend_of(scene):
             continue
         if (box.width, box.height) == SWATCH and isinstance(text, Text):
             look = scene.theme.look(box.role, box.faded)
-            yield (look.fill, look.stroke, look.line), text.content.split(":")[0]
+            yield (look.fill, look.stroke, look.line, look.hatch), text.content.split(":")[0]
 
 
 def confusions(pictures):
@@ -77,6 +77,39 @@ def unexplained(scene):
 def test_a_look_has_one_meaning_and_a_meaning_one_look():
     assert len({word for scene in scenes().values() for _, word in legend_of(scene)}) > 12
     assert list(confusions(scenes().values())) == []
+
+
+def test_in_print_a_look_has_one_meaning_as_well():
+    printed = [replace(scene, theme=PRINT) for scene in scenes().values()]
+    assert list(confusions(printed)) == []
+    plain = {role: replace(look, hatch=Hatch.NONE) for role, look in PRINT.looks.items()}
+    without = [replace(scene, theme=replace(PRINT, looks=plain)) for scene in printed]
+    assert {"given", "computed"} <= {word for _, word in confusions(without)}
+
+
+SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
+
+
+def told_otherwise(pictures):
+    """What legends say of a slot that a step reads, but for the role's own words or its name."""
+    for scene in pictures:
+        for box, text in pairwise(scene.walk()):
+            if not isinstance(box, Box) or (box.width, box.height) != SWATCH or box.faded:
+                continue
+            if box.role in SLOTS and text.content not in (box.role.value, box.role.word):
+                yield text.content
+
+
+def test_what_a_step_reads_is_explained_alike_in_all_pictures():
+    """Of memory bytes are told, and no slots; no other kind has words of its own for them."""
+    found = {key: scene for key, scene in scenes().items() if "memory" not in key}
+    assert {kind for _, kind, *_ in (k for k in found if isinstance(k, tuple))} > {"ssa", "taps"}
+    scans = [scene for key, scene in found.items() if isinstance(key, tuple)]
+    assert set(told_otherwise(scans)) == set()
+    scene = visual.draw(gallery.loops["square"], "tapes")
+    kept = next(s for s in scene.walk() if isinstance(s, Text) and "preserved:" in s.content)
+    other = tuple(replace(s, content="preserved: kept") if s == kept else s for s in scene.shapes)
+    assert set(told_otherwise([replace(scene, shapes=other)])) == {"preserved: kept"}
 
 
 def test_every_role_that_is_drawn_is_explained():

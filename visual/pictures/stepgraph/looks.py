@@ -10,12 +10,12 @@ from visual.pictures.stepgraph.nodes import Part, StepNode, StepNodes
 from visual.scene.theme import Role
 
 INITIAL = Entry(Role.INPUT, "")
-STATE = Entry(Role.INTERMEDIATE, "in this step, or before")
-READ = Entry(Role.READ, "a forward value, by this step")
-REUSED = Entry(Role.REUSED, "forward result")
+STATE = Entry(Role.INTERMEDIATE, "")
+READ = Entry(Role.READ, "")
+REUSED = Entry(Role.REUSED, "")
 SAVED = Entry(Role.UNNEEDED, "saved, since a forward result is reused")
-PRESERVED = Entry(Role.PRESERVED, "slot that is read, and kept")
-OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
+PRESERVED = Entry(Role.PRESERVED, "")
+OVERWRITTEN = Entry(Role.OVERWRITTEN, "")
 AGAIN = Entry(Role.AGAIN, "forward operation, computed once more")
 HIDDEN = Entry(Role.PANEL, "more operations, not drawn")
 WRITTEN = Entry(Role.RESULT, "of the step")
