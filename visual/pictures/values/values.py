@@ -53,6 +53,7 @@ ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
 SMALL, NAME = 11.0, 12.0
 ENDS, NUMBERS = 22.0, 46.0  # the room at the right for the names of curves, for numbers
+LEAST_STEP = 16.0  # of an index beside numbers
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST, MOST_COLUMNS, MOST_ROWS = 6, 24, 8
 HEAD = 150.0
@@ -99,6 +100,11 @@ class Plan:
         """How wide is what is drawn in a panel, beside the labels."""
         return self.wide - LABELS - self.marks
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether numbers stand at the ends of rows."""
+        return self.marks == NUMBERS
+
 
 @of_run
 def values(
@@ -142,10 +148,13 @@ def values(
     if sheet.is_narrow:
         across = min(across, max(1, len(shown)))
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
-    series = [one for panel in shown for one in panel.series]
-    marks = ENDS if any(len(panel.series) > 1 for panel in shown) else 0.0
-    marks = NUMBERS if any(_is_told(one) for one in series) else marks
-    plan = Plan(across, (sheet.line + APART) / across - APART, ends[0], ends[1], marks)
+    several = any(len(panel.series) > 1 for panel in shown)
+    wide = (sheet.line + APART) / across - APART
+    plan = Plan(across, wide, ends[0], ends[1], ENDS if several else 0.0)
+    if any(_is_told(one) for panel in shown for one in panel.series):
+        whole_plan = replace(plan, marks=NUMBERS)
+        if whole_plan.area >= LEAST_STEP * (ends[1] - ends[0] + 1):
+            plan = whole_plan
     drawn = [_drawn(panel, panels, plan) for panel in shown]
     starts = range(0, len(drawn), across)
     rows = [beside(*drawn[n : n + across], apart=APART) for n in starts]
@@ -155,7 +164,7 @@ def values(
         _line(title, sheet.line, 16, bold=True),
         *(
             line
-            for words in (_how_to_read(shown) if sheet.legend else ())
+            for words in (_how_to_read(shown, plan) if sheet.legend else ())
             for line in _folded(words, sheet.line)
         ),
     ]
@@ -273,7 +282,7 @@ def _tables(trace: Trace, panels: Sequence[Panel]) -> Iterator[tuple[str, Sequen
         yield title, found
 
 
-def _how_to_read(shown: Sequence[Panel]) -> Iterator[str]:
+def _how_to_read(shown: Sequence[Panel], plan: Plan) -> Iterator[str]:
     series = [one for panel in shown for one in panel.series]
     if series:
         ends = "; beside its name, its first and last value" * any(one.is_scalar for one in series)
@@ -290,7 +299,7 @@ def _how_to_read(shown: Sequence[Panel]) -> Iterator[str]:
         yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
     if any(not one.is_scalar for one in series):
         yield COLOURS
-        if any(map(_is_told, series)):
+        if plan.has_numbers and any(map(_is_told, series)):
             yield "at the ends of a row, its first and last number; ‖ ‖: norm; ±: full colour"
 
 
@@ -334,7 +343,7 @@ def panel_of(
     odd = int((~np.isfinite(series.values)).sum())
     words += f" · {odd:,} not finite" * bool(odd)
     title = f"{panel.title}: {words}"
-    if largest is not None and _is_told(series):
+    if largest is not None and plan.has_numbers and _is_told(series):
         words = " … ".join(number_text(norm(series.values[end])) for end in (0, -1))
         words = f"‖ ‖ {words}{f' · {odd:,} not finite' * bool(odd)}"
         full = Text(
@@ -463,7 +472,7 @@ def _patches(series: Series, largest: float, plan: Plan) -> list[Shape]:
     high = HIGH / rows
     shares = np.clip(table / (largest or 1.0), -1, 1).tolist()
     shapes: list[Shape] = [*_foot(plan)]
-    if _is_told(series):
+    if plan.has_numbers and _is_told(series):
         for row, entry in enumerate(series.table.T):
             y, (start, end) = (
                 TITLE + (row + 0.5) * high,
