@@ -175,7 +175,7 @@ REFUSED = {
     "a wall": (lambda: visual.draw(SQUARE, width="9999in"), ["width = '9999in'", "1000mm"]),
     "a long width": (lambda: visual.draw(SQUARE, width=LONG), ["width = 'xxx", "expected"]),
     "a picture that cannot be so narrow": (
-        lambda: visual.draw(SQUARE, "taps", width="50mm"),
+        lambda: visual.draw(lab.gallery.loops["gap"], "taps", width="50mm"),
         ["width = '50mm'", "the picture taps of this loop needs", "mm for letters", "that or more"],
     ),
     "steps the wrong way round": (lambda: visual.draw(SQUARE, steps="5:2"), ["'5:2'", "2 to 4"]),

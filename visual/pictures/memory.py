@@ -154,7 +154,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
             words = told if names else f"{name}: {told}"
             if text_width(words, SMALL) > wide - 8:
                 words = size_text(buffer.bytes) if names else f"{name}: {buffer.bytes:,}"
-            bar.append(fitted(left + 7, y + 13, words, wide - 10, SMALL, role=role))
+            bar.append(fitted(left + 7, y + 12, words, wide - 10, SMALL, role=role))
         if names:
             bar.append(fitted(0, y + 13, name, names - 8, SMALL, bold=True))
         shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))

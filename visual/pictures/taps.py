@@ -20,7 +20,7 @@ from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, sized
+from visual.scene.combinators import Piece, above, gap, over, sized
 from visual.scene.shapes import (
     Arrow,
     Box,
@@ -77,7 +77,7 @@ class Rule(Enum):
     NOT_ADDED = (
         "overwritten",
         "replaced",
-        "that of the new value is read, that of the old one left",
+        "it held the new value's gradient, then holds the old one's",
     )
     CLEARED = "written unread", "cleared", "what stood there before was lost"
 
@@ -140,13 +140,14 @@ class Generation:
     """A variable's tape, or that of a gradient: its name, and what a step does with each tap.
 
     `arcs` lead from a tap that is read to one that is written with it; where a tap is only added to
-    itself there is none.  `rules` are those by which it was made.
+    itself there is none.  `rules` are those by which it was made, as the gradient of `source`.
     """
 
     name: str
     tape: Tape
     arcs: tuple[tuple[int, int], ...]
     rules: tuple[Conversion, ...] = ()
+    source: str = ""
 
     @staticmethod
     def of(tape: Tape, name: str) -> "Generation":
@@ -158,7 +159,11 @@ class Generation:
         """The next one, of a derivative of an `order`."""
         turned = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
-        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules)
+        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules, self.name)
+
+    def holds(self, tap: int) -> str:
+        """What stands at a tap: what that is the gradient of, or of a loop the tap itself."""
+        return f"gradient of {tapped(self.source, -tap)}" if self.source else f"tap {signed(tap)}"
 
     def does(self, tap: int) -> str:
         """What a step does with a tap, in a few words."""
@@ -170,7 +175,6 @@ class Generation:
 
 HEIGHT, ARC, LINE, FOLDED, SMALL = 60, 24, 24, 6, 11
 PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which are as wide as there is room for
-TURNED = "Its steps go the other way: one ago is one ahead, so taps change sign and arrows turn."
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -253,7 +257,7 @@ def _drawn(
     ]
     parts: list[Piece] = []
     for line, (tape, names) in zip(lines, named.items(), strict=True):
-        told = [] if parts or not shown else [_below(line), TURNED]
+        told = [] if parts or not shown else [_turned(tape)]
         if names[1:]:
             told.append(f"drawn for {names[0]}; {listing(names[1:])} alike")
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
@@ -263,8 +267,9 @@ def _drawn(
         parts.append(above(head, _strip(line, scans, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
     more = f"{counted(len(orders) - shown, 'gradient')} of these gradients not shown"
+    drawn = above(*parts, apart=22)
     return finished(
-        above(*parts, apart=22),
+        over(gap(sheet.line), drawn) if sheet.on_paper else drawn,  # else it would be enlarged
         {LOOKS[use]: WORDS[use] for use in Use},
         sheet=sheet,
         title=f"Taps of {everything} and of their gradients, one of the other, {len(orders)} times",
@@ -280,12 +285,12 @@ def _drawn(
     )
 
 
-def _below(line: Sequence[Generation]) -> str:
-    """Whose gradient stands below a place."""
-    first, second = line[0], line[1]
-    tap = first.tape.taps[0]
-    place, gradient = tapped(first.name, tap), tapped(second.name, -tap)
-    return f"Below a place is its gradient: {gradient} is that of {place}."
+def _turned(tape: Tape) -> str:
+    """Why the taps of a gradient are others, at the first tap that has another sign."""
+    tap = next(filter(None, tape.taps), 0)
+    ago, ahead = (tapped("", one)[1:-1] for one in (tap, -tap))
+    so = f": its {ahead} is the {ago} above it, so taps change sign" if tap else ""
+    return f"A gradient's steps count the other way{so} and arrows turn round."
 
 
 def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
@@ -412,8 +417,8 @@ def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Grou
     role, room = LOOKS[use], wide - 10
     inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
-        lines = [shortened(name, room, 13, bold=True), f"tap {signed(tap)}", does]
-        if text_width("read, added to", SMALL) > room:
+        lines = [shortened(name, room, 13, bold=True), each.holds(tap), does]
+        if max(text_width(words, SMALL) for words in ("read, added to", lines[1])) > room:
             fits = max(text_width(words, SMALL, bold=True) for words in (name, lines[1])) <= room
             lines = [name, lines[1]] if fits else [signed(tap)]
         y = 20 + 9 * (3 - len(lines))

@@ -45,7 +45,7 @@ def drawn(scene, name, order):
         if (called, line) != (name, f"order {order}"):
             continue
         assert step == order
-        assert not words or words[0] == signed(int(tap)) or words[1] == f"tap {signed(int(tap))}"
+        assert not words or words[0] == signed(int(tap)) or words[0].endswith(tapped("", int(tap)))
         read, written = MEANS[role]
         for found, holds in ((reads, read), (writes, written), (idle, not (read or written))):
             if holds:

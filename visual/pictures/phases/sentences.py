@@ -45,7 +45,7 @@ def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str
         [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
     ]
-    steps, inputs, _, signals, shares, fates, reads, _, sums, variables, answers = decided
+    steps, inputs, _, signals, shares, fates, reads, tapes, sums, variables, answers = decided
     known = "the last one goes first" if steps[-1].expression != "n" else "only the run tells it"
     yield f"As many as the loop made; {known}."
     yield _inputs({item.verdict in NONE for item in inputs})
@@ -69,12 +69,17 @@ def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str
         "The formula reads it: recorded as the loop ran",
         "The formulas read them: recorded as the loop ran",
     )
-    yield _one_or_more(
-        states_of(record),
-        "no state has a gradient",
-        "The slots of its tape, and what a step does there",
-        "The slots of their tapes, and what a step does there",
-    )
+    slots = [item.subject for item in tapes if item.decision == "is written"]
+    places = [item.subject.rpartition(", ")[0] for item in fates]
+    turned = [
+        f"{slot} is {place}'s gradient"
+        for slot, place in zip(slots, places, strict=False)
+        if slot.partition("[")[2] != place.partition("[")[2]
+    ]
+    if not states_of(record):
+        yield f"{NOTHING}: no state has a gradient."
+    else:
+        yield f"{turned[0]}: its steps count the other way." if turned else "The slots of its tape."
     yield _sums({item.verdict for item in sums})
     yield (
         f"All of this makes one Scan, of {len(variables)} variables."
@@ -87,11 +92,10 @@ def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str
     yield f"{found[:1].upper()}{found[1:]}." if found else "What every input gets."
 
 
-def _one_or_more(found: Sequence[Item | State], none: str, one: str, more: str) -> str:
+def _one_or_more(found: Sequence[Item], none: str, one: str, more: str) -> str:
     if not found:
         return f"{NOTHING}: {none}."
-    first = found[0].subject if isinstance(found[0], Item) else ""
-    return f"{(more if found[1:] else one).format(first)}."
+    return f"{(more if found[1:] else one).format(found[0].subject)}."
 
 
 def _inputs(without: AbstractSet[bool]) -> str:
@@ -106,10 +110,10 @@ def _fates(found: AbstractSet[Verdict]) -> str:
     if not found:
         return f"{NOTHING}: there is no tape."
     if found == {Verdict.ACCUMULATED}:
-        return "Kept: what is there from others is added."
+        return "It stays in the loop for others to read: add to it."
     if found == {Verdict.OVERWRITTEN}:
-        return "Replaced: no later step reads it, nothing to add."
-    return "Kept: what is there is added. Replaced: nothing."
+        return "It is gone after the step: set it, add nothing."
+    return "What stays is added to; what is gone is set."
 
 
 def _sums(found: AbstractSet[Verdict]) -> str:

@@ -75,7 +75,8 @@ class Looks:
             is_part = "a part " if self.named.share(tape) else ""
             whole = self.named.whole_label(tape, None)
             return f"{'total so far' if reads else 'new total'}, {is_part}of {whole}"
-        return self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
+        label = self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
+        return f"{label} so far" if reads and _is_overwritten(tape, leaf) else label
 
 
 def _is_overwritten(tape: object, leaf: Leaf) -> bool:

@@ -403,6 +403,7 @@ def positions_key(block: Block) -> str:
         return ""
     lane = block.lanes[0]
     read, written = _read_and_written(lane, step)
-    reads = f"{'only ' * bool(lane.tape.tape.preserved)}reads slot{'s' * (len(read) > 1)}"
-    told = f"{reads} {listing(map(signed, read))}, writes {listing(map(signed, written))}"
+    does = "keeps" if lane.tape.tape.preserved else "reads"
+    slots = f"slot{'s' * (len(read) > 1)} {listing(map(signed, read))}"
+    told = f"{does} {slots}, changes {listing(map(signed, written))}"
     return f"{_positions(lane, step)}: step {step} {told}"

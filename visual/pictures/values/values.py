@@ -368,9 +368,11 @@ def _x(index: np.ndarray, plan: Plan) -> np.ndarray:
     return LABELS + (index - plan.first + 0.5) / (plan.last - plan.first + 1) * plan.area
 
 
-def _foot(plan: Plan) -> Iterator[Text]:
-    """The indices below a panel, as many as can be read."""
+def _foot(plan: Plan, last: int) -> Iterator[Text]:
+    """The indices below a panel, as many as can be read, up to the `last` that it has."""
     for tick in whole_ticks(plan.first, plan.last, plan.area / 42):
+        if tick > last:
+            return
         (x,) = _x(np.array([tick]), plan)
         yield Text(round(float(x), 1), TITLE + HIGH + 14, signed(tick), SMALL, "middle", muted=True)
 
@@ -381,7 +383,7 @@ def _label(y: float, words: str) -> Text:
 
 def curve(found: Sequence[Series], scale: Scale, plan: Plan) -> list[Shape]:
     """Lines over the index, on one scale, each of several with its mark at its end."""
-    shapes: list[Shape] = list(_foot(plan))
+    shapes: list[Shape] = list(_foot(plan, plan.last))
     right = LABELS + plan.area
     if len(found) > 1:  # marks stand beyond
         right = float(_x(np.array([plan.last]), plan)[0]) + 3
@@ -471,7 +473,7 @@ def _patches(series: Series, largest: float, plan: Plan) -> list[Shape]:
     left = _x(np.array([*first, series.index[-1] + 1]) - 0.5, plan).round(1).tolist()
     high = HIGH / rows
     shares = np.clip(table / (largest or 1.0), -1, 1).tolist()
-    shapes: list[Shape] = [*_foot(plan)]
+    shapes: list[Shape] = [*_foot(plan, int(series.index[-1]))]
     if plan.has_numbers and _is_told(series):
         for row, entry in enumerate(series.table.T):
             y, (start, end) = (
