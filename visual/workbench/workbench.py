@@ -197,8 +197,11 @@ class Workbench(Walked):
             self._tell()  # the page waits no more
             raise
 
-    def _show(self, drawn: Drawn, step: int | None = None) -> None:
-        """Show what was drawn, and the present moment if it has it."""
+    def _show(self, drawn: Drawn, step: int | None = None, answers: bool = True) -> None:
+        """Show what was drawn, and the present moment if it has it.
+
+        What is wrong with a control stays told where this `answers` no choice.
+        """
         with self._lock:
             present = -1 if drawn.bench.moment < 0 else self._present(drawn.bench)
             step = shown_step(drawn.bench.moments, present, step)
@@ -210,7 +213,7 @@ class Workbench(Walked):
             with self.hold_sync():
                 self.svg = drawn.svg
                 self.step = step
-                self._tell()
+                self._tell(**({} if answers else self.form["problem"]))
                 self.python = cell(self._bench, step)
 
     def _present(self, bench: Bench) -> int:
@@ -247,7 +250,7 @@ class Workbench(Walked):
                 return
             drawn = Drawn.of(replace(self._bench, room=self.room))
             if drawn.svg != self.svg:
-                self._show(drawn)
+                self._show(drawn, answers=False)
             else:
                 self._bench = drawn.bench
             self._look_ahead()
@@ -256,9 +259,10 @@ class Workbench(Walked):
     def _moved(self, _: object) -> None:
         """Show the part of the run to which the moment belongs."""
         if hasattr(self, "_bench") and self._bench.moment != self.step:
-            self._show(Drawn(self._bench, self.svg), self.step if self.step >= 0 else None)
+            step = self.step if self.step >= 0 else None
+            self._show(Drawn(self._bench, self.svg), step, answers=False)
 
-    def _tell(self, key: Iterable[object] = (), problem: str = "") -> None:
+    def _tell(self, key: Iterable[object] = (), text: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
         self.form = {
             "controls": controls(self._bench),
@@ -267,7 +271,7 @@ class Workbench(Walked):
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
             "chosen": chosen_step(self._bench),
-            "problem": {"key": list(key), "text": problem},
+            "problem": {"key": list(key), "text": text},
             "answered": self._number if self._asked is None else -1,
         }
 
@@ -294,7 +298,7 @@ class Workbench(Walked):
                     self._ask(self._give_up(), key, value)
             case _:
                 self._tell(
-                    problem=f"message = {quoted(message)}: expected a number, a key and a value; "
+                    text=f"message = {quoted(message)}: expected a number, a key and a value; "
                     "a number and cancel; or save."
                 )
 

@@ -85,6 +85,19 @@ def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, v
     assert ask(bench, ["theme"], "print") == ""
 
 
+def test_what_is_wrong_stays_told_when_the_page_has_other_room_or_one_walks():
+    bench = Workbench(order=2)
+    bench.room = (1000, 800)
+    told, svg = ask(bench, ["steps"], "-3"), bench.svg
+    assert "steps = -3" in told
+    bench.room = (500, 420)
+    assert bench.svg != svg
+    assert bench.form["problem"] == {"key": ["steps"], "text": told}
+    bench.step = 2
+    assert bench.form["problem"]["text"] == told
+    assert ask(bench, ["steps"], "5") == ""
+
+
 def test_weights_begin_as_the_cost_before_them():
     bench = Workbench()
     assert ask(bench, ["cost"], "weights") == ""
