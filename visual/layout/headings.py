@@ -10,11 +10,15 @@ from visual.layout.names import NamedScan
 
 
 def block_heading(
-    named: NamedScan, outputs: Sequence[TapeTrace] | None = None, in_short: bool = False
+    named: NamedScan,
+    outputs: Sequence[TapeTrace] | None = None,
+    in_short: bool = False,
+    in_full: bool = False,
 ) -> tuple[str, list[str]]:
     """The title of a Scan, and the lines that explain it, with all its `outputs` or some.
 
-    `in_short`, they do without PyTensor's words for tapes, and their taps.
+    `in_short`, they do without PyTensor's words for tapes, and their taps; `in_full`, they say what
+    is differentiated, where nothing else in a picture does.
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
@@ -28,7 +32,8 @@ def block_heading(
         through = f"backward through {parent.number + 1} · {parent.called}"
         if scan.steps < parent.scan.steps:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
-        lines = [f"{through} · gradient of {cost_name(scan.order)}"]
+        of = named.differentiated if in_full else cost_name(scan.order)
+        lines = [f"{through} · gradient of {of}"]
     told: dict[tuple[str, str, str], list[str]] = {}  # a sequence has one gradient for each tap
     for tape in scan.held:
         if outputs is None or tape not in scan.outputs or tape in outputs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from lab.equations.quantities import Quantities, index_of
+from lab.equations.quantities import Quantities, cost_name, index_of
 from lab.notation import Leaf, leaves_of, signed
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -64,6 +64,12 @@ class NamedScan(Quantities):
         """The keys of all that a step reads."""
         made = [self.formula_keys(formula, step) for formula in self.scan.formulas]
         return tuple(dict.fromkeys(key for _, *read in made for key in read))
+
+    @property
+    def differentiated(self) -> str:
+        """``C′ = dC/dx₀``: whose gradient it computes, and what that is, if its run tells it."""
+        name = cost_name(self.scan.order)
+        return next((told for told in self.trace.names if told.startswith(f"{name} = ")), name)
 
     def variable_keys(self) -> Mapping[str, tuple[str, ...]]:
         """Its variables and those of the Scan that it differentiates: all keys of their values.

@@ -109,7 +109,7 @@ def ssa(
         letters, parts = _unused_letters(trace), [*strip]
         for number in numbers if all else [chosen]:
             block = _Block(NamedScan(trace, number), values, unfold, ends, letters, all, sheet)
-            title, lines = block_heading(block.named)
+            title, lines = block_heading(block.named, in_full=True)
             told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
             head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
             parts.append(above(head, cropped(block.drawn(), sheet.margin)))

@@ -124,7 +124,8 @@ def _heading(
     name, source = scan_name(record.backward, of), record.forward
     if of is not None and of.parent is not None:
         source = scan_name(source, of.parent)
-    told = [f"order {record.order}", "each phase adds a piece of one step"]
+    told = [f"order {record.order}" if of is None else f"gradient of {of.differentiated}"]
+    told.append("each phase adds a piece of one step")
     if not all:
         number = 5 if opened is None else opened.number % LAST + 1
         code = f"phase={number} opens a phase, all=True all of them"
