@@ -257,7 +257,7 @@ def test_every_row_of_a_small_loop():
         6: ["x[t−1] preserved → + dx[t+1] It stays in the loop for others to read: add to it."],
         7: ["x[t−1] The formula reads it: recorded as the loop ran."],
         8: [
-            "dx[t+1] dx[t] dx[t+1] is x[t−1]'s gradient: its steps count the other way.",
+            "dx[t+1] dx[t] dx[t+1] is x[t−1]'s gradient: steps go the other way.",
             "read, added to read, kept",
         ],
         9: ["— nothing to do: no parameters, no sequences."],

@@ -79,7 +79,7 @@ def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str
     if not states_of(record):
         yield f"{NOTHING}: no state has a gradient."
     else:
-        yield f"{turned[0]}: its steps count the other way." if turned else "The slots of its tape."
+        yield f"{turned[0]}: steps go the other way." if turned else "The slots of its tape."
     yield _sums({item.verdict for item in sums})
     yield (
         f"All of this makes one Scan, of {len(variables)} variables."
