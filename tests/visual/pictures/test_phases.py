@@ -254,7 +254,7 @@ def test_every_row_of_a_small_loop():
         3: ["x[t] by x[t−1] Not the whole loop is differentiated: one step is."],
         4: ["dx[t] The gradient of x[t], from the cost and later steps."],
         5: ["2·dx[t]·x[t−1] What this step gives to the gradient of x[t−1]."],
-        6: ["x[t−1] preserved → + dx[t+1] It stays in the loop for others to read: add to it."],
+        6: ["x[t−1] preserved → + dx[t+1] The cost or other steps may use it, too: add."],
         7: ["x[t−1] The formula reads it: recorded as the loop ran."],
         8: [
             "dx[t+1] dx[t] dx[t+1] is x[t−1]'s gradient: steps go the other way.",

@@ -110,10 +110,10 @@ def _fates(found: AbstractSet[Verdict]) -> str:
     if not found:
         return f"{NOTHING}: there is no tape."
     if found == {Verdict.ACCUMULATED}:
-        return "It stays in the loop for others to read: add to it."
+        return "The cost or other steps may use it, too: add."
     if found == {Verdict.OVERWRITTEN}:
         return "It is gone after the step: set it, add nothing."
-    return "What stays is added to; what is gone is set."
+    return "What others may use is added to; what is gone is set."
 
 
 def _sums(found: AbstractSet[Verdict]) -> str:
