@@ -314,10 +314,22 @@ def _rows(bench: Bench) -> set[int]:
 
 
 def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
-    """A step and some after it, with all rows that can be seen; those near it are kept longest."""
-    seen = _rows(bench) | {*bench.state.options.get("unfold", ())}
+    """A step and some after it, with all rows that can be seen; those near it are kept longest.
+
+    Where one row is whole, the others are lines or folded, and all would be open, the step alone.
+    """
+    rows = _rows(bench)
+    seen = rows | {*bench.state.options.get("unfold", ())}
     every = {*seen, *range(step, step + WINDOW)}
-    return tuple(sorted(every, key=lambda one: (-abs(one - step), one in seen)))
+    unfold = tuple(sorted(every, key=lambda one: (-abs(one - step), one in seen)))
+    is_low = len(rows) < 2 or _has(bench, "row:")
+    is_all = is_low and not _has(bench.changed(options={"unfold": unfold}), "unfold:")
+    return (step,) if is_all else unfold
+
+
+def _has(bench: Bench, what: str) -> bool:
+    """Whether the picture has a name, or a word for a fold, that opens what it stands for."""
+    return any(group.cell.startswith(what) for group in bench.shown.groups())
 
 
 def _folded(bench: Bench, step: int) -> tuple[int, ...] | None:
