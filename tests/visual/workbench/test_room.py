@@ -101,17 +101,18 @@ def test_the_row_that_was_opened_is_closed_by_the_same_key():
     assert changed(walked, ["row", 2], "2").shown == usual.shown
 
 
-def test_a_fold_of_a_short_loop_in_a_low_place_opens_its_step_and_leads_back():
+def test_a_fold_of_a_short_loop_in_a_low_place_opens_its_step_alone():
     """Scan 3 of coupled has three steps, of which one finds room, whichever that is."""
     bench = opened(gallery.loops["coupled"]).changed(order=2, options={"scan": 3})
     for high in (380, 480):
-        bench = usual = replace(bench, room=(840, high), moment=-1)
-        for step in (1, 0, 2):
-            assert f"unfold:{step}" in {g.cell for g in bench.shown.groups()} - closing(bench.shown)
+        bench = replace(bench, room=(840, high), moment=-1)
+        for _ in range(4):
+            cells = {group.cell for group in bench.shown.groups()} - closing(bench.shown)
+            fold = min(cell for cell in cells if cell.startswith("unfold:"))
+            step = int(fold.removeprefix("unfold:"))
             bench = changed(bench, ["fold", step], str(step))
-            assert rows(bench.shown) == {f"step {step}"}
+            assert f"step {step}" in rows(bench.shown) - in_short(bench.shown)
             assert bench.shown.height <= high + 200  # a legend below is scrolled to
-        assert changed(bench, ["fold", 0], "0").shown == usual.shown
 
 
 def test_steps_that_were_opened_are_folded_by_the_same_key_and_no_others_are():
