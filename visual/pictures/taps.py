@@ -417,12 +417,14 @@ def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Grou
     role, room = LOOKS[use], wide - 10
     inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
-        lines = [shortened(name, room, 13, bold=True), each.holds(tap), does]
-        if max(text_width(words, SMALL) for words in ("read, added to", lines[1])) > room:
-            fits = max(text_width(words, SMALL, bold=True) for words in (name, lines[1])) <= room
-            lines = [name, lines[1]] if fits else [signed(tap)]
+        lines, holds = [shortened(name, room, 13, bold=True), does], each.holds(tap)
+        if text_width("read, added to", SMALL) > room:
+            fits = text_width(name, SMALL, bold=True) <= room
+            lines = [name, holds] if fits and not order else [name if fits else signed(tap)]
+        elif text_width(holds, SMALL) <= room:
+            lines.insert(1, holds)
         y = 20 + 9 * (3 - len(lines))
-        first = SMALL if len(lines) == 2 else 13
+        first = SMALL if text_width(lines[0], 13, bold=True) > room else 13
         for n, words in enumerate(lines):
             size = SMALL if n else first
             inside.append(Text(wide / 2, y + 16 * n, words, size, "middle", bold=not n, role=role))
