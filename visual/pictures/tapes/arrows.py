@@ -75,9 +75,10 @@ def _formula_arrows(
     tape = spell.scan.variable(formula.target)
     if isinstance(tape, TapeTrace) and tape.is_total:
         nth = [t.argument for t in spell.scan.tapes if t.is_total].index(tape.argument)
-        for _, source in sources:
-            depth = DEPTH + 3 * nth
-            yield *tape_arrow(source, target, "", ways, depth=depth, faint=True), ""
+        for leaf, source in sources:
+            depth, factor = DEPTH + 3 * nth, _number(spell, step, formula, leaf)
+            arrow = tape_arrow(source, target, "", ways, depth=depth, faint=True)
+            yield *arrow, factor if with_numbers else ""
         return
     for leaf, source in sources:
         if len(sources) == 1:
@@ -85,11 +86,15 @@ def _formula_arrows(
             yield *tape_arrow(source, target, label, ways), ""
         else:  # there is only room for numbers
             alike = sum(one.y == source.y for _, one in sources)
-            number = StepOf(spell.named, step).arrival(formula, leaf).number
-            is_told = with_numbers and alike == 1 and number is not None
-            factor = f"·{number_text(number)}" if is_told else ""
+            factor = _number(spell, step, formula, leaf) if with_numbers and alike == 1 else ""
             aside = ASIDE if len({one.y for _, one in sources}) > 1 else 0.0
             yield *tape_arrow(source, target, "", ways, aside=aside), factor
+
+
+def _number(spell: Speller, step: int, formula: Formula, read: Leaf) -> str:
+    """What multiplies `read` on its way, as a number; empty without one."""
+    number = StepOf(spell.named, step).arrival(formula, read).number
+    return "" if number is None else f"·{number_text(number)}"
 
 
 def _on(
