@@ -113,9 +113,9 @@ class Quantities(ScanOf):
     def seeds(self) -> str:
         """``from Scans 5–7``: what its gradients begin with."""
         found = [n + 1 for n in self.seeded_by()]
-        return (
-            f"from Scan{'s' * (len(found) > 1)} {ranges(found)}" if found else "the cost acts here"
-        )
+        if not found:
+            return "the cost acts here"
+        return f"from Scan{'s' * (len(found) > 1)} {ranges(found)}"
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""

@@ -102,15 +102,8 @@ def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
         told[named.number] = f"{'direct parts (∂), ' if named.seeded_by() else ''}{named.seeds}"
     first, *others = dict.fromkeys(told.values())
     more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
-    return "; ".join(
-        [
-            first,
-            *(
-                f"in Scan{'s' * (len(of) > 1)} {', '.join(of)}: {words}"
-                for words, of in more.items()
-            ),
-        ]
-    )
+    rest = (f"in Scan{'s' * (len(of) > 1)} {', '.join(of)}: {words}" for words, of in more.items())
+    return "; ".join([first, *rest])
 
 
 def wholes_of(trace: Trace) -> Mapping[str, str]:

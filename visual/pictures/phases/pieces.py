@@ -14,7 +14,7 @@ from visual.layout.canvas import formula_lines
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
 from visual.pictures.connections import LOOKS
-from visual.pictures.phases.sentences import NONE, State, states_of
+from visual.pictures.phases.sentences import NONE, State, states_of, written_slots
 from visual.pictures.taps import LOOKS as SLOTS
 from visual.pictures.taps import Generation, use_of
 from visual.scene.combinators import Piece, above, beside, gap, over, piece, shifted, sized
@@ -146,7 +146,7 @@ class Pieces:
             case 5:
                 yield from self.shares()
             case 6:
-                yield from map(self.fate, self.items(6), self.slots)
+                yield from map(self.fate, self.items(6), written_slots(self.items(8)))
             case 7:
                 for item in self.items(7):
                     yield self.chip(item.subject, LOOKS[item.verdict], item, mono=True)
@@ -232,11 +232,6 @@ class Pieces:
         names = [item.subject.rpartition(", ")[0] or item.subject for item in items]
         wide = min(max(map(_wide, names)), self.room / 3)
         return sized(wide + 10, LINE, fitted(0, 15, name, wide, MONO, mono=True, muted=True))
-
-    @property
-    def slots(self) -> list[str]:
-        """Of every decision of phase 6, the slot that is written."""
-        return [i.subject for i in self.items(8) if i.decision == "is written"]
 
     def fate(self, item: Item, slot: str) -> Piece:
         """What the step does with what it reads, and so what is added."""

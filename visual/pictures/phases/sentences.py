@@ -69,17 +69,7 @@ def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str
         "The formula reads it: recorded as the loop ran",
         "The formulas read them: recorded as the loop ran",
     )
-    slots = [item.subject for item in tapes if item.decision == "is written"]
-    places = [item.subject.rpartition(", ")[0] for item in fates]
-    turned = [
-        f"{slot} is {place}'s gradient"
-        for slot, place in zip(slots, places, strict=False)
-        if slot.partition("[")[2] != place.partition("[")[2]
-    ]
-    if not states_of(record):
-        yield f"{NOTHING}: no state has a gradient."
-    else:
-        yield f"{turned[0]}: steps go the other way." if turned else "The slots of its tape."
+    yield _tapes(fates, tapes)
     yield _sums({item.verdict for item in sums})
     yield (
         f"All of this makes one Scan, of {len(variables)} variables."
@@ -114,6 +104,22 @@ def _fates(found: AbstractSet[Verdict]) -> str:
     if found == {Verdict.OVERWRITTEN}:
         return "It is gone after the step: set it, add nothing."
     return "What others may use is added to; what is gone is set."
+
+
+def written_slots(tapes: Sequence[Item]) -> list[str]:
+    """The slots that a step writes: of every decision of phase 6, in their order."""
+    return [item.subject for item in tapes if item.decision == "is written"]
+
+
+def _tapes(fates: Sequence[Item], tapes: Sequence[Item]) -> str:
+    """Whose gradient a slot holds, told of one whose tap is another than that of its variable."""
+    if not tapes:
+        return f"{NOTHING}: no state has a gradient."
+    for fate, slot in zip(fates, written_slots(tapes), strict=False):
+        place = fate.subject.rpartition(", ")[0]
+        if place.partition("[")[2] != slot.partition("[")[2]:
+            return f"{slot} is {place}'s gradient: steps go the other way."
+    return "The slots of its tape."
 
 
 def _sums(found: AbstractSet[Verdict]) -> str:

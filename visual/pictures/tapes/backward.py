@@ -198,9 +198,7 @@ def _step(block: Block, step: int) -> Piece:
     arrows = list[Shape]()
     if block.rows < TIGHT:
         arrows += step_arrows(block.spell, step, places, not block.view.sheet.bare)
-    if (
-        block.lanes and block.rows < TIGHT
-    ):  # under the last tape there is room for a label, where there is one
+    if block.lanes and block.rows < TIGHT:  # below the last tape, a label has room if there is one
         told = [envelope_of(shape).bottom for shape in arrows if not isinstance(shape, Arrow)]
         y = min(y, max([y - 10, *(bottom + (4 if block.is_roomy else -1) for bottom in told)]))
     more, y = _in_lines(block, outputs, y)
