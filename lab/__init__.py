@@ -46,6 +46,13 @@ import lazy_loader
 
 from lab.checks import check as check
 from lab.loops import gallery as gallery
+from lab.retired import RETIRED_NAMES, retired_attribute
 
-# Each name is imported when it is first asked for; the stub beside this file says from where.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# Each name is imported when it is first used; the stub next to this file contains its location.
+_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    if name in RETIRED_NAMES:
+        raise retired_attribute(name)
+    return _import_name(name)

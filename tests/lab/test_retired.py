@@ -1,0 +1,28 @@
+"""A retired name raises an error that names its replacement."""
+
+from operator import attrgetter
+
+import pytest
+
+import lab
+from lab.retired import RETIRED_NAMES
+
+
+@pytest.mark.parametrize("name", RETIRED_NAMES)
+def test_a_retired_name_names_its_replacement(name):
+    assert name not in lab.__all__
+    with pytest.raises(AttributeError) as error:
+        attrgetter(name)(lab)
+    message = f"lab.{name} was removed in version 0.3: use {RETIRED_NAMES[name]}"
+    assert str(error.value) == message
+
+
+def test_every_line_of_the_table_counts(monkeypatch):
+    with pytest.raises(AttributeError, match="No lab attribute abacus"):
+        lab.abacus  # noqa: B018
+    monkeypatch.setitem(RETIRED_NAMES, "abacus", "lab.trace.")
+    with pytest.raises(
+        AttributeError, match=r"lab\.abacus was removed in version 0\.3: use lab\.t"
+    ):
+        lab.abacus  # noqa: B018
+    assert not hasattr(lab, "abacus")
