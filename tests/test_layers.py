@@ -41,6 +41,7 @@ ROOMS = (
     "lab.reports.runs",
     "lab.reports",
     "lab",
+    "visual.retired",
     "visual.scene",
     "visual.options",
     "visual.backends",

@@ -38,6 +38,13 @@ import lazy_loader
 
 from visual import backends as backends
 from visual import widgets as widgets
+from visual.retired import RETIRED_NAMES, removal
 
-# Each name is imported when it is first asked for; the stub beside this file says from where.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# Each name is imported on first use; the stub next to this file lists the modules.
+_getattr, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    if name in RETIRED_NAMES:
+        raise AttributeError(removal(f"visual.{name}", RETIRED_NAMES[name]))
+    return _getattr(name)

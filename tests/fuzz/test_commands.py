@@ -31,7 +31,6 @@ WORKS = {
     "lessons": ["--no-open", "course"],
     "slides": [LESSON, "--out", "slides.html"],
     "score": [SCORES],
-    "completion": ["bash"],
 }  # fmt: skip
 SLOW = (
     "explain",

@@ -28,7 +28,7 @@ OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time", "find"),
     "rewrite",
-    *("folder", "no_open", "lesson", "files", "shell"),
+    *("folder", "no_open", "lesson", "files"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
 OTHERWISE = {"TAPS/…", "MODE"}

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from lab.errors import LabError, one_of, printable, shortened
 from visual.cli.draw import EXAMPLES as DRAWING
+from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
 # By the files, whose `add_command` adds them to the parser.
 COMMANDS = {
@@ -30,7 +31,6 @@ COMMANDS = {
     "lessons": "course",
     "slides": "course",
     "score": "course",
-    "completion": "completion",
 }
 EXAMPLES = f"""\
 examples:
@@ -46,7 +46,6 @@ examples:
   scantape page --out lesson.html                        many loops to choose from, without Python
   scantape lessons course                                the lessons as notebooks, opened
   scantape slides 01_loop -o slides.html                 a lesson as slides
-  scantape completion bash                               what a shell needs to complete all this
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -57,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         if arguments and not arguments[0].startswith("-"):
+            refuse_retired(arguments[0], RETIRED_COMMANDS, "scantape {}")
             one_of("command", arguments[0], COMMANDS)
         made = parser(arguments)
         options = made.parse_args(list(_joined(arguments)))
@@ -109,7 +109,15 @@ def _joined(arguments: Sequence[str]) -> Iterator[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says in one line what it cannot read."""
+    """A parser that reports an error in one line, and names the replacement of an old option."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def,override]
+        """Parse the arguments of a command."""
+        for option in (word.partition("=")[0] for word in args or () if self._subparsers is None):
+            if option not in self._option_string_actions:
+                name = option.removeprefix("--").replace("-", "_")
+                refuse_retired(name, RETIRED_OPTIONS, option)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """End the process with the line."""

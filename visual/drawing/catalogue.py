@@ -52,6 +52,7 @@ from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
 from visual.pictures.unrolled.unrolled import fitting, unrolled
 from visual.pictures.values.values import values
+from visual.retired import RETIRED_NAMES, RETIRED_OPTIONS, refuse_retired
 from visual.scene.combinators import gap
 from visual.scene.shapes import Scene
 
@@ -110,6 +111,8 @@ class Kind:
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
         own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
+        for name in options:
+            refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
         told = f"the options of the picture {self.name} are {{}}."
         return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
@@ -311,7 +314,17 @@ _KINDS = (
         (SCAN, ALL),
     ),
 )
-PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
+
+
+class _Pictures(Named[Kind]):
+    """The kinds by name; an error for a retired picture names its replacement."""
+
+    def __getitem__(self, name: object) -> Kind:
+        refuse_retired(name, RETIRED_NAMES, "picture {}")
+        return super().__getitem__(name)
+
+
+PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
 PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
 OPTIONS = tuple(option for option in _OWN if option not in PAPER)

@@ -13,6 +13,7 @@ from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES, Kind
 from visual.drawing.draw import parted, posed
+from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -39,6 +40,8 @@ def export(
     """
     listed = [formats] if isinstance(formats, str) else formats
     listed = several("formats", listed, f"some of {listing(FORMATS)}")
+    for name in listed:
+        refuse_retired(f".{name}", RETIRED_FORMATS, "format {}")
     formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")

@@ -15,6 +15,7 @@ from stat import S_IMODE, S_ISREG
 from typing import Any
 
 from lab.errors import ArgumentError, listing, quoted, refused
+from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif", ".webp", ".mp4")
 SUFFIXES = (".svg", ".pdf", ".png", ".tex", *MOVING, ".html", ".txt", ".dot")
@@ -63,7 +64,9 @@ def _check_folder(path: Path) -> None:
 
 def check_path(path: Path, animate: bool = False) -> None:
     """Raise ArgumentError unless a picture can be written to `path`, and move if it is to."""
-    if path.suffix.lower() not in SUFFIXES:
+    suffix = path.suffix.lower()
+    refuse_retired(suffix, RETIRED_FORMATS, "format {}")
+    if suffix not in SUFFIXES:
         raise refused(
             "path", str(path), f"the suffix tells the format and can be {listing(SUFFIXES)}."
         )

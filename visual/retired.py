@@ -1,0 +1,30 @@
+"""What version 0.3 removed, each with its replacement: names, commands, options, and formats.
+
+An entry is one line: the retired name, then what to use instead.  It stays for one release.
+`visual.__getattr__` reads the names, the pictures and the command line read the rest.
+"""
+
+from collections.abc import Mapping
+
+from lab.errors import ArgumentError
+
+RETIRED_NAMES: Mapping[str, str] = {}  # of `visual`, and of pictures
+
+RETIRED_COMMANDS: Mapping[str, str] = {
+    "completion": "use `scantape --help` and `scantape COMMAND --help`",
+}
+
+RETIRED_OPTIONS: Mapping[str, str] = {}  # as in Python; the command line writes `--all-direct`
+
+RETIRED_FORMATS: Mapping[str, str] = {}  # by suffixes
+
+
+def refuse_retired(name: object, retired: Mapping[str, str], said: str = "{}") -> None:
+    """Raise ArgumentError for a `retired` name; `said` is the name as the user wrote it."""
+    if isinstance(name, str) and name in retired:
+        raise ArgumentError(removal(said.format(name), retired[name]))
+
+
+def removal(name: str, instead: str) -> str:
+    """Return the sentence that an error says of a retired `name`."""
+    return f"{name} was removed in version 0.3: {instead}."
