@@ -33,6 +33,7 @@ ROOMS = (
     "lab.structural",
     "lab.eager",
     "lab.checks",
+    "lab.reports.tables",
     "lab.reports.explain",
     "lab.reports.breaking",
     "lab.reports.compare",

@@ -14,7 +14,7 @@ from lab.notation import signed
 from lab.reports.breaking.breakage import relative_error
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
-from lab.reports.explain.explanation import WIDTH, paragraph
+from lab.reports.tables import WIDTH, paragraph
 from lab.traces.parting import Contrast, Parting
 from lab.traces.trace import Trace
 

@@ -9,7 +9,8 @@ from lab.errors import listing, printable
 from lab.notation import indexed
 from lab.reports.compile.circular_buffers import Buffer, Kept, Rows
 from lab.reports.compile.rewriting import known
-from lab.reports.explain.explanation import FEW, WIDTH, paragraph
+from lab.reports.explain.explanation import FEW
+from lab.reports.tables import WIDTH, paragraph
 from lab.tape import Kind
 
 

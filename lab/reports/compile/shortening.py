@@ -38,8 +38,8 @@ from lab.reports.compile.circular_buffers import Ring
 from lab.reports.compile.compile import rewritten_scans
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
-from lab.reports.explain.explanation import paragraph
 from lab.reports.explain.finders import called
+from lab.reports.tables import paragraph
 from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import scan_nodes

@@ -10,7 +10,7 @@ from lab.reports.compile.circular_buffers import Rows
 from lab.reports.compile.compiled import rows_word
 from lab.reports.compile.idle import Idle
 from lab.reports.compile.rewriting import Known, known
-from lab.reports.explain.explanation import paragraph
+from lab.reports.tables import paragraph
 
 
 @dataclass(frozen=True)

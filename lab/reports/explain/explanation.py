@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from textwrap import wrap
 
 from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
@@ -12,6 +11,7 @@ from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
+from lab.reports.tables import WIDTH, paragraph
 from lab.scans.disguised import SINGLE
 from lab.scans.printed import Place
 from lab.tape import Kind
@@ -119,7 +119,7 @@ class Explanation:
         return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
 
 
-WIDTH, FEW = 96, 3
+FEW = 3
 
 
 def summary(explanation: Explanation) -> str:
@@ -213,15 +213,3 @@ def costs(explanation: Explanation) -> list[str]:
         f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
         "order differentiates all through which the last one went.",
     ]
-
-
-def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:
-    """`told` in lines of a readable length."""
-    return wrap(
-        told,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -25,7 +25,7 @@ from lab.errors import ArgumentError, expect, quoted
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
 from lab.records import freeze
-from lab.reports.explain.explanation import paragraph
+from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace

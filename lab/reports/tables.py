@@ -1,0 +1,128 @@
+"""Write a report as plain text or HTML: titled sections of paragraphs, formulas, and tables.
+
+A report is a frozen record with a `document`, which is a `Section`.  The base class `Report` prints
+the document and shows it in a notebook.  Both writers escape labels that come from users.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+
+from lab.errors import printable
+
+WIDTH = 96  # characters per line of text
+NARROWEST = 30  # characters of a last column that is wrapped
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below a header; every row has as many cells as the header."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Align the columns with spaces, and wrap the last column at `width` characters."""
+        *widths, _ = (max(map(len, column)) for column in zip(self.header, *self.rows, strict=True))
+        left = sum(widths) + 2 * len(widths)
+        for row in (self.header, *self.rows):
+            start = "".join(f"{cell:{size}}  " for cell, size in zip(row, widths, strict=False))
+            first, *more = paragraph(row[-1], width=max(width - left, NARROWEST)) or [""]
+            yield f"{start}{first}".rstrip()
+            yield from (" " * left + line for line in more)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines that are kept as they are, such as formulas."""
+
+    content: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, and below it paragraphs (str), lines, tables and sections."""
+
+    title: str
+    blocks: tuple["str | Lines | Table | Section", ...]
+
+
+class Report:
+    """Base class of records that are printed, and shown in a notebook, as their `document`."""
+
+    @property
+    def document(self) -> Section:
+        """The report as sections."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join(as_text(self.document))
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document)
+
+
+def as_text(section: Section, level: int = 0) -> Iterator[str]:
+    """Write a section as lines of text; sections of `level` 1 are underlined."""
+    title = printable(section.title)
+    yield title
+    if level == 1:
+        yield "─" * min(len(title), WIDTH)
+    indent = "  " if level else ""
+    for number, block in enumerate(section.blocks):
+        if isinstance(block, Section):
+            yield ""
+            yield from (f"{indent}{line}".rstrip() for line in as_text(block, level + 1))
+            continue
+        if number and not isinstance(section.blocks[number - 1], str):
+            yield ""
+        room = WIDTH - len(indent) * max(level, 1)
+        if isinstance(block, str):
+            lines = paragraph(block, width=room)
+        else:
+            lines = [*block.lines(room)] if isinstance(block, Table) else [*block.content]
+        yield from (f"{indent}{printable(line)}" for line in lines)
+
+
+def as_html(section: Section, level: int = 3, within: str = "") -> str:
+    """Write a section as HTML with a heading of `level`.
+
+    Tables and lines are regions that a keyboard can scroll.  Their labels begin with `within`.
+    """
+    title = _escaped(section.title)
+    parts = [f"<h{min(level, 6)}>{title}</h{min(level, 6)}>"]
+    for number, block in enumerate(section.blocks):
+        label = f"{within}{title}" + (f", part {number + 1}" if number else "")
+        region = f'role="region" aria-label="{label}" tabindex="0"'
+        match block:
+            case Section():
+                parts.append(as_html(block, level + 1, f"{within}{title}: "))
+            case str():
+                parts.append(f"<p>{_escaped(block)}</p>")
+            case Lines():
+                parts.append(f"<pre {region}>{'<br>'.join(map(_escaped, block.content))}</pre>")
+            case Table():
+                rows = (_row(block.header, "th"), *(_row(row, "td") for row in block.rows))
+                parts.append(f'<div class="table" {region}><table>{"".join(rows)}</table></div>')
+    return "\n".join(parts)
+
+
+def _row(cells: tuple[str, ...], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_escaped(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _escaped(text: str) -> str:
+    return escape(printable(text))
+
+
+def paragraph(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
+    """Wrap `text` into lines; the first begins with `first`, the others with `rest`."""
+    return wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
