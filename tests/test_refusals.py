@@ -430,7 +430,7 @@ def test_a_failed_export_leaves_no_folder(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(lab.LabError, match="No space left"):
         visual.export(SQUARE, "set")
     assert list(folder.iterdir()) == []

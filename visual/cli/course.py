@@ -47,4 +47,8 @@ def _slides(options: argparse.Namespace) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    show(table(map(Path, options.files)), end="")
+    scores = table(map(Path, options.files))
+    show(scores.csv, end="")
+    if scores.problems:  # after the table, so that a single file does not withhold the others
+        count, most = len(scores.problems), len(options.files)
+        raise LabError(f"score: {count} of {most} files cannot be read: {scores.problems[0]}")

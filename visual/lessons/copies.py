@@ -3,11 +3,11 @@
 What a person wrote stays: where a notebook is there already, a newer lesson is put beside it.
 """
 
-import shutil
 from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
+from os.path import lexists
 from pathlib import Path
 
 from lab.errors import ArgumentError, LabError, quoted
@@ -43,8 +43,8 @@ def copied(folder: Path) -> Iterator[str]:
         raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
     for path in lessons():
         if path.suffix == ".svg":
-            if not (folder / path.name).exists():
-                shutil.copyfile(path, folder / path.name)
+            if not lexists(folder / path.name):  # a link is there, too, wherever it leads
+                write_whole(folder / path.name, path.read_bytes())
             continue
         written = _written(path, folder)
         if written is not None:
@@ -56,12 +56,14 @@ def _written(lesson: Path, folder: Path) -> Path | None:
     text = lesson.read_text(encoding="utf-8")
     mark = sha256(text.encode()).hexdigest()[:12]
     for path in (folder / f"{lesson.stem}.ipynb", folder / f"{lesson.stem}-{mark}.ipynb"):
-        if not path.exists():
+        if not lexists(path):
             import jupytext  # which takes seconds, and is not asked about what is there
 
             notebook = jupytext.reads(text, "md:myst")
             notebook.metadata["scantape"] = {"lesson": mark}
             return write_whole(path, jupytext.writes(notebook, "ipynb"))
-        if f'"lesson": "{mark}"' in path.read_text(encoding="utf-8"):
+        if path.is_file() and f'"lesson": "{mark}"' in path.read_text(
+            encoding="utf-8", errors="replace"
+        ):
             return None
     return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from errno import EACCES, EINVAL
 from numbers import Real
 from pathlib import Path
+from secrets import token_hex
 from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any
@@ -22,6 +23,9 @@ SUFFIXES = (".svg", ".pdf", ".png", ".tex", *MOVING, ".html", ".txt", ".dot")
 PACE, HOLD = 1000, 3000  # milliseconds that a moment is seen, and that the last one is
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
+# How a new file is opened: if its name exists, as a file or as a link, opening fails.
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # of POSIX; of Windows
 
 
 Writer = Callable[..., str | bytes]
@@ -102,11 +106,12 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write `content` to a file beside `path` and move it there when it is complete.
+    """Write `content` to a new file in the same folder, then move the new file to `path`.
 
-    Of a link its target is written.  A file that is there keeps its permissions, and if they
-    forbid to write it, it stays.
+    A link stays, and its target is replaced.  A file that exists keeps its permissions, which the
+    new file has before it has content.  Raises ArgumentError if the file cannot be written.
     """
+    data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
         target = Path(os.path.realpath(path))
         mode = target.stat().st_mode if target.exists() else None
@@ -114,16 +119,17 @@ def write_whole(path: Path, content: str | bytes) -> Path:
             raise OSError(EACCES, "it is read-only")
         if mode is not None and not S_ISREG(mode):
             raise OSError(EINVAL, "it is no plain file")
-        part = target.with_name(f".{target.name[:99]}.{os.getpid()}.part")
+        part = target.with_name(f".{token_hex(8)}.part")
+        descriptor = os.open(part, NEW, 0o666 if mode is None else S_IMODE(mode))
         try:
-            part.write_bytes(
-                content.encode(errors="replace") if isinstance(content, str) else content
-            )
-            if mode is not None:
-                part.chmod(S_IMODE(mode))
-            part.replace(target)
-        finally:
+            with open(descriptor, "wb") as file:
+                if mode is not None:  # the umask may have taken permissions away
+                    os.chmod(descriptor if os.chmod in os.supports_fd else part, S_IMODE(mode))
+                file.write(data)
+            os.replace(part, target)
+        except BaseException:
             part.unlink(missing_ok=True)
+            raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"path = {quoted(str(path))} cannot be written: {reason}.") from error

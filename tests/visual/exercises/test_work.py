@@ -1,13 +1,20 @@
 """What a person writes: right and wrong functions, what is said of each, and what is kept."""
 
+import csv
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.cli.main import main
+from visual.exercises import progress
 from visual.exercises.answers import Outcome
 from visual.exercises.progress import Answered, keep, kept, load, table
 
@@ -100,7 +107,8 @@ def test_progress_is_kept(tmp_path, monkeypatch):
     assert kept("cubes") == Answered(2, 2, True)
     keep({"other": Answered(1)})
     told = table([tmp_path / "kept.json"])
-    assert told.splitlines()[1].endswith("kept.json,2,1,3")
+    assert told.csv.splitlines()[1].endswith("kept.json,2,1,3,")
+    assert told.problems == ()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert WORK(cubes).verdict.is_right
     for wrong in (squares, lambda x: None):
@@ -112,15 +120,80 @@ def test_progress_is_kept(tmp_path, monkeypatch):
     "text",
     ["", "[]", "{}", '{"answers": 1}', '{"answers": {"a": {"tries": -1}}}',
      '{"answers": {"a": {"points": 3}}}', '{"answers": {"a": {"tries": true}}}',
-     '{"answers": {"a": {"done": 1}}}', '{"answers": {"a": {"what": 1}}}'],
+     '{"answers": {"a": {"done": 1}}}', '{"answers": {"a": {"what": 1}}}',
+     f'{{"answers": {{"a": {{"tries": {"9" * 4299}}}}}}}',
+     f'{{"answers": {{"a": {{"tries": {"9" * 4301}}}}}}}', '{"answers": ' + "[" * 200_000],
 )  # fmt: skip
 def test_another_file_is_refused(tmp_path, text):
     path = tmp_path / "kept.json"
     path.write_text(text)
     with pytest.raises(ArgumentError, match=r"expected what scantape-progress\.json holds"):
         load(path)
-    with pytest.raises(ArgumentError, match="no such file"):
-        table([tmp_path / "none.json"])
+    keep_in = tmp_path / "good.json"
+    keep_in.write_text('{"answers": {"a": {"points": 2, "done": true}}}')
+    scores = table([path, tmp_path / "none.json", tmp_path, keep_in])
+    rows = list(csv.reader(scores.csv.splitlines()))
+    assert [row[1:4] for row in rows] == [["points", "answered", "wrong tries"], *[[""] * 3] * 3,
+                                          ["2", "1", "0"]]  # fmt: skip
+    assert [row[4] for row in rows[1:]] == [*scores.problems, ""]
+    assert "no such file" in scores.problems[1]
+    assert len(scores.csv.splitlines()) == 5
+
+
+def test_the_table_comes_before_the_file_that_cannot_be_read(tmp_path, capsys):
+    (tmp_path / "bad.json").write_text("[]")
+    (tmp_path / "good.json").write_text('{"answers": {}}')
+    files = [str(tmp_path / name) for name in ("bad.json", "good.json")]
+    assert main(["score", *files]) == 2
+    told = capsys.readouterr()
+    assert told.out.splitlines()[2].endswith("good.json,0,0,0,")
+    assert told.err.startswith("scantape: score: 1 of 2 files cannot be read: ")
+    assert main(["score", files[1]]) == 0
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
+def test_no_cell_of_the_table_is_a_formula(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text('{"answers": {}}')
+    (_, row) = csv.reader(table([Path(name)]).csv.splitlines())
+    assert row[0] == f"'{name}"
+    Path(name).write_text("no")
+    for row in csv.reader(table([Path(name)]).csv.splitlines()):
+        assert not any(cell[:1] in ("=", "+", "-", "@", "\t") for cell in row)
+
+
+WRITER = """
+import sys
+from visual.exercises.progress import Answered, keep
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(40):
+    keep({f"{sys.argv[1]} {number}": Answered(points=1, done=True)})
+"""
+
+
+def test_two_kernels_keep_all_that_is_answered(tmp_path):
+    pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, name], **pipe) for name in "ab"]
+    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2
+    for writer in writers:  # both have imported all they need
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=60)
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert set(load(tmp_path / "kept.json")) == {f"{a} {n}" for a in "ab" for n in range(40)}
+
+
+def test_a_lock_that_is_never_released_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "WAIT", 0.1)
+    with (
+        FileLock(tmp_path / ".kept.json.lock"),
+        pytest.raises(ArgumentError, match=r"kept\.json.* cannot be locked"),
+    ):
+        keep({"a": Answered()})
+    keep({"a": Answered()})
+    assert kept("a") == Answered()
 
 
 def test_a_notebook_keeps_what_is_answered(tmp_path, monkeypatch):

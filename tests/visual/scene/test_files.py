@@ -1,0 +1,103 @@
+"""Files appear whole, whoever else writes in the same folder at the same time."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from stat import S_IMODE
+
+import pytest
+
+from lab.errors import ArgumentError
+from visual.scene import formats
+from visual.scene.formats import write_whole
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The path and the mode of each new file, as soon as it exists, and its size then."""
+    found, original = [], os.open
+
+    def record(path, flags, *others, **options):
+        descriptor = original(path, flags, *others, **options)
+        if flags & os.O_CREAT:
+            status = os.fstat(descriptor)
+            found.append((Path(path), S_IMODE(status.st_mode), status.st_size))
+        return descriptor
+
+    monkeypatch.setattr(os, "open", record)
+    return found
+
+
+def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("untouched")
+    (tmp_path / f".{TOKEN}.part").symlink_to(victim)
+    monkeypatch.setattr(formats, "token_hex", lambda _: TOKEN)
+    with pytest.raises(ArgumentError, match=r"a\.svg.* cannot be written: File exists"):
+        write_whole(tmp_path / "a.svg", "new")
+    assert victim.read_text() == "untouched"
+    assert (tmp_path / f".{TOKEN}.part").is_symlink()
+    assert not (tmp_path / "a.svg").exists()
+
+
+def test_each_new_file_has_another_name(tmp_path, opened):
+    for _ in range(3):
+        write_whole(tmp_path / "a.svg", "new")
+    assert len({path for path, *_ in opened}) == 3
+    assert {path.parent for path, *_ in opened} == {tmp_path}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+def test_threads_write_their_own_files(tmp_path):
+    # The first 99 letters are the same, which were all that the name of the new file told.
+    paths = [tmp_path / f"{'n' * 99}{letter}.txt" for letter in "ab"]
+
+    def write(path):
+        for size in range(1, 120):
+            content = path.stem[-1] * 500 * size
+            write_whole(path, content)
+            assert path.read_text() == content
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, paths))
+
+
+def test_threads_write_the_same_file_whole(tmp_path):
+    path = tmp_path / "a.txt"
+
+    def write(letter):
+        for _ in range(100):
+            write_whole(path, letter * 100_000)
+            assert set(path.read_text()) in ({"a"}, {"b"})
+            assert path.stat().st_size == 100_000
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, "ab"))
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_is_never_open_to_more_people_than_before(tmp_path, opened, mode):
+    path = tmp_path / "private.json"
+    path.write_text("old")
+    path.chmod(mode)
+    before = os.umask(0o022)
+    try:
+        write_whole(path, "new")
+    finally:
+        os.umask(before)
+    ((_, first, size),) = opened
+    assert first & ~mode == 0
+    assert size == 0
+    assert S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "new"
+
+
+def test_a_new_file_has_the_permissions_that_the_user_chose(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a.svg", "new")
+    finally:
+        os.umask(before)
+    assert S_IMODE((tmp_path / "a.svg").stat().st_mode) == 0o640
