@@ -78,7 +78,7 @@ def eager_gradients(
         def moved(value: np.ndarray, weighted: Callable[..., SupportsFloat] = weighted) -> float:
             return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
 
-        expected = finite_differences(moved, args[argnum], step)
+        expected = finite_differences(moved, np.asarray(args[argnum]), step)
         what = f"derivative {order} by argument {argnum}"
         worst = max(worst, compare(found, expected, tolerance, what))
     return worst

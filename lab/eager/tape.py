@@ -312,10 +312,10 @@ class Setter(NamedTuple):
     """A gradient that is `value` at ``[index]`` and zero elsewhere."""
 
     index: Any
-    value: Value
+    value: np.ndarray
 
 
-def add_into(old: Value, new: Value | Setter) -> Value:
+def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
     """`old` + `new`, in place if `old` is an array; of a `Setter` its entries alone."""
     if isinstance(new, Setter):
         old = old if isinstance(old, np.ndarray) else np.array(old)

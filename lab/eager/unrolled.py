@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from lab.loops.loop import Loop
 
 
-@_as_tensor_variable.register(Node)
 def _symbolic(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
     """What PyTensor calls when one of its functions is given a node."""
     raise GradientError(
         f"{x!r} was given to a function of PyTensor's, which makes graphs and not numbers; use "
         "lab.eager.np."
     )
+
+
+_as_tensor_variable.register(Node, _symbolic)
 
 
 def unrolled(loop: "Loop") -> Function:

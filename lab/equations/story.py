@@ -198,7 +198,10 @@ class Stories:
             step = f"step {write.step} of " if write else ""
             terms.append(f"{figure} from {step}Scan {part.scan + 1}".strip())
         near = 1e-5 * max(np.max(np.abs(number)) for number in known.values())
-        is_all = np.allclose(sum(known.values()), self.number(value), atol=near, equal_nan=True)
+        whole = self.number(value)
+        is_all = whole is not None and np.allclose(
+            sum(known.values()), whole, atol=near, equal_nan=True
+        )
         return f"{', plus '.join(terms)}{'' if is_all else ', and the rest directly'}"
 
     def _slot(self, value: Value) -> str:

@@ -95,7 +95,7 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
     try:
         return np.broadcast_to(_rows(mask, values), values.shape)
     except ValueError:
-        every = mask.reshape(len(mask), -1).any(axis=1)
+        every = np.any(mask.reshape(len(mask), -1), axis=1)
         return np.broadcast_to(_rows(every, values), values.shape)
 
 

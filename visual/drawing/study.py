@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
 
 from lab.errors import LabError
@@ -60,7 +61,7 @@ class Frozen:
         return cls(array.shape, dtype, plain.tobytes())
 
     @property
-    def value(self) -> object:
+    def value(self) -> ArrayLike:
         """What was frozen: an array, or plain numbers."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()

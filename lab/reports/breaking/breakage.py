@@ -209,7 +209,7 @@ def truth(
     wrt: str | None = None,
     cost: str | ArrayLike = "last",
     of: str | None = None,
-    at: Mapping[str, object] | None = None,
+    at: Mapping[str, ArrayLike] | None = None,
 ) -> Truth:
     """The derivatives up to `order` of a cost of a loop; the arguments are those of `Loop.trace`.
 

@@ -259,12 +259,12 @@ def _equations(node: Apply, parts: ScanParts, found: System) -> Iterator[str]:
 
 def _difference(was: Variable, now: Variable, given: Values) -> float | None:
     """The largest one between two variables; None where they cannot be run."""
-    first, second = (_values([v], given).get(v) for v in (was, now))
-    if first is None or second is None or not np.issubdtype(np.asarray(first).dtype, np.number):
+    first, second = (np.asarray(_values([v], given).get(v)) for v in (was, now))
+    if not all(np.issubdtype(value.dtype, np.number) for value in (first, second)):
         return None
-    if np.shape(first) != np.shape(second):
+    if first.shape != second.shape:
         return float("inf")
-    apart = np.abs(np.asarray(first) - np.asarray(second))
+    apart = np.abs(first - second)
     return float(np.max(np.where(np.isnan(first) & np.isnan(second), 0.0, apart), initial=0.0))
 
 

@@ -161,7 +161,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     return Directions(
         wrt,
         of,
-        int(np.size(graph.given[x])),
+        np.asarray(graph.given[x]).size,
         int(made.size),
         forward,
         backward,

@@ -398,7 +398,7 @@ def _not_finite(values: np.ndarray) -> np.ndarray:
 
 def _steps(entries: np.ndarray) -> np.ndarray:
     """At which steps any entry is True."""
-    return entries.any(axis=tuple(range(1, entries.ndim)))
+    return np.any(entries, axis=tuple(range(1, entries.ndim)))
 
 
 def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:

@@ -303,7 +303,7 @@ def laid_out(found: Routed, fewer: bool = False) -> Layout:
         blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH, most)))
     mask = None
     if "condition" in found.metadata:
-        shape = np.shape(found.metadata["condition"])
+        shape = np.asarray(found.metadata["condition"]).shape
         size = int(np.prod(shape, dtype=int))
         mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
         mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH, most)
