@@ -231,9 +231,10 @@ class Atlas(Walked):
             return
         cards = [group.cell for group in usual[0].groups() if group.cell.startswith(CARD)]
         for scan in (int(card.removeprefix(CARD)) for card in cards):
-            opened = self._pictures(at, view, scan)
-            if opened[0].shapes != usual[0].shapes:
-                yield Entry(at, view, _packed(at, view, opened, scan), scan)
+            with suppress(LabError):  # `phases` cannot show a Scan that is no derivative
+                opened = self._pictures(at, view, scan)
+                if opened[0].shapes != usual[0].shapes:
+                    yield Entry(at, view, _packed(at, view, opened, scan), scan)
 
     def _pictures(self, at: Combination, view: str, scan: int | None) -> list[Scene]:
         return [at.picture(view, theme, scan=scan) for theme in self.grid.themes]

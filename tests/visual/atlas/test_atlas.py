@@ -326,3 +326,17 @@ def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
     assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_view_opens_the_scans_that_it_can_show():
+    """Scan 1 of square is no derivative and has no phases; the page has those of the others."""
+    entries = visual.Atlas(["square"], {"square": [(-1,)]}, [2], ["last"], ["phases"]).entries
+    assert all(isinstance(entry.found, str) for entry in entries)
+    usual = draw.drawn(OFFLINE, gallery.loops["square"], "phases", order=2)
+    shown = {entry.scan: entry for entry in entries}
+    assert len(shown) == len(entries) == 3
+    assert None in shown
+    assert 1 not in shown
+    for scan in shown.keys() - {None}:
+        picture = draw.drawn(OFFLINE, gallery.loops["square"], "phases", order=2, scan=scan)
+        assert picture.svg() != usual.svg()
