@@ -75,7 +75,7 @@ def test_the_commands_in_readme_and_guide_work(tmp_path, monkeypatch, capsys):
     assert len(drawn) >= 4
     for command in drawn:
         run(command)
-    written = {"tape.svg", "figure.svg", "figure.tex", "walk.svg", "pictures"}
+    written = {"tape.svg", "figure.svg", "figure.pdf", "walk.svg", "pictures"}
     assert {path.name for path in tmp_path.iterdir()} == written
     assert (tmp_path / "pictures" / "index.html").exists()
     assert "dC/dbirth" in capsys.readouterr().out

@@ -266,7 +266,7 @@ LINES = {
         ],
     ),
     "a text that moves": ([*DRAW, "-o", "-", "--animate"], ["--animate", ".svg"]),
-    "a format that is none": ([*DRAW, "-o", "walk.avi"], ["'walk.avi'", ".gif", ".webp", ".tex"]),
+    "a format that is none": ([*DRAW, "-o", "walk.avi"], ["'walk.avi'", ".gif", ".pdf"]),
     "a loop misspelt": (["draw", "taps", "--loop", "squre", "-o", "-"], ["did you mean square?"]),
     "a picture misspelt": (["draw", "tape", "--loop", "square", "-o", "-"], ["mean 'tapes'?"]),
     "a command misspelt": (["drew"], ["command = 'drew'", "did you mean 'draw'?"]),
@@ -291,14 +291,6 @@ def test_taps_need_no_equals_sign(capsys):
     spaced = capsys.readouterr().out
     assert main([*DRAW, "-o", "-", "--taps=-2,-1"]) == 0
     assert capsys.readouterr().out == spaced
-
-
-def test_a_film_without_ffmpeg_is_told(capsys, folder, monkeypatch):
-    monkeypatch.setenv("PATH", str(folder))
-    assert main(["draw", "tapes", "--loop", "square", "-o", "walk.mp4"]) == 2
-    told = capsys.readouterr().err
-    check_sentence(told.removesuffix("\n"))
-    assert "ffmpeg, which is not installed; .gif, .webp" in told
 
 
 def scantape(*words, **options):

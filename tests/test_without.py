@@ -42,7 +42,6 @@ work |= {
     "png": tapes.png,
     "pdf": lambda: tapes.save("x.pdf"),
     "gif": lambda: tapes.save("x.gif"),
-    "tex": lambda: tapes.save("x.tex"),
     "animated": lambda: tapes.save("x.svg", animate=True),
     "shown": lambda: tapes._repr_mimebundle_(),
     "stepper": lambda: visual.Stepper(tapes)._repr_mimebundle_(),

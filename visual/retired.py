@@ -11,12 +11,16 @@ from lab.errors import ArgumentError
 RETIRED_NAMES: Mapping[str, str] = {}  # of `visual`, and of pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
-    "completion": "use `scantape --help` and `scantape COMMAND --help`",
+    "completion": "`scantape --help` and `scantape COMMAND --help`",
 }
 
 RETIRED_OPTIONS: Mapping[str, str] = {}  # as in Python; the command line writes `--all-direct`
 
-RETIRED_FORMATS: Mapping[str, str] = {}  # by suffixes
+RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
+    ".tex": ".pdf, which LaTeX includes with its letters",
+    ".webp": ".gif",
+    ".mp4": ".gif, which ffmpeg converts",
+}
 
 
 def refuse_retired(name: object, retired: Mapping[str, str], said: str = "{}") -> None:
@@ -27,4 +31,4 @@ def refuse_retired(name: object, retired: Mapping[str, str], said: str = "{}") -
 
 def removal(name: str, instead: str) -> str:
     """Return the sentence that an error says of a retired `name`."""
-    return f"{name} was removed in version 0.3: {instead}."
+    return f"{name} was removed in version 0.3: use {instead}."

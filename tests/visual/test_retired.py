@@ -28,14 +28,14 @@ DRAW = ["draw", "tapes", "--loop", "square", "-o", "-"]
 
 
 def check_message(message, name, instead):
-    assert f"{name} was removed in version 0.3: {instead}." in message
+    assert f"{name} was removed in version 0.3: use {instead}." in message
 
 
 @pytest.mark.parametrize("table", RETIRED)
 def test_nothing_is_both_retired_and_alive(table):
     assert LIVING[table] & {*RETIRED[table]} == set()
     for name, instead in RETIRED[table].items():
-        assert len(instead) > 8, name
+        assert instead, name
         assert not instead.endswith("."), name
 
 
@@ -88,8 +88,8 @@ def test_an_unknown_name_is_not_called_retired(capsys):
 
 
 def test_a_living_option_of_the_same_name_works(monkeypatch, capsys):
-    monkeypatch.setattr("visual.cli.main.RETIRED_OPTIONS", {"order": "use nothing"})
+    monkeypatch.setattr("visual.cli.main.RETIRED_OPTIONS", {"order": "nothing"})
     assert main([*DRAW, "--order", "1"]) == 0
-    monkeypatch.setattr("visual.cli.main.RETIRED_OPTIONS", {"orders": "use --order"})
+    monkeypatch.setattr("visual.cli.main.RETIRED_OPTIONS", {"orders": "--order"})
     assert main([*DRAW, "--orders", "1"]) == 2
-    check_message(capsys.readouterr().err, "--orders", "use --order")
+    check_message(capsys.readouterr().err, "--orders", "--order")

@@ -1,19 +1,11 @@
-"""Moving pictures: one frame a moment, in which nothing is seen of what has not happened yet.
-
-GIF and WebP are put together by Pillow, MP4 by ffmpeg where it is installed.
-"""
+"""Moving pictures: one frame per moment, without anything that happens after it."""
 
 import io
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from shutil import which
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from lab.errors import ArgumentError, shortened
 from lab.progress import counted, pause
 from visual.scene.formats import HOLD, PACE, content, register
 from visual.scene.shapes import Group, Scene, Shape
@@ -56,7 +48,11 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     images = [Image.fromarray(_nearest(frame, palette)) for frame in codes]
     for image in images:
         image.putpalette(_parts(palette).astype("uint8").tobytes())
-    return _joined(images, "GIF", optimize=False)
+    times = [PACE] * (len(images) - 1) + [HOLD]
+    film = io.BytesIO()
+    more = {"save_all": True, "append_images": images[1:], "duration": times}
+    images[0].save(film, "GIF", loop=0, optimize=False, **more)
+    return film.getvalue()
 
 
 def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
@@ -71,41 +67,4 @@ def _parts(codes: np.ndarray) -> np.ndarray:
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1)
 
 
-def to_webp(scene: Scene, scale: float = 1.0) -> bytes:
-    """The frames, each exactly as its PNG."""
-    from PIL import Image
-
-    images = [Image.open(io.BytesIO(png)).convert("RGB") for png in _images(scene, scale)]
-    return _joined(images, "WEBP", lossless=True)
-
-
-def _joined(images, form: str, **options: bool) -> bytes:  # type: ignore[no-untyped-def]
-    first, *others = images
-    times = [PACE] * len(others) + [HOLD]
-    made = io.BytesIO()
-    first.save(made, form, save_all=True, append_images=others, duration=times, loop=0, **options)
-    return made.getvalue()
-
-
-def to_mp4(scene: Scene, scale: float = 1.0) -> bytes:
-    """The frames as H.264, which every browser plays; it has even numbers of pixels."""
-    program = which("ffmpeg")
-    assert program is not None  # whoever writes a file has checked it
-    pngs = [*_images(scene, scale)]
-    pngs += [pngs[-1]] * (HOLD // PACE - 1)
-    size = "pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p"
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "walk.mp4"
-        read = ["-f", "image2pipe", "-framerate", f"{1000 / PACE:g}", "-c:v", "png", "-i", "-"]
-        wrote = ["-vf", size, "-c:v", "libx264", "-r", "25", "-movflags", "+faststart", str(path)]
-        command = [program, "-y", "-loglevel", "error", *read, *wrote]
-        done = subprocess.run(command, input=b"".join(pngs), capture_output=True, check=False)
-        if done.returncode or not path.exists():
-            said = shortened(done.stderr.decode(errors="replace").strip() or "it said nothing")
-            raise ArgumentError(f"ffmpeg could not make an .mp4 of the frames: {said}")
-        return path.read_bytes()
-
-
 register(".gif", to_gif)
-register(".webp", to_webp)
-register(".mp4", to_mp4)

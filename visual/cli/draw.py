@@ -21,7 +21,7 @@ EXAMPLES = """\
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape draw tapes --loop mymodule:mymodel --wrt rho --order 2 -o model.svg
   scantape draw tapes --loop square --width column --theme print -o figure.pdf
-  scantape draw tapes --loop gap --steps 2:5 --bare -o figure.tex
+  scantape draw tapes --loop gap --steps 2:5 -o figure.pdf
   scantape draw tapes --loop square --animate -o walk.svg"""
 
 

@@ -62,7 +62,7 @@ def draw(
     of rows and headings as well; phases, genealogy and connections are words, and never bare.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
-        >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")
+        >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
     return drawn(SCREEN, subject, picture, theme, given, **chosen)

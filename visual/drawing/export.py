@@ -33,7 +33,7 @@ def export(
     """Write all pictures of a loop, a graph's derivative or a PyMC model; return the index page.
 
     `folder` is made if it does not exist; its parent must.  `formats` are the suffixes that
-    `Scene.save` knows; of gif, webp, mp4 and dot there are files of some pictures only.  `scale` is
+    `Scene.save` knows; of gif and dot there are files of some pictures only.  `scale` is
     that of PNG.
     `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
     that could not be drawn why.

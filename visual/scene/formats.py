@@ -11,15 +11,14 @@ from errno import EACCES, EINVAL
 from numbers import Real
 from pathlib import Path
 from secrets import token_hex
-from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any
 
 from lab.errors import ArgumentError, listing, quoted, refused
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
-MOVING = (".gif", ".webp", ".mp4")
-SUFFIXES = (".svg", ".pdf", ".png", ".tex", *MOVING, ".html", ".txt", ".dot")
+MOVING = (".gif",)
+SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
 PACE, HOLD = 1000, 3000  # milliseconds that a moment is seen, and that the last one is
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
@@ -74,15 +73,8 @@ def check_path(path: Path, animate: bool = False) -> None:
         raise refused(
             "path", str(path), f"the suffix tells the format and can be {listing(SUFFIXES)}."
         )
-    if path.suffix.lower() == ".mp4" and which("ffmpeg") is None:
-        raise ArgumentError(
-            f"path = {quoted(str(path))}: .mp4 is made by ffmpeg, which is not installed; .gif, "
-            ".webp and an .svg that is to animate need nothing."
-        )
-    if animate and path.suffix.lower() not in (".svg", *MOVING):
-        raise ArgumentError(
-            f"animate = True: {quoted(str(path))} cannot move; {listing(['.svg', *MOVING])} can."
-        )
+    if animate and suffix not in (".svg", *MOVING):
+        raise ArgumentError(f"animate = True: {quoted(str(path))}: expected a .svg or .gif file.")
     _check_folder(path)
 
 

@@ -312,12 +312,13 @@ class Scene:
         return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False) -> Path:
-        """Write the picture to `path`: .svg, .pdf, .png, .tex, .html or .txt, as the suffix says.
+        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
 
-        Pictures with steps can be .gif, .webp and, by ffmpeg, .mp4, one frame a step; so can an
-        .svg that is to `animate`.  Pictures laid out by Graphviz can be .dot as well.  `scale` is
-        how many pixels of a .png or a frame one pixel of the picture takes; the other formats have
-        no pixels.  The file appears whole or not at all.  Raises ArgumentError for another suffix,
+        A picture with steps can be a .gif, one frame per step, or an .svg that is to `animate`.
+        Pictures laid out by Graphviz can be .dot as well.  `scale` is the number of pixels of a
+        .png or .gif per pixel of the picture; the other formats have no pixels.
+
+        The file appears whole or not at all.  Raises ArgumentError for another suffix,
         a path that cannot be written, or a scale that is no number of 0.1 or more or makes an image
         of more than 100 megapixels.
         """

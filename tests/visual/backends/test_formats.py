@@ -337,7 +337,7 @@ def test_the_scale_that_an_error_offers_is_possible(tmp_path):
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("tape.jpg", r"tape\.jpg.*\.svg, .*\.tex, \.gif, \.webp, \.mp4, \.html, \.txt and \.dot"),
+        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.gif, \.html, \.txt and \.dot"),
         ("tape", "suffix"),
         ("missing/tape.pdf", "there is no folder"),
         ("folder.pdf", "cannot be written"),
