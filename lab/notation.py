@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from lab.records import cached_property, record
+from lab.records import cached_property
 
 
-@record
+@dataclass(frozen=True)
 class Leaf:
     """An argument of the step: `variable` read at `tap` (None for what has no tape)."""
 
@@ -30,27 +30,22 @@ class Leaf:
     argument: int
 
 
-@record
+@dataclass(frozen=True)
 class Number:
     """A constant, as it is written."""
 
     written: str
 
 
-@record
+@dataclass(frozen=True)
 class Call:
     """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
 
     name: str
     arguments: tuple["Term", ...]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has as many arguments as its operator takes."""
-        return len(self.arguments) == ARITY.get(self.name, max(1, len(self.arguments)))
 
-
-@record
+@dataclass(frozen=True)
 class Slice:
     """An index ``start:stop:step``; stands only among the indices of an ``at``."""
 
@@ -59,7 +54,7 @@ class Slice:
     step: "Term | None"
 
 
-@record
+@dataclass(frozen=True)
 class Named:
     """A part of the expression, by the name that a `Let` gives it."""
 
@@ -69,7 +64,7 @@ class Named:
 Term = Leaf | Number | Call | Slice | Named
 
 
-@record
+@dataclass(frozen=True)
 class Binding:
     """A part of an expression, and its name."""
 
@@ -77,7 +72,7 @@ class Binding:
     term: Term
 
 
-@record
+@dataclass(frozen=True)
 class Let:
     """A term whose parts have names, each written once; they use only those that come later."""
 
@@ -181,7 +176,6 @@ LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "m
 
 
 # Operators that take exactly so many arguments; others take one or more.
-ARITY = {"Sub": 2, "TrueDiv": 2, "IntDiv": 2, "Mod": 2, "Pow": 2, "Neg": 1, "transpose": 1}
 
 
 LONGEST = 600  # letters of a formula, beyond which the rest is only counted

@@ -1,12 +1,27 @@
 """Names that were removed from `lab`, and their replacements.
 
 A name stays in the table for one release.  A dotted name is an attribute of an exported class, as
-``Trace.to_json``; the class raises `retired_attribute` in its own ``__getattr__``.
+``Trace.to_json``; the class has a `RetiredAttribute` of that name.
 """
 
-RETIRED_NAMES: dict[str, str] = {}
+from typing import NoReturn
+
+RETIRED_NAMES: dict[str, str] = {
+    "Trace.from_json": "pickle.loads, only with a trace that you trust.",
+    "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
+}
 
 
 def retired_attribute(name: str) -> AttributeError:
     """Return the error that names the replacement of a retired name."""
     return AttributeError(f"lab.{name} was removed in version 0.3: use {RETIRED_NAMES[name]}")
+
+
+class RetiredAttribute:
+    """An attribute of a class that was removed: each access raises `retired_attribute`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise retired_attribute(self.name)

@@ -16,15 +16,14 @@ are tapes.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.errors import ArgumentError, quoted, several, whole
-from lab.records import record, stored
 
 FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
 
 
-@stored
 class Kind(StrEnum):
     """What PyTensor calls a loop variable."""
 
@@ -56,7 +55,7 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     return taps
 
 
-@record
+@dataclass(frozen=True)
 class Tape:
     """The read taps and write taps of one loop variable, in the step's order of arguments."""
 

@@ -246,7 +246,7 @@ def test_importing_both_loads_no_heavy_library():
         "torch",
         "jax",
     }
-    heavy |= {"cattrs", "lab.eager", "lab.structural"}  # not heavy, but not needed either
+    heavy |= {"lab.eager", "lab.structural"}  # not heavy, but not needed either
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stderr

@@ -14,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.records import freeze, of_arrays
+from lab.records import freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
@@ -23,7 +23,7 @@ LONGEST = 0.4  # the first of them, divided by the order, and relative to entrie
 MOST_ENTRIES = 24
 
 
-@of_arrays
+@record_of_arrays
 class Estimate:
     """A derivative, entry by entry, and how far each entry may be off.
 

@@ -1,6 +1,6 @@
 """What happened on the eager tapes, as frozen data: every node, every gradient, in order.
 
-A `Recording` can be compared, stored as JSON, and drawn.  Numbers count from 0: nodes in
+A `Recording` can be compared, pickled, and drawn.  Numbers count from 0: nodes in
 the order in which they were made, on whichever tape; tapes in the order in which they were
 opened.
 """
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab import records
+from lab.records import record_of_arrays
 
 
-@records.record_of_arrays
+@record_of_arrays
 class SparseValue:
     """A Setter: `value` at ``[index]`` and zero elsewhere.
 
@@ -25,7 +25,7 @@ class SparseValue:
     positions: np.ndarray | None
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Held:
     """A value, and the number of the node that it is, on a tape further out (else None).
 
@@ -36,7 +36,7 @@ class Held:
     node: int | None = None
 
 
-@records.record_of_arrays
+@record_of_arrays
 class NodeRecord:
     """One node.
 
@@ -63,7 +63,7 @@ class NodeRecord:
     bookkeeping: int
 
 
-@records.record
+@dataclass(frozen=True)
 class TapeRecord:
     """One tape: its priority, the function that it is a run of, its nodes as appended."""
 
@@ -73,21 +73,21 @@ class TapeRecord:
     nodes: tuple[int, ...]
 
 
-@records.record
+@dataclass(frozen=True)
 class Opened:
     """A tape became active."""
 
     tape: int
 
 
-@records.record
+@dataclass(frozen=True)
 class Appended:
     """A node was made and appended to its tape."""
 
     node: int
 
 
-@records.record
+@dataclass(frozen=True)
 class Seeded:
     """The gradient of the result by itself, 1, was put into the end node's list."""
 
@@ -95,14 +95,14 @@ class Seeded:
     gradient: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class Popped:
     """A node was taken off the end of its tape; what it then does, the next events tell."""
 
     node: int
 
 
-@records.record
+@dataclass(frozen=True)
 class PassedOn:
     """A node's only gradient is its total, as it is."""
 
@@ -110,7 +110,7 @@ class PassedOn:
     total: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class Added:
     """A whole gradient was added to the zeros in which a node sums."""
 
@@ -118,7 +118,7 @@ class Added:
     gradient: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class SetterAdded:
     """A Setter was applied: its entries were added in place, to the zeros or what they held."""
 
@@ -126,7 +126,7 @@ class SetterAdded:
     gradient: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class Summed:
     """All gradients of a node have been added."""
 
@@ -134,7 +134,7 @@ class Summed:
     total: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class Sent:
     """A gradient went upstream, into the list of a parent."""
 
@@ -143,7 +143,7 @@ class Sent:
     gradient: Held
 
 
-@records.record
+@dataclass(frozen=True)
 class Closed:
     """A tape is empty again, and no longer active."""
 
@@ -163,8 +163,8 @@ class Memory:
     bookkeeping: int
 
 
-@records.record_of_arrays
-class Recording(records.Storable):
+@record_of_arrays
+class Recording:
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
 
     result: Held

@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab import records
 from lab.errors import listing
 from lab.notation import (
     LATEX,
@@ -38,7 +37,6 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
 
 
-@records.stored
 class Role(StrEnum):
     """What a variable is to the system, by the word of PyTensor's documentation."""
 
@@ -49,7 +47,7 @@ class Role(StrEnum):
     NON_NUMERIC = "non-numeric state"
 
 
-@records.record
+@dataclass(frozen=True)
 class Quantity:
     """One variable of a system.
 
@@ -74,7 +72,7 @@ class Quantity:
     given: Expression | None = None
 
 
-@records.record
+@dataclass(frozen=True)
 class System:
     """A loop as equations: what every step computes, from what, how often, and from which start.
 

@@ -14,7 +14,6 @@ from pytensor.graph.op import Op
 from pytensor.scan.op import Scan
 from pytensor.tensor.variable import TensorVariable
 
-from lab import records
 from lab.gradients.status import Status, Undefined
 from lab.scans.node import LoopVariable, ScanParts, labels_of
 from lab.tape import Tape
@@ -44,7 +43,6 @@ class PullbackRule:
 RULE = PullbackRule()
 
 
-@records.stored
 class ReadingGroup(StrEnum):
     """The five groups of reversed sequences of phase 7."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pytensor.graph.basic import Apply, Constant, Variable
 
-from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.gradients.outcomes import PartNames, outcomes, verdict_of
@@ -270,10 +269,6 @@ class Derivation(Decisions):
     def record(self) -> DerivationRecord:
         """The eleven phases as plain data."""
         return record(self, self.outcomes)
-
-    def to_json(self) -> object:
-        """`record` as plain dicts, lists, strings and numbers; `lab.records.from_json` reads it."""
-        return records.to_json(self.record)
 
     def __str__(self) -> str:
         return str(self.record)

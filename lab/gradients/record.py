@@ -3,13 +3,12 @@
 Such a record can be drawn, compared, and stored.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from lab import records
 from lab.tape import Kind
 
 
-@records.stored
 class Verdict(StrEnum):
     """What a phase decided, where it is one of the decisions that make a gradient right."""
 
@@ -29,7 +28,7 @@ class Verdict(StrEnum):
     UNTRACED = "untraced"
 
 
-@records.record
+@dataclass(frozen=True)
 class Item:
     """One decision of a phase: what it is about, what was decided, and the expression built."""
 
@@ -39,7 +38,7 @@ class Item:
     verdict: Verdict = Verdict.NOTED
 
 
-@records.record
+@dataclass(frozen=True)
 class Outcome:
     """What became of the gradient of one outer input, why, and where it is found.
 
@@ -53,7 +52,7 @@ class Outcome:
     gradient: str = ""
 
 
-@records.record
+@dataclass(frozen=True)
 class Phase:
     """One of the eleven phases, by the name that PyTensor's documentation gives it."""
 
@@ -62,7 +61,7 @@ class Phase:
     items: tuple[Item, ...]
 
 
-@records.record
+@dataclass(frozen=True)
 class DerivationRecord:
     """A derivation as plain data: the Scan, its derivative, the eleven phases, and the outcome.
 

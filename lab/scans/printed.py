@@ -2,6 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 import pytensor
@@ -9,7 +10,6 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.printing import debugprint
 
-from lab import records
 from lab.errors import LONGEST, listing, shortened
 from lab.scans.node import ScanParts, outer_outputs
 from lab.tape import Kind
@@ -19,7 +19,7 @@ PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1
 Ids = Mapping[object, str]
 
 
-@records.record
+@dataclass(frozen=True)
 class Place:
     """Where a variable of a Scan stands: in PyTensor's print, in a person's code, in the pullback.
 

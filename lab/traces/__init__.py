@@ -2,7 +2,5 @@
 
 Start with `tracing`, whose `trace` makes a `trace.Trace`.  `run` walks a graph and `loop_run`
 steps one Scan; `flow` follows values from step to step, `scan_of` knows a Scan beside the others,
-`parting` finds where two runs part, `faults` tells where a stored trace does not hold together.
+`parting` finds where two runs part.
 """
-
-from lab.traces import faults as faults  # by which a stored trace is checked

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab import records
-from lab.records import freeze
+from lab.records import freeze, record_of_arrays
 from lab.traces.trace import Access, ScanTrace, TapeTrace, Trace
 
 Path = tuple[str | int, ...]
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Parting:
     """The first value that two runs write differently.
 
@@ -32,7 +31,7 @@ class Parting:
     broken: np.ndarray
 
 
-@records.record
+@dataclass(frozen=True)
 class Contrast:
     """Two runs, held against one another.
 

@@ -3,24 +3,25 @@
     >>> trace = lab.trace(gradient, given={x0: 0.95})
     >>> trace.outputs[0], trace.scans[1].tapes[0].writes[0].values
 
-A `Trace` is plain data: it can be compared, copied, pickled, stored as JSON, and drawn.  What
-needs the graph is asked of the `Derivative` that has it, as `Derivative.verify`.
+A `Trace` is plain data: you can compare, copy, pickle, and draw it.  Unpickle only a trace that
+you trust, because `pickle` runs code.  `Derivative` has the graph, and what needs it, as `verify`.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from lab import records
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number
-from lab.records import cached_property
+from lab.records import cached_property, record_of_arrays
+from lab.retired import RetiredAttribute
 from lab.scans.printed import Place
 from lab.tape import Kind, Tape
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Axis:
     """What the rows of an array stand for: row i is ``variable[index[i]]``."""
 
@@ -33,7 +34,7 @@ class Axis:
         return {index: row for row, index in enumerate(self.index.tolist())}
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Access:
     """All reads, or all writes, at one tap: the rows and the values, one for each step.
 
@@ -46,7 +47,7 @@ class Access:
     before: np.ndarray | None = None
 
 
-@records.record_of_arrays
+@record_of_arrays
 class TapeTrace:
     """One tape: its taps, its initial contents, and every read and write.
 
@@ -94,7 +95,7 @@ class TapeTrace:
         return held
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Taken:
     """Of which Scan, and of which of its variables by number, step s reads row ``rows[s]``."""
 
@@ -103,7 +104,7 @@ class Taken:
     rows: np.ndarray
 
 
-@records.record_of_arrays
+@record_of_arrays
 class SequenceTrace:
     """One sequence: the value that each step read; `axis` tells of what, and at which index.
 
@@ -128,7 +129,7 @@ class SequenceTrace:
         return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
-@records.record_of_arrays
+@record_of_arrays
 class ParameterTrace:
     """A value that every step reads."""
 
@@ -137,12 +138,10 @@ class ParameterTrace:
     value: np.ndarray
 
 
-HIGHEST = 64  # order of a stored Scan; as a derivative doubles the Scans, none comes near it
-ALGORITHMS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")  # of numpy's generators
 Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
 
 
-@records.record_of_arrays
+@record_of_arrays
 class StepValue:
     """What one operation inside the step computed, over all steps.
 
@@ -159,7 +158,7 @@ class StepValue:
     repeats: int | None = None
 
 
-@records.record
+@dataclass(frozen=True)
 class StepResult:
     """What a step writes at a tap: `target` is a variable and its write tap.
 
@@ -170,7 +169,7 @@ class StepResult:
     source: Source
 
 
-@records.record
+@dataclass(frozen=True)
 class Feed:
     """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
 
@@ -185,7 +184,7 @@ class Feed:
     more: bool = False
 
 
-@records.record
+@dataclass(frozen=True)
 class Formula:
     """What a step writes: `target` (a variable and its write tap) and the expression."""
 
@@ -193,7 +192,7 @@ class Formula:
     expression: Expression
 
 
-@records.record_of_arrays
+@record_of_arrays
 class ScanTrace:
     """One Scan: its variables over all steps.
 
@@ -284,7 +283,7 @@ class ScanTrace:
         return leaf.tap in taps
 
 
-@records.record
+@dataclass(frozen=True)
 class Generator:
     """A random generator, by the algorithm and the state with which a run began."""
 
@@ -298,16 +297,6 @@ class Generator:
         return cls(state["bit_generator"], json.dumps(state, default=np.ndarray.tolist))
 
     @property
-    def is_known(self) -> bool:
-        """Whether there is such a generator, and it can be in this state."""
-        if self.algorithm not in ALGORITHMS:
-            return False
-        try:
-            return bool(self.value)
-        except Exception:  # whatever numpy makes of a state that is none
-            return False
-
-    @property
     def value(self) -> np.random.Generator:
         """A generator in this state."""
         bits = getattr(np.random, self.algorithm)()
@@ -315,7 +304,7 @@ class Generator:
         return np.random.Generator(bits)
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Input:
     """An input of the graph, and what it was given."""
 
@@ -328,7 +317,7 @@ class Input:
         return self.given.value if isinstance(self.given, Generator) else self.given
 
 
-@records.record
+@dataclass(frozen=True)
 class Untaken:
     """A branch that a `where` did not take, and whose gradient is nan all the same, as 0·∞ is.
 
@@ -349,8 +338,8 @@ class Untaken:
         return self.product.name if isinstance(self.product, Call) else ""
 
 
-@records.record_of_arrays
-class Trace(records.Storable):
+@record_of_arrays
+class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
@@ -366,6 +355,8 @@ class Trace(records.Storable):
     inputs: tuple[Input, ...] = ()
     untaken: tuple[Untaken, ...] = ()
     backend: str = ""
+
+    to_json, from_json = RetiredAttribute(), RetiredAttribute()
 
     def __repr__(self) -> str:
         counted = enumerate(self.scans, 1)  # two may have the same name

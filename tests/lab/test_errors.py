@@ -263,10 +263,6 @@ BAD = {
         ).trace(order=0),
         ["scan_fn", "in its step", "IndexError"],
     ),
-    "half a stored trace": (
-        lambda: lab.Trace.from_json({"is": "Trace", "version": 2}),
-        ["Trace", "complete"],
-    ),
     "an unknown theme": (
         lambda: visual.tapes(square().trace(), theme="pink"),
         ["theme = 'pink'", "light", "dark", "print"],

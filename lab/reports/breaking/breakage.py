@@ -21,7 +21,7 @@ from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.notation import prime
 from lab.progress import quietly
-from lab.records import cached_property, of_arrays
+from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.run import Values
@@ -68,7 +68,7 @@ def differences_by(
     return tuple(differences(moved, at, order) for order in orders)
 
 
-@of_arrays
+@record_of_arrays
 class Row:
     """The derivative of one order: by the true rule, by the broken one, and by differences.
 

@@ -8,10 +8,10 @@ the Scan stands; and the gradient, which is a Scan again.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from pytensor.graph.basic import Apply, Variable
 
-from lab import records
 from lab.equations.reading import system, the_scan
 from lab.equations.system import Role, Writer
 from lab.loops.loop import Loop
@@ -30,7 +30,7 @@ COLUMNS = {
 NOTHING = "–"
 
 
-@records.record
+@dataclass(frozen=True)
 class Entry:
     """One word for one variable, and what stands for it at the four places."""
 
@@ -42,7 +42,7 @@ class Entry:
     gradient: str
 
 
-@records.record
+@dataclass(frozen=True)
 class Vocabulary:
     """The words for all variables of a Scan."""
 

@@ -1,16 +1,16 @@
 """The record of a comparison of our pullback with PyTensor's own: what differs, and its words."""
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
-from lab import records
 from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_words
 from lab.errors import listing, printable
 from lab.notation import signed
+from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import relative_error
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
@@ -22,7 +22,6 @@ COLUMN = 34
 MARKS = {True: "  ✓", False: "  ✗", None: ""}
 
 
-@records.stored
 class Agreement(StrEnum):
     """How the gradients of the two pullbacks for one input compare."""
 
@@ -33,7 +32,7 @@ class Agreement(StrEnum):
     NEITHER = "no number by either"
 
 
-@records.of_arrays
+@record_of_arrays
 class Row:
     """The gradient of one order by one input, by both pullbacks, and by finite differences.
 
@@ -69,7 +68,7 @@ class Row:
         return relative_error(self.ours.value, self.theirs.value)
 
 
-@records.of_arrays
+@record_of_arrays
 class Check:
     """All gradients of an order along one direction: by both pullbacks, and by differences.
 
@@ -88,7 +87,7 @@ class Check:
         return self.differences.confirms(np.asarray(value))
 
 
-@records.record
+@dataclass(frozen=True)
 class Pair:
     """Two backward Scans that differentiate the same Scan: `ours` and `theirs` in the runs."""
 
@@ -99,7 +98,7 @@ class Pair:
     facets: tuple[Facet, ...]
 
 
-@records.of_arrays
+@record_of_arrays
 class Comparison:
     """Everything in which the two pullbacks agree and differ.
 

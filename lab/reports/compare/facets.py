@@ -11,7 +11,6 @@ from enum import StrEnum
 import numpy as np
 from pytensor.graph.basic import Apply
 
-from lab import records
 from lab.gradients.decisions import decisions_of
 from lab.notation import signed
 from lab.scans.node import read_node
@@ -22,7 +21,6 @@ from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace
 Key = tuple[str | int, ...]
 
 
-@records.stored
 class Aspect(StrEnum):
     """What of a backward Scan is held against the other one."""
 
@@ -33,7 +31,7 @@ class Aspect(StrEnum):
     DTYPE = "dtype"
 
 
-@records.record
+@dataclass(frozen=True)
 class Facet:
     """One aspect of one variable, on both sides; empty where a side has no counterpart.
 

@@ -31,7 +31,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.notation import indexed, number_text
-from lab.records import of_arrays, reached
+from lab.records import reached, record_of_arrays
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
 from lab.reports.compile.circular_buffers import Ring
@@ -96,7 +96,7 @@ class Backward:
     too_late: int | None
 
 
-@of_arrays
+@record_of_arrays
 class Shortened:
     """A gradient that was taken in time, and too late.
 

@@ -1,10 +1,10 @@
 """What a gradient keeps in memory: forward values for its steps, and its own tapes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.notation import size_text, tapped
@@ -13,7 +13,7 @@ from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 
-@records.record
+@dataclass(frozen=True)
 class Stored:
     """An array that a gradient needs: `rows` and `more` rows for every step, or as many in all.
 

@@ -7,7 +7,6 @@ for them in a graph.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lab import records
 from lab.notation import signed
 
 
@@ -26,7 +25,7 @@ class Trap:
         return f"{self.scan}: {self.words.format(**held)}"
 
 
-@records.record
+@dataclass(frozen=True)
 class TapsOutOfOrder(Trap):
     """The step's arguments do not come in the order of time."""
 
@@ -39,7 +38,7 @@ class TapsOutOfOrder(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class InitialDtype(Trap):
     """What the step computes is stored in the narrower dtype of the initial state."""
 
@@ -61,7 +60,7 @@ class InitialDtype(Trap):
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class GradientOfOutput(Trap):
     """The cost is differentiated by something that a Scan computed."""
 
@@ -74,7 +73,7 @@ class GradientOfOutput(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class TruncatedGradient(Trap):
     """The gradient does not go back to the first steps."""
 
@@ -91,7 +90,7 @@ class TruncatedGradient(Trap):
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class RandomWithoutUpdates(Trap):
     """Every step draws the same numbers."""
 
@@ -103,7 +102,7 @@ class RandomWithoutUpdates(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class UntilInOldPytensor(Trap):
     """PyTensor's own gradient of a loop that stops by itself was wrong before 3.1.1."""
 
@@ -116,7 +115,7 @@ class UntilInOldPytensor(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class MixedTaps(Trap):
     """A mit-mot with taps below and above 0."""
 
@@ -129,7 +128,7 @@ class MixedTaps(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class NoSteps(Trap):
     """The loop makes no step, or fewer than that."""
 
@@ -148,7 +147,7 @@ class NoSteps(Trap):
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class UntakenBranch(Trap):
     """A `where` that chooses after what it chooses from was computed, and differentiated."""
 
@@ -162,7 +161,7 @@ class UntakenBranch(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class SwappedArguments(Trap):
     """An argument of the step has the name of something that is passed to another one."""
 
@@ -177,7 +176,7 @@ class SwappedArguments(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class UntilNeverMet(Trap):
     """A condition that stops the loop at its first step or never, or in any case never."""
 
@@ -197,7 +196,7 @@ class UntilNeverMet(Trap):
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class SameDrawsEveryCall(Trap):
     """The generator moves on within the loop, and nothing says that it does between two calls."""
 
@@ -209,7 +208,7 @@ class SameDrawsEveryCall(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class BroadcastStart(Trap):
     """A state's start and what the step makes of it differ in an axis of length 1."""
 
@@ -224,7 +223,7 @@ class BroadcastStart(Trap):
     )
 
 
-@records.record
+@dataclass(frozen=True)
 class ShortStart(Trap):
     """There are fewer initial values than the oldest tap reaches back."""
 

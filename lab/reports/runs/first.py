@@ -12,19 +12,18 @@ those of its inputs that are not finite, to where they first were so.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from lab import records
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import ArgumentError, expect, quoted
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
-from lab.records import freeze
+from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
@@ -38,7 +37,7 @@ LONGEST = 12  # links of a chain
 WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", a number, or a function of an array'
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Operand:
     """An input of an operation: what it is called, and its value."""
 
@@ -46,7 +45,7 @@ class Operand:
     value: np.ndarray
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Met:
     """A value on the way: what makes it, of which inputs, and its first entry that is meant.
 
@@ -77,7 +76,7 @@ class Met:
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class First:
     """The first value of a run that is `what` was looked for, and the `chain` that led there.
 

@@ -22,14 +22,13 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
-from lab import records
 from lab.errors import GradientError, GraphError, expect, listing, one_of, refused, whole
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
 from lab.notation import indexed, number_text
 from lab.progress import Progress
-from lab.records import cached_property, freeze
+from lab.records import cached_property, freeze, record_of_arrays
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
@@ -44,7 +43,7 @@ FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
 STEADY, LITTLE = 1.05, 0.01  # how far apart sizes are that stay the same; what is next to nothing
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Cut:
     """A parameter, and what of its gradient is lost by ``truncate_gradient=k``.
 
@@ -61,7 +60,7 @@ class Cut:
         return int(large[-1]) + 2 if large.size else 1
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Influence:
     """How much the values of the state `by` move those of the state `of`, in Scan `scan`, a loop.
 

@@ -14,15 +14,15 @@ binomial distances, by which no plan with as many states needs less work (Griewa
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 
-from lab import records
 from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
 from lab.notation import size_text
-from lab.records import freeze
+from lab.records import freeze, record_of_arrays
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
@@ -30,7 +30,7 @@ BEGINS = "what it begins with"
 MOST_STEPS = 20_000  # of a loop whose plans are told step by step
 
 
-@records.record
+@dataclass(frozen=True)
 class Buffer:
     """An array: of which Scan, from 1, its `bytes`, and the Scans before and after which it goes.
 
@@ -44,7 +44,7 @@ class Buffer:
     why: str
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Plan:
     """A plan of which states are kept: how many of them are, and bytes, after each unit of work.
 
@@ -72,7 +72,7 @@ class Plan:
         return len(self.held)
 
 
-@records.record_of_arrays
+@record_of_arrays
 class Memory:
     """What a run keeps: `buffers`.
 

@@ -8,11 +8,11 @@ more, and its work grows with the square of the order.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from time import perf_counter
 
 from pytensor.graph.basic import Variable
 
-from lab import records
 from lab.errors import ArgumentError, GradientError, expect, quoted, whole
 from lab.gradients.derivative import HIGHEST, MODES, Derivative
 from lab.gradients.derivative import derivative as derivative_of
@@ -30,7 +30,7 @@ MOST = min(HIGHEST.values())
 COLUMNS = ("Scans", "operations", "bytes", "seconds")
 
 
-@records.record
+@dataclass(frozen=True)
 class Way:
     """A derivative of an order by a mode: its `scans`, of which so many are `different`.
 
@@ -58,7 +58,7 @@ class Way:
         )
 
 
-@records.record
+@dataclass(frozen=True)
 class Orders:
     """The `ways` to the derivatives of a `cost` of a loop; `refused` are modes that have none."""
 

@@ -1,6 +1,5 @@
 """Every loop of the gallery: right to third order, as PyTensor runs it, stored and read back."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -79,15 +78,6 @@ def test_verify_refuses_a_trace_of_another_graph():
         derivative.verify(gallery.loops["logistic"].trace(order=1))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_trace_survives_json(name):
-    trace = gallery.loops[name].trace(order=2)
-    stored = json.dumps(trace.to_json(), allow_nan=False)
-    again = lab.Trace.from_json(json.loads(stored))
-    assert again == trace
-    assert again.scans[-1].formulas == trace.scans[-1].formulas
-
-
 def test_different_traces_are_not_equal():
     loop = gallery.loops["square"]
     assert loop.trace(order=1) != loop.trace(order=1, at={"x": 0.9})
@@ -97,11 +87,6 @@ def test_traces_are_frozen():
     trace = gallery.loops["square"].trace(order=1)
     with pytest.raises(ValueError, match="read-only"):
         trace.scans[1].tapes[0].writes[0].values[0] = 3.0
-
-
-def test_json_cannot_make_anything_else():
-    with pytest.raises(ArgumentError, match="none of the records"):
-        lab.Trace.from_json({"is": "Popen", "args": ["true"]})
 
 
 @pytest.mark.parametrize("cost", ["last", "sum", [0.5, 0, -1], [0, -2.0, 3]])

@@ -13,7 +13,6 @@ from pytensor.graph.fg import FunctionGraph
 from strange_loops import LOOPS
 
 import lab
-from lab import records
 from lab.checks.finite_differences import differences
 from lab.errors import ArgumentError
 from lab.gradients.decisions import RULE, PullbackRule
@@ -221,7 +220,6 @@ def test_the_first_difference_is_found(name, rule):
     where = (found.scan, found.step, tapes[found.tape], found.tap, found.row)
     assert where == first_by_hand(breakage.true, breakage.broken)
     assert not np.allclose(found.true, found.broken, rtol=1e-7, atol=0)
-    assert records.from_json(records.to_json(breakage.contrast)) == breakage.contrast
 
 
 def test_the_mistake_is_on_the_tape_before_it_is_in_the_result():

@@ -11,14 +11,13 @@ from strange_loops import HOSTILE, LOOPS, derivations_of, derivative_of
 from twins import assert_twin
 
 import lab
-from lab import records
 from lab.errors import GradientError
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.tape import Kind
 from visual.pictures.connections import connections
 from visual.scene.shapes import Box, Text
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 ALL = [*gallery.loops, *LOOPS]
 GRADIENT = {Verdict.CONNECTED, Verdict.ZERO}
@@ -163,14 +162,6 @@ def test_names_end_as_harmless_text():
     written = connections(derivative_of("hostile name", 2)).svg()
     assert "<script" not in written
     assert any(HOSTILE in (e.text or "") for e in ElementTree.fromstring(written).iter())
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_a_stored_record_draws_the_same(theme):
-    for name in ("undefined", "walk", "lookup"):
-        derivation = derivations_of(name, 1)[0]
-        again = records.from_json(derivation.to_json())
-        assert connections(again, theme).svg() == connections(derivation, theme).svg()
 
 
 @pytest.mark.parametrize(

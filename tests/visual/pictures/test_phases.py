@@ -12,7 +12,6 @@ from twins import assert_twin
 
 import lab
 import visual
-from lab import records
 from lab.errors import ArgumentError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
@@ -24,7 +23,7 @@ from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases.phases import PURPOSES, phases
 from visual.pictures.phases.sentences import NOTHING, sentences
 from visual.scene.shapes import Box, Group, Text, walk
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 ALL = [*gallery.loops, *LOOPS]
 
@@ -162,15 +161,6 @@ def test_every_derivation_draws(name, order):
             assert item.verdict is not Verdict.ABSENT or item.subject in words
         if order <= 2:
             assert len(scene.svg()) < 100_000
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_a_stored_record_draws_the_same(theme):
-    for name in ("square", "undefined", "walk"):
-        derivation = derivations_of(name, 1)[0]
-        again = records.from_json(derivation.to_json())
-        assert again == derivation.record
-        assert phases(again, theme).svg() == phases(derivation, theme).svg()
 
 
 def test_every_phase_has_a_purpose_and_every_verdict_a_look():
@@ -443,22 +433,6 @@ def test_every_scan_fits_a_screen(name, order):
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        ({"verdict": "wrong"}, ["outcomes[0].verdict", "'wrong'", "Verdict", "accumulated"]),
-        ({"kind": "tape"}, ["outcomes[0].kind", "'tape'", "Kind", "sit-sot"]),
-    ],
-)
-def test_a_stored_status_that_does_not_exist_is_refused(data, says):
-    stored = derivations_of("square", 1)[0].to_json()
-    stored["outcomes"][0] |= data
-    with pytest.raises(ArgumentError) as caught:
-        records.from_json(stored)
-    for part in says:
-        assert part in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("wrong", "says"),
     [
         (lambda: phases(None), "derivation = None"),
@@ -471,13 +445,6 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
 def test_bad_input_is_told(wrong, says):
     with pytest.raises(ArgumentError, match=says):
         wrong()
-
-
-def test_two_records_of_one_name_are_refused():
-    with pytest.raises(
-        TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
-    ):
-        records.stored(type("Verdict", (), {}))
 
 
 def test_what_is_only_a_part_of_a_gradient_says_so():

@@ -74,12 +74,6 @@ def test_an_order_that_is_left_to_chance_is_seen():
         printed_with_two_seeds("print(set('abcdefgh'))")
 
 
-def test_a_trace_from_json_draws_the_same():
-    trace = gallery.loops["coupled"].trace(order=2)
-    again = lab.Trace.from_json(trace.to_json())
-    assert visual.tapes(again).svg() == visual.tapes(trace).svg()
-
-
 def cells(trace, theme="light", **options):
     """(cell, moment, role) of every cell of a picture, in drawing order."""
 
