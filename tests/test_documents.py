@@ -224,6 +224,39 @@ def test_an_environment_has_all_its_extras(target, extras, tmp_path):
     assert re.findall(r"--editable '\.\[(.*?)\]'", told)[-1] == extras
 
 
+@pytest.mark.parametrize(("newest", "runs"), [("3.99", 2), ("3.11", 1)])
+def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
+    """With a `make` that notes how it is called, and interpreters that print a version."""
+    checkout, tools = tmp_path / "checkout", tmp_path / "tools"
+    (checkout / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", checkout / ".ci")
+    git = ["git", "-C", checkout, "-c", "user.name=x", "-c", "user.email=x"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *command], check=True)
+    (checkout / "uncommitted").touch()
+    tools.mkdir()
+    scripts = {
+        "make": f'echo "$PWD" "$(ls -A | xargs)" "$PYTEST_ADDOPTS" "$@" >> {tmp_path}/calls',
+        "python3": "echo 3.11",
+        "chromium": "",
+        f"python{newest}": f"echo {newest}",
+    }
+    for name, script in scripts.items():
+        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    environment = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    told = subprocess.run(
+        [checkout / ".ci" / "run"], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    calls = [line.split(" ", 1) for line in (tmp_path / "calls").read_text().splitlines()]
+    assert {Path(folder).name for folder, _ in calls} == {"scantape"}
+    assert not any(Path(folder).exists() for folder, _ in calls)
+    tests = [line for _, line in calls if " test" in line]
+    chosen = f" PYTHON=python{newest} VENV=.venv-newest"
+    assert tests == [".ci .git -rs test", f".ci .git -rs test{chosen}"][:runs]
+    assert ("Skipped: a second Python" in told) == (runs == 1)
+
+
 PIP = """\
 Obtaining file:///scantape
   Installing build dependencies: started
