@@ -42,6 +42,15 @@ Smaller systems
 `lab` draws nothing; that is what `visual` is for.
 """
 
+# ruff: noqa: E402  # nothing else is imported before the installation is checked
+
+from pathlib import Path
+from runpy import run_path
+
+_installed = run_path(str(Path(__file__).parents[1] / "scantape.py"))
+_installed["warn_of_half"]("visual")
+_installed["check_pytensor"]()
+
 import lazy_loader
 
 from lab.checks import check as check

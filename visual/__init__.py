@@ -34,6 +34,13 @@ What they are
 - `Scene`: a picture; `save`, `svg` and `text` make a file of it, or a text
 """
 
+# ruff: noqa: E402  # nothing else is imported before it is known whose `lab` would be imported
+
+from pathlib import Path
+from runpy import run_path
+
+run_path(str(Path(__file__).parents[1] / "scantape.py"))["check_half"]("lab")
+
 import lazy_loader
 
 from visual import backends as backends
