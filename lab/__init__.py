@@ -16,7 +16,8 @@ Derivatives
   whatever calls ``pytensor.grad``: `our_pullback`
 - to high orders by one Scan: ``derivative(…, mode="taylor")``
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
-- see what every step read and wrote: `trace`; as formulas: `spelled`
+- see what every step read and wrote: `trace`; which slots it preserves and overwrites, and what
+  it adds: `events`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
 - ask whether the end remembers the beginning, and what truncation loses: `influence`; which
   buffers a derivative keeps, and what checkpoints would: `memory`

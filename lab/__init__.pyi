@@ -4,6 +4,7 @@ from . import eager as eager
 from . import structural as structural
 from .checks import check as check
 from .checks.dot_product import dot_product as dot_product
+from .equations.events.events import events as events
 from .equations.reading import system as system
 from .equations.spelling import spelled as spelled
 from .errors import LabError as LabError

@@ -1,0 +1,183 @@
+"""How one event is computed: a step of a Scan, or the filling of its tapes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.events.records import Event, Read, Role, Slot, Term, Write, WriteKind
+from lab.equations.events.sums import Split, reads_of, split, terms_of
+from lab.equations.events.timeline import Clock, Origins
+from lab.equations.quantities import Quantities, cost_name
+from lab.equations.spelling import Speller
+from lab.notation import Leaf
+from lab.records import cached_property
+from lab.traces.touched import Touched
+from lab.traces.trace import (
+    Access,
+    Formula,
+    ScanTrace,
+    SequenceTrace,
+    TapeTrace,
+)
+
+CLOSE = 1e-5  # of the largest term: what rounding may leave of a sum
+
+
+@dataclass(frozen=True, eq=False)
+class Builder:
+    """Computes the events of one Scan."""
+
+    named: Quantities
+    clock: Clock
+    origins: Origins
+    slot: Callable[[int, int, int], Slot]
+
+    @property
+    def scan(self) -> ScanTrace:
+        """The Scan."""
+        return self.named.scan
+
+    @cached_property
+    def speller(self) -> Speller:
+        """Writes its formulas."""
+        return Speller(self.named)
+
+    def event(self, step: int | None) -> Event:
+        """One step, or for None the filling of the tapes."""
+        number = self.named.number
+        if step is None:
+            filling = self.clock.filling(number)
+            assert filling is not None, "only the tapes of a derivative are filled"
+            writes = tuple(self._fillings())
+            reads = dict.fromkeys(read for write in writes for read in write.reads)
+            return Event(filling, number, None, tuple(reads), writes)
+        found = _Step(self, step)
+        nested = self.scan.nested[step] if step < len(self.scan.nested) else None
+        at = self.clock.of_step(number, step)
+        return Event(at, number, step, tuple(found.reads), tuple(found.writes()), nested)
+
+    # The filling of the tapes.
+
+    def _fillings(self) -> "list[Write]":
+        return [
+            self._filled(tape, row)
+            for tape in self.scan.held
+            if tape.tape.reads
+            for row in range(len(tape.initial))
+            if not tape.unwritten[row]
+        ]
+
+    def _filled(self, tape: TapeTrace, row: int) -> Write:
+        """The sum of the outputs of other Scans, and of the part that comes from the cost."""
+        new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
+        terms = [self._given(*key) for key in self.origins.of_filling(self.named.number, tape, row)]
+        with np.errstate(all="ignore"):
+            left = new - sum((term.value for term in terms), np.zeros_like(new))
+        size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
+        if np.any(~(np.abs(left) <= CLOSE * size)):
+            name = self.named.direct_label(tape, row) if tape.gradient_of else ""
+            terms.append(Term(left, None, None, name or cost_name(self.scan.order), ""))
+        reads = tuple(term.source for term in terms if term.source is not None)
+        formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
+        return Write(slot, None, new, WriteKind.WRITTEN, None, formula, reads, tuple(terms))
+
+    def _given(self, scan: int, argument: int, row: int) -> Term:
+        """The output of another Scan, as a term."""
+        slot, tape = self.slot(scan, argument, row), self.origins.scans[scan].scan.tape(argument)
+        assert tape is not None, "an output has a tape"
+        read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
+        return Term(read.value, read, None, slot.quantity, "")
+
+    # The formulas, split once for all steps.
+
+    @cached_property
+    def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
+        """By argument and write tap: the formula, and how it is split in a derivative."""
+        return {(f.target.argument, f.target.tap): (f, self._split(f)) for f in self.scan.formulas}
+
+    def _split(self, formula: Formula) -> Split | None:
+        if self.scan.parent is None:
+            return None
+        tape = self.scan.tape(formula.target.argument)
+        is_read = tape is not None and formula.target.tap in tape.tape.reads
+        return split(formula.expression, formula.target if is_read else None, self.is_source)
+
+    def is_source(self, leaf: Leaf) -> bool:
+        """Whether a leaf is a gradient that the step passes on."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, SequenceTrace):
+            return variable.is_outer_gradient
+        return isinstance(variable, TapeTrace)
+
+
+class _Step:
+    """One step: its reads, then its writes."""
+
+    def __init__(self, builder: Builder, step: int) -> None:
+        self.builder, self.step, self.scan = builder, step, builder.scan
+        self.by_leaf: dict[tuple[int, int | None], Read] = {}
+        self.reads = list[Read]()
+        for tape in self.scan.held:
+            written = {int(access.rows[step]) for access in tape.writes}
+            for access in tape.reads:
+                self._add(self._tape_read(tape, access, written), access.tap)
+        for sequence in self.scan.sequences:
+            self._add(self._sequence_read(sequence), None)
+        for parameter in self.scan.parameters:
+            read = Read(
+                parameter.name,
+                parameter.value,
+                argument=parameter.argument,
+                variable=parameter.name,
+            )
+            self._add(read, None)
+
+    def _add(self, read: Read, tap: int | None) -> None:
+        self.reads.append(read)
+        self.by_leaf[read.argument, tap] = read
+
+    def _tape_read(self, tape: TapeTrace, access: Access, written: set[int]) -> Read:
+        row = int(access.rows[self.step])
+        slot = self.builder.slot(self.builder.named.number, tape.argument, row)
+        role = Role.OVERWRITTEN if row in written else Role.PRESERVED
+        value = access.values[self.step]
+        return Read(slot.label, value, slot, access.tap, tape.argument, tape.name, role)
+
+    def _sequence_read(self, sequence: SequenceTrace) -> Read:
+        builder, step = self.builder, self.step
+        index, name = int(sequence.axis.index[step]), sequence.name
+        key = builder.origins.of_sequence(builder.named.number, sequence, step)
+        slot = None if key is None else builder.slot(*key)
+        label = builder.named.sequence_label(sequence, index)
+        value, argument = sequence.values[step], sequence.argument
+        return Read(label, value, slot, None, argument, name, Role.READ, index)
+
+    def read(self, leaf: Leaf) -> Read | None:
+        """The value that a leaf of a formula stands for; None for a value that was not recorded."""
+        return self.by_leaf.get((leaf.argument, leaf.tap))
+
+    def writes(self) -> list[Write]:
+        """What the step writes: every tape at every write tap."""
+        return [self._write(tape, access) for tape in self.scan.held for access in tape.writes]
+
+    def _write(self, tape: TapeTrace, access: Access) -> Write:
+        builder, row, new = self.builder, int(access.rows[self.step]), access.values[self.step]
+        slot = builder.slot(builder.named.number, tape.argument, row)
+        before = [r for r in self.reads if r.slot == slot and r.is_own]
+        old = before[0].value if before else Touched(tape, self.step).before(row)
+        kind = WriteKind.OVERWRITTEN if before else WriteKind.WRITTEN
+        formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
+        if formula is None:
+            return Write(slot, old, new, kind, access.tap, "", ())
+        written, used = (
+            builder.speller.at(formula, self.step),
+            reads_of(formula.expression, self.read),
+        )
+        if before and formula.expression == formula.target:
+            kind = WriteKind.RESTORED
+            return Write(slot, old, new, kind, access.tap, written, used, adds_old=True)
+        if parts is None:
+            return Write(slot, old, new, kind, access.tap, written, used)
+        terms = terms_of(parts, new, old, builder.is_source, self.read)
+        return Write(slot, old, new, kind, access.tap, written, used, terms, parts.adds_old)

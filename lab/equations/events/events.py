@@ -1,0 +1,140 @@
+"""`events`: what every step of every Scan reads, preserves, overwrites, and adds.
+
+>>> events = lab.events(gallery.loops["square"].trace())
+>>> events[5].writes[0].terms[0].text
+'buf[0]·2·x₃'
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import overload
+
+import numpy as np
+
+from lab.equations.events.build import Builder
+from lab.equations.events.records import Event, Role, Slot
+from lab.equations.events.table import table
+from lab.equations.events.timeline import Clock, Origins, Timeline
+from lab.errors import expect, refused, whole
+from lab.records import cached_property
+from lab.traces.trace import TapeTrace, Trace
+
+
+def events(trace: Trace) -> "Events":
+    """Return what every step of every Scan of `trace` reads, preserves, overwrites, and adds.
+
+    Before the first step of the Scan of a derivative, one event fills its tapes.
+    """
+    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    return Events(trace)
+
+
+class Events(Sequence[Event]):
+    """The events of a run in order: event k has the number k + 1, and ends at moment k + 1."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.clock = Clock(trace)
+        self._origins = Origins(trace)
+        self._timeline = Timeline(trace, self.clock, self._origins)
+        self._event = cache(self._compute)
+        self._slot, self._builder = cache(self._name_slot), cache(self._make_builder)
+
+    def __len__(self) -> int:
+        return self.clock.last
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | list[Event]:
+        numbers = range(1, len(self) + 1)[index]
+        return self._event(numbers) if isinstance(numbers, int) else [*map(self._event, numbers)]
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"Events({len(self)} events, {len(self.trace.scans)} Scans)"
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return one dictionary for each slot that an event touches and each value that it reads.
+
+        The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
+        quantity, role ("preserved", "overwritten", "written", "read"), old, and new.
+        """
+        return [row for event in self for row in event.rows()]
+
+    def step(self, scan: int, step: int) -> Event:
+        """Return the event that is `step` of the Scan with the index `scan`."""
+        return self._event(self.clock.of_step(scan, step))
+
+    def filling(self, scan: int) -> Event | None:
+        """Return the event that fills the tapes of a Scan; None for a loop."""
+        number = self.clock.filling(scan)
+        return None if number is None else self._event(number)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """All slots of all tapes and outputs, in the order of Scans, arguments, and rows."""
+        return tuple(
+            self.slot(number, tape.argument, row)
+            for number, scan in enumerate(self.trace.scans)
+            for tape in scan.held
+            for row in range(len(tape.final))
+        )
+
+    def slot(self, scan: int, argument: int, row: int) -> Slot:
+        """Return a slot by its Scan, the number of its tape among the arguments, and its row."""
+        tape = self.trace.scans[scan].tape(argument)
+        if tape is None or not 0 <= row < len(tape.final):
+            raise LookupError((scan, argument, row))
+        return self._slot(scan, argument, row)
+
+    def role(self, slot: Slot, moment: int) -> Role:
+        """Return what `slot` is at `moment`, from all events before and after it.
+
+        Moment k is the end of event number k, moment 0 comes before all events.
+        """
+        if not 0 <= whole("moment", moment) <= len(self):
+            raise refused("moment", moment, f"this run has the moments 0 to {len(self)}.")
+        return self._timeline.role(slot, moment)
+
+    def value(self, slot: Slot, moment: int) -> np.ndarray | None:
+        """Return the value in `slot` at `moment`; None if it holds no value."""
+        tape = self._tape(slot.scan, slot.argument)
+        found = None
+        writes = [t for t in self._timeline.touches(slot) if t.event <= moment and t.writes]
+        if writes:
+            step = writes[-1].event - self.clock.first[slot.scan]
+            found = next(a.values[step] for a in tape.writes if a.rows[step] == slot.row)
+        elif slot.row < len(tape.initial) and not tape.unwritten[slot.row]:
+            filling = self.clock.filling(slot.scan)
+            found = tape.initial[slot.row] if filling is None or filling <= moment else None
+        return found
+
+    def moments(self, slot: Slot) -> tuple[int, ...]:
+        """Return the numbers of the events that touch a slot, for its own Scan or for another."""
+        return tuple(dict.fromkeys(touch.event for touch in self._timeline.touches(slot)))
+
+    def _tape(self, scan: int, argument: int) -> TapeTrace:
+        tape = self.trace.scans[scan].tape(argument)
+        if tape is None:
+            raise LookupError(argument)
+        return tape
+
+    def _compute(self, number: int) -> Event:
+        scan, step = self.clock.at(number)
+        return self._builder(scan).event(step)
+
+    def _make_builder(self, scan: int) -> Builder:
+        return Builder(self._origins.scans[scan], self.clock, self._origins, self._slot)
+
+    def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
+        named, tape = self._origins.scans[scan], self._tape(scan, argument)
+        total = named.whole_label(tape, row) if tape.collects else ""
+        in_time = named.scan.parent is None or not tape.tape.reads
+        label = named.tape_label(tape, row) if in_time else named.place(tape, row)
+        label = tape.name if tape.is_total else label
+        quantity = total or named.tape_label(tape, row)
+        return Slot(scan, argument, row, tape.name, tape.position(row), quantity, label)

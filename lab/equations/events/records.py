@@ -1,0 +1,205 @@
+"""The records of events: slots, reads, terms, writes. All are frozen plain data."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from lab.traces.trace import Trace
+
+
+class Role(StrEnum):
+    """What a slot is at a moment; the first six belong to a slot that the event touches."""
+
+    PRESERVED = "preserved"  # read by a step of its Scan, unchanged
+    OVERWRITTEN = "overwritten"  # read, then replaced
+    RESTORED = "restored"  # replaced by the value that was read
+    WRITTEN = "written"  # written without being read
+    SAVED = "saved"  # read by a step of another Scan, or for the filling of a tape
+    READ = "read"  # a sequence or parameter value that a step reads; no slot has this role
+    EMPTY = "empty"  # holds no value yet
+    INPUT = "input"  # passed to a loop
+    SEED = "seed"  # nonzero value that a tape of gradients is filled with
+    PENDING = "pending"  # zero that a tape of gradients is filled with, not touched yet
+    INTERMEDIATE = "intermediate"  # written, and a later event reads or replaces it
+    RESULT = "result"  # complete, and used outside its Scan
+    DONE = "done"  # not used again
+
+
+class EventKind(StrEnum):
+    """A step of a Scan, or the filling of its tapes before its first step."""
+
+    STEP = "step"
+    FILLING = "filling"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One element of a tape.
+
+    `scan` is the index of its Scan in the trace, `argument` the number of the tape among the
+    arguments of that Scan, `row` the index in the buffer, `position` the number in formulas.
+    Two slots are equal if these indices are.
+    """
+
+    scan: int
+    argument: int
+    row: int
+    tape: str = field(compare=False)
+    position: int = field(compare=False)
+    quantity: str = field(compare=False)  # the value, or the gradient that it accumulates: dC/dx₂
+    label: str = field(compare=False)  # how formulas write it: buf[2], or x₂
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A value that an event reads.
+
+    `slot` is the slot that holds the value, None for a value that was passed in from outside or
+    comes from the cost. `argument` is the number of the variable through which the step reads it,
+    `variable` the name of that variable in the trace, `tap` its tap if it is a tape of the step's
+    own Scan, `index` the index in time of the value of a sequence.
+    """
+
+    name: str  # buf[0], x₃ or w
+    value: np.ndarray
+    slot: Slot | None = None
+    tap: int | None = None
+    argument: int = -1
+    variable: str = ""
+    role: Role = Role.READ  # PRESERVED, OVERWRITTEN, or READ for sequences and parameters
+    index: int | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a tape of the step's own Scan holds it."""
+        return self.tap is not None
+
+    def place(self) -> dict[str, object]:
+        """The entries of a row of `Events.rows` that say where a sequence or parameter value is."""
+        row = self.index if self.slot is None else self.slot.row
+        return {"tape": self.variable, "position": None, "row": row, "quantity": self.name}
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One summand of a written value.
+
+    If `factor` is not None, `value` is the product of `source.value` and `factor`, elementwise, and
+    `reads` are the values that the factor is computed from. Otherwise `reads` are all values that
+    the term is computed from, without its source. `source` is the gradient that the term passes on:
+    a slot of the same Scan or, when a tape is filled or the gradient of an output comes in, of
+    another Scan. It is None for a term that comes from the cost, or from several slots by one
+    operation.
+    """
+
+    value: np.ndarray
+    source: Read | None
+    factor: np.ndarray | None
+    text: str  # buf[0]·2·x₃
+    symbols: str  # 2·x₃; empty without a factor
+    reads: tuple[Read, ...] = ()
+
+
+class WriteKind(StrEnum):
+    """Whether the slot was read before, and what was written."""
+
+    WRITTEN = "written"
+    OVERWRITTEN = "overwritten"
+    RESTORED = "restored"
+
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    """A value that an event writes: in a Scan of a derivative, the sum of its terms.
+
+    ``new = sum of term.value + (old if adds_old else 0)``. A forward write has no terms, only its
+    formula. `old` is None for memory that held no value.
+    """
+
+    slot: Slot
+    old: np.ndarray | None
+    new: np.ndarray
+    kind: WriteKind
+    tap: int | None
+    formula: str  # buf[1] ← buf[0]·2·x₃ + buf[1]
+    reads: tuple[Read, ...]  # all that the formula reads, from left to right
+    terms: tuple[Term, ...] = ()
+    adds_old: bool = False
+
+    @property
+    def total(self) -> np.ndarray | None:
+        """The sum of the terms, and of the old value if it is added; None without terms."""
+        parts = [term.value for term in self.terms]
+        if self.adds_old and self.old is not None:
+            parts.append(self.old)
+        return sum(parts[1:], parts[0]) if parts else None
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """One step of a Scan, or the filling of its tapes; moment `number` is its end.
+
+    `scan` is the index of the Scan in the trace, `step` None for a filling. Of a step with Scans
+    inside, `nested` is the trace of that step, which has events of its own.
+    """
+
+    number: int
+    scan: int
+    step: int | None
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+    nested: Trace | None = None
+
+    @property
+    def kind(self) -> EventKind:
+        """Step or filling."""
+        return EventKind.FILLING if self.step is None else EventKind.STEP
+
+    @property
+    def preserved(self) -> tuple[Slot, ...]:
+        """The slots that the step reads and does not write."""
+        return tuple(r.slot for r in self.reads if r.role is Role.PRESERVED and r.slot)
+
+    @property
+    def overwritten(self) -> tuple[Slot, ...]:
+        """The slots that the step reads and then replaces, restored ones included."""
+        return tuple(w.slot for w in self.writes if w.kind is not WriteKind.WRITTEN)
+
+    @property
+    def saved(self) -> tuple[Slot, ...]:
+        """The slots of other Scans that the event reads."""
+        return tuple(r.slot for r in self.reads if r.slot is not None and not r.is_own)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One dictionary for each slot that the event touches and each value that it reads."""
+        rows = []
+        for read in self.reads:
+            if read.role is Role.PRESERVED and read.slot is not None:
+                rows.append(self._row(read.slot, Role.PRESERVED, read.value, read.value))
+        for write in self.writes:
+            role = Role.WRITTEN if write.kind is WriteKind.WRITTEN else Role.OVERWRITTEN
+            rows.append(self._row(write.slot, role, write.old, write.new))
+        for read in self.reads:
+            if read.role is Role.READ:
+                row = self._row(read.slot, Role.READ, read.value, read.value)
+                rows.append(row | read.place())
+        return rows
+
+    def _row(
+        self, slot: Slot | None, role: Role, old: np.ndarray | None, new: np.ndarray
+    ) -> dict[str, object]:
+        return {
+            "scan": self.scan + 1,
+            "step": self.step,
+            "tape": "" if slot is None else slot.tape,
+            "position": None if slot is None else slot.position,
+            "row": None if slot is None else slot.row,
+            "quantity": "" if slot is None else slot.quantity,
+            "role": role.value,
+            "old": old,
+            "new": new,
+        }

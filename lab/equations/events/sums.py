@@ -1,0 +1,135 @@
+"""A write of a derivative as the sum of its terms."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.events.records import Read, Term
+from lab.equations.factors import factor_of, rest_of, without_names
+from lab.equations.numbers import array_of
+from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
+from lab.notation import Term as Expr
+
+# Of the largest term: what rounding may leave between a value and the sum of its terms.
+CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The expression of a formula, split once for all steps.
+
+    `adds_old` tells whether the old value of the slot is a summand; `factored` are the leaves that
+    have a factor, `rest` the summands that none of them is in, `others` summands without factors.
+    """
+
+    adds_old: bool
+    factored: tuple[tuple[Leaf, Expr], ...]
+    rest: Expr | None
+    others: tuple[Expression, ...]
+
+
+def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], bool]) -> Split:
+    """Split an expression that is linear in the leaves that are sources.
+
+    `old` is the leaf for the value that the slot holds before, None if the step does not read it.
+    """
+    whole = without_names(expression)
+    bindings = expression.bindings if isinstance(expression, Let) and whole is None else ()
+    summands = list(summands_of(expression if whole is None else whole))
+    adds_old = old is not None and old in summands
+    if adds_old and old is not None:
+        summands.remove(old)
+    plain: list[Expr] = []
+    others: list[Expression] = []
+    for summand in summands:
+        held = [leaf for leaf in leaves_of(summand) if is_source(leaf)]
+        if not bindings and all(factor_of(summand, leaf) is not None for leaf in held):
+            plain.append(summand)
+        else:
+            others.append(Let(bindings, summand) if bindings else summand)
+    body = Call("Add", tuple(plain)) if len(plain) > 1 else plain[0] if plain else None
+    pairs = [
+        (leaf, factor)
+        for leaf in leaves_of(body)
+        if is_source(leaf) and body is not None and (factor := factor_of(body, leaf)) is not None
+    ]
+    rest = None if body is None else rest_of(body, is_source)
+    return Split(adds_old, tuple(pairs), rest, tuple(others))
+
+
+def terms_of(
+    parts: Split,
+    new: np.ndarray,
+    old: np.ndarray | None,
+    is_source: Callable[[Leaf], bool],
+    read: Callable[[Leaf], Read | None],
+) -> tuple[Term, ...]:
+    """The terms of a written value `new` at one step; `read` returns the value of a leaf.
+
+    Summands that cannot be computed from the formula share what is left of `new`. If products do
+    not add up to it, as for an operation that is elementwise in name only, one term stands for all.
+    """
+    rest = () if parts.rest is None else (parts.rest,)
+    drafts = [_product(leaf, factor, read) for leaf, factor in parts.factored]
+    drafts += [_summand(part, is_source, read) for part in (*rest, *parts.others)]
+    start = old if parts.adds_old and old is not None else np.zeros_like(new)
+    known = [t for t in drafts if t.value.shape == new.shape]
+    unknown = [t for t in drafts if t.value.shape != new.shape]
+    with np.errstate(all="ignore"):
+        left = new - sum((term.value for term in known), start)
+        size = max(np.max(np.abs(v), initial=0) for v in (new, start, *(t.value for t in known)))
+    if unknown:
+        return (*known, _merged(unknown, left))
+    close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
+    if known and np.max(np.abs(left), initial=0) > close * size:  # of nan, nothing is said
+        return (_merged(known, new - start),)
+    return tuple(known)
+
+
+UNKNOWN = np.empty((0,) * 9)  # has the shape of no value
+
+
+def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
+    """A source times its factor; the shapes of both must be those of the written value."""
+    source, used = read(leaf), reads_of(factor, read)
+    number = _value(factor, read)
+    product, symbols = text(Call("Mul", (leaf, factor)), _name(read)), text(factor, _name(read))
+    if source is None or number is None or number.shape not in ((), source.value.shape):
+        return Term(UNKNOWN, source, None, product, "", used)
+    with np.errstate(all="ignore"):
+        return Term(source.value * number, source, number, product, symbols, used)
+
+
+def _summand(
+    part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
+) -> Term:
+    """A summand without a factor; its source is the only gradient in it, if there is one."""
+    sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
+    source = sources[0] if len(sources) == 1 else None
+    used = tuple(r for r in reads_of(part, read) if r is not source)
+    value = _value(part, read)
+    return Term(
+        UNKNOWN if value is None else value, source, None, text(part, _name(read)), "", used
+    )
+
+
+def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
+    """One term for several, with their common source if they have one."""
+    sources = {term.source for term in terms}
+    source = sources.pop() if len(sources) == 1 else None
+    used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)
+    return Term(value, source, None, " + ".join(term.text for term in terms), "", tuple(used))
+
+
+def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
+    """What an expression reads at a step, from left to right."""
+    return tuple(found for leaf in leaves_of(part) if (found := read(leaf)) is not None)
+
+
+def _value(part: Expression, read: Callable[[Leaf], Read | None]) -> np.ndarray | None:
+    return array_of(part, lambda leaf: None if (found := read(leaf)) is None else found.value)
+
+
+def _name(read: Callable[[Leaf], Read | None]) -> Callable[[Leaf], str]:
+    return lambda leaf: leaf.variable if (found := read(leaf)) is None else found.name

@@ -1,0 +1,62 @@
+"""Events as a table of text."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lab.equations.events.records import Event, Read, Role, Write, WriteKind
+from lab.notation import number_text
+
+MOST = 40  # events; of more, the first and the last are printed
+HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
+
+
+def table(events: Sequence[Event]) -> str:
+    """One line for each slot that an event touches; saved values stand in the formulas."""
+    shown = range(len(events))
+    lines, half = [HEAD], MOST // 2
+    for number in shown:
+        if len(events) > MOST and half <= number < len(events) - half:
+            if number == half:
+                lines.append(("…", "", "", f"{len(events) - MOST:,} more", "", "", "", ""))
+            continue
+        lines += _lines(events[number])
+    widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _lines(event: Event) -> list[tuple[str, ...]]:
+    start = (
+        str(event.number),
+        str(event.scan + 1),
+        "fill" if event.step is None else str(event.step),
+    )
+    cells = [_read(r) for r in event.reads if r.role is Role.PRESERVED]
+    cells += [_write(w) for w in event.writes if event.step is not None or np.any(w.new)]
+    if not cells:
+        cells = [("", "", "", "", "nothing but zeros" if event.step is None else "")]
+    return [(*(start if not n else ("", "", "")), *cell) for n, cell in enumerate(cells)]
+
+
+def _read(read: Read) -> tuple[str, ...]:
+    return read.role.value, _name(read), "", _number(read.value), ""
+
+
+def _write(write: Write) -> tuple[str, ...]:
+    old = "" if write.old is None or write.kind is WriteKind.WRITTEN else _number(write.old)
+    return write.kind.value, _slot(write.slot), old, _number(write.new), write.formula
+
+
+def _name(read: Read) -> str:
+    return read.name if read.slot is None else _slot(read.slot)
+
+
+def _slot(slot: object) -> str:
+    return str(slot)
+
+
+def _number(value: np.ndarray) -> str:
+    return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -1,0 +1,239 @@
+"""When slots are touched, on one clock for all Scans, and what they are in between."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.events.records import Role, Slot
+from lab.equations.quantities import Quantities
+from lab.records import cached_property
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+
+Key = tuple[int, int, int]  # of a slot: Scan, argument, row
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access to a slot: the number of the event, and what it does."""
+
+    event: int
+    reads: bool = False
+    writes: bool = False
+    fills: bool = False  # writes it before the Scan begins
+    restores: bool = False
+    is_saved: bool = False  # reads it for another Scan
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The numbers of events: from 1, over all Scans in the order in which they ran."""
+
+    trace: Trace
+
+    @cached_property
+    def first(self) -> tuple[int, ...]:
+        """For each Scan the number of the event of its step 0."""
+        found, now = [], 1
+        for scan in self.trace.scans:
+            now += scan.parent is not None  # its tapes are filled first
+            found.append(now)
+            now += scan.steps
+        return tuple(found)
+
+    @property
+    def last(self) -> int:
+        """The number of the last event: the moment at which the run ends."""
+        ends = [n + s.steps - 1 for n, s in zip(self.first, self.trace.scans, strict=True)]
+        return max(ends, default=0)
+
+    def of_step(self, scan: int, step: int) -> int:
+        """The number of the event that is a step of a Scan."""
+        return self.first[scan] + step
+
+    def filling(self, scan: int) -> int | None:
+        """The number of the event that fills the tapes of a Scan; None for a loop."""
+        return None if self.trace.scans[scan].parent is None else self.first[scan] - 1
+
+    def at(self, number: int) -> tuple[int, int | None]:
+        """The Scan and the step (None for a filling) of an event."""
+        scan = int(np.searchsorted(self._starts, number, side="right")) - 1
+        step = number - self.first[scan]
+        return scan, None if step < 0 else step
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        gradients = [scan.parent is not None for scan in self.trace.scans]
+        return np.array(self.first) - np.array(gradients, int)
+
+
+@dataclass(frozen=True, eq=False)
+class Origins:
+    """Which slots of other Scans the values come from that a Scan reads or begins with."""
+
+    trace: Trace
+
+    @cached_property
+    def scans(self) -> tuple[Quantities, ...]:
+        """All Scans, with the names of their quantities."""
+        return tuple(Quantities.each(self.trace))
+
+    def of_sequence(self, scan: int, sequence: SequenceTrace, step: int) -> Key | None:
+        """The slot whose value a step reads through a sequence; None for a value from outside."""
+        index = int(sequence.axis.index[step])
+        if sequence.is_outer_gradient:
+            return self._outer_gradient(scan, sequence, index, sequence.values[step])
+        reader, held = self.scans[scan].first_reader(sequence)
+        value = reader.slot_at(held, index)
+        tape = self.trace.scans[value.scan].tape(value.argument) if value.argument >= 0 else None
+        if tape is None or not 0 <= value.row < len(tape.final):
+            return None
+        return value.scan, value.argument, value.row
+
+    def _outer_gradient(
+        self, scan: int, sequence: SequenceTrace, index: int, number: np.ndarray
+    ) -> Key | None:
+        for feed in self.trace.scans[scan].feeds:
+            if feed.into != sequence.argument:
+                continue
+            tape = self.trace.scans[feed.scan].tape(feed.variable)
+            row = tape.axis.rows.get(index) if tape is not None and tape.axis else None
+            if tape is not None and row is not None and np.array_equal(tape.final[row], number):
+                return feed.scan, feed.variable, row
+        return None
+
+    def of_filling(self, scan: int, tape: TapeTrace, row: int) -> list[Key]:
+        """The slots of other Scans whose values are added up in a row before the first step."""
+        return self._fed.get((scan, tape.argument, self.scans[scan].whole_label(tape, row)), [])
+
+    @cached_property
+    def _fed(self) -> Mapping[tuple[int, int, str], list[Key]]:
+        found: dict[tuple[int, int, str], list[Key]] = {}
+        for named in self.scans:
+            for feed in named.scan.feeds:
+                giver = self.scans[feed.scan]
+                tape = giver.scan.tape(feed.variable)
+                if tape is None or tape.gradient_of is None or named.scan.is_reading(feed.into):
+                    continue
+                size = len(tape.final)
+                for row in range(max(0, size - 1) if tape.is_total else 0, size):
+                    place = named.number, feed.into, giver.whole_label(tape, row)
+                    found.setdefault(place, []).append((feed.scan, feed.variable, row))
+        return found
+
+    @cached_property
+    def results(self) -> frozenset[Key]:
+        """The slots that the values asked for are computed from, with no other Scan in between."""
+        found = set[Key]()
+        for feed in self.trace.feeds:
+            named = self.scans[feed.scan]
+            tape = named.scan.tape(feed.variable)
+            if tape is None:
+                continue
+            last = len(tape.final) - 1
+            is_gradient = named.scan.parent is not None and not tape.is_total
+            rows = named.wanted_rows(tape) if is_gradient else {last}
+            found |= {(feed.scan, feed.variable, row) for row in rows if row >= 0}
+        return frozenset(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """All accesses to all slots, and the role of a slot at a moment."""
+
+    trace: Trace
+    clock: Clock
+    origins: Origins
+
+    def touches(self, slot: Slot) -> list[Touch]:
+        """The accesses to a slot, in the order of the clock."""
+        return self._touches.get((slot.scan, slot.argument, slot.row), [])
+
+    @cached_property
+    def _touches(self) -> Mapping[Key, list[Touch]]:
+        found: dict[Key, list[Touch]] = {}
+        for key, touch in self._each():
+            found.setdefault(key, []).append(touch)
+        for touches in found.values():
+            touches.sort(key=lambda touch: touch.event)
+        return found
+
+    def _each(self) -> Iterator[tuple[Key, Touch]]:
+        for number, scan in enumerate(self.trace.scans):
+            filling = self.clock.filling(number)
+            for tape in scan.held:
+                yield from self._of_tape(number, tape)
+                if filling is None or not tape.tape.reads:
+                    continue
+                for row in range(len(tape.initial)):
+                    if not tape.unwritten[row]:
+                        yield (number, tape.argument, row), Touch(filling, fills=True)
+                        for key in self.origins.of_filling(number, tape, row):
+                            yield key, Touch(filling, is_saved=True)
+            for sequence in scan.sequences:
+                for step in range(scan.steps):
+                    saved = self.origins.of_sequence(number, sequence, step)
+                    if saved is not None:
+                        yield saved, Touch(self.clock.of_step(number, step), is_saved=True)
+
+    def _of_tape(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
+        scan = self.trace.scans[number]
+        restored = {
+            f.target.tap
+            for f in scan.formulas
+            if f.target.argument == tape.argument and f.expression == f.target
+        }
+        for step in range(scan.steps):
+            event = self.clock.of_step(number, step)
+            reads = {int(access.rows[step]) for access in tape.reads}
+            writes = {int(access.rows[step]): access.tap for access in tape.writes}
+            for row in reads | writes.keys():
+                is_restored = row in writes and row in reads and writes[row] in restored
+                yield (
+                    (number, tape.argument, row),
+                    Touch(event, row in reads, row in writes, restores=is_restored),
+                )
+
+    def role(self, slot: Slot, moment: int) -> Role:
+        """What a slot is at the end of event `moment`; moment 0 comes before all events."""
+        touches = self.touches(slot)
+        now = [touch for touch in touches if touch.event == moment and not touch.fills]
+        if now:
+            return _touched(now)
+        before = [touch for touch in touches if touch.event <= moment]
+        later = [touch for touch in touches if touch.event > moment]
+        scan = self.trace.scans[slot.scan]
+        tape = scan.tape(slot.argument)
+        assert tape is not None, f"{slot}: a slot of this trace has a tape"
+        is_result = (slot.scan, slot.argument, slot.row) in self.origins.results
+        is_result |= any(t.is_saved and t.event in self._fillings for t in touches)
+        is_final = not any(touch.writes and not touch.restores for touch in later)
+        if any(touch.writes for touch in before):
+            if is_result and is_final:
+                return Role.RESULT
+            return Role.INTERMEDIATE if later else Role.DONE
+        if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
+            return Role.EMPTY
+        if scan.parent is None:
+            return Role.INTERMEDIATE if slot.row in scan.arrived(tape) else Role.INPUT
+        if not any(touch.fills for touch in before):
+            return Role.EMPTY
+        if is_result and is_final and np.any(tape.initial[slot.row]):
+            return Role.RESULT
+        if not later:
+            return Role.DONE
+        return Role.SEED if np.any(tape.initial[slot.row] != 0) else Role.PENDING
+
+    @cached_property
+    def _fillings(self) -> frozenset[int | None]:
+        return frozenset(self.clock.filling(n) for n in range(len(self.trace.scans)))
+
+
+def _touched(now: list[Touch]) -> Role:
+    """The role of a slot in the event that touches it."""
+    reads, writes = any(t.reads for t in now), any(t.writes for t in now)
+    if any(touch.restores for touch in now):
+        return Role.RESTORED
+    if writes:
+        return Role.OVERWRITTEN if reads else Role.WRITTEN
+    return Role.PRESERVED if reads else Role.SAVED

@@ -1,0 +1,310 @@
+"""Events against closed forms, raw reads and writes, and the buffers of random loops."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lab
+from lab import gallery
+from lab.equations.events.records import EventKind, Role, WriteKind
+from tests.support.random_loops import costs, loops
+
+KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
+
+
+def square():
+    return lab.events(gallery.loops["square"].with_values({"x": 0.95}).trace())
+
+
+def x(t):
+    """A value of the loop x[t] = x[t−1]², from x₀ = 0.95."""
+    return 0.95 ** (2**t)
+
+
+def gradient(t):
+    """dx₄/dx_t, the derivative of a power."""
+    n = 2 ** (4 - t)
+    return n * x(t) ** (n - 1)
+
+
+def test_the_events_of_square_have_the_values_of_the_closed_form():
+    events = square()
+    assert [(e.number, e.scan, e.step) for e in events] == [
+        *((s + 1, 0, s) for s in range(4)),
+        (5, 1, None),
+        *((s + 6, 1, s) for s in range(4)),
+    ]
+    for step in range(4):
+        (write,) = events[step].writes
+        assert write.formula == f"x{'₀₁₂₃₄'[step + 1]} = x{'₀₁₂₃₄'[step]}²"
+        np.testing.assert_allclose(write.new, x(step + 1))
+        event = events[5 + step]
+        (write,) = event.writes
+        (term,) = write.terms
+        assert [slot.position for slot in event.preserved] == [step]
+        assert [slot.position for slot in event.overwritten] == [step + 1]
+        assert [(slot.scan, slot.row) for slot in event.saved] == [(0, 3 - step)]
+        assert write.kind is WriteKind.OVERWRITTEN
+        assert write.adds_old
+        assert write.slot.quantity == f"dC/dx{'₀₁₂₃₄'[3 - step]}"
+        assert (term.symbols, term.source.name) == (f"2·x{'₀₁₂₃₄'[3 - step]}", f"buf[{step}]")
+        np.testing.assert_allclose(write.old, 0)
+        np.testing.assert_allclose(term.factor, 2 * x(3 - step))
+        np.testing.assert_allclose(term.value, gradient(3 - step))
+        np.testing.assert_allclose(write.new, gradient(3 - step))
+
+
+def test_the_filling_of_a_tape_names_the_cost_and_the_slots_of_other_scans():
+    events = lab.events(gallery.loops["square"].trace(order=2))
+    first, last = events.filling(1), events.filling(3)
+    assert events.filling(0) is None
+    assert first.kind is EventKind.FILLING
+    assert [term.source for write in first.writes for term in write.terms] == [None]
+    given = {w.slot.row: [t.source.slot for t in w.terms] for w in last.writes}
+    assert {row: [(s.scan, s.row) for s in slots] for row, slots in given.items()} == {
+        0: [], 1: [(2, 3)], 2: [(2, 2)], 3: [(2, 1)], 4: [(2, 0)],
+    }  # fmt: skip
+
+
+def test_rows_are_plain_dictionaries_for_every_slot_and_every_value_read():
+    rows = square().rows()
+    assert all(list(row) == KEYS for row in rows)
+    step = [row for row in rows if (row["scan"], row["step"]) == (2, 1)]
+    assert [(r["tape"], r["position"], r["row"], r["role"]) for r in step] == [
+        ("dx", 1, 1, "preserved"),
+        ("dx", 2, 2, "overwritten"),
+        ("x", None, 2, "read"),
+    ]
+    np.testing.assert_allclose([float(r["new"]) for r in step], [gradient(3), gradient(2), x(2)])
+    np.testing.assert_allclose([float(r["old"]) for r in step], [gradient(3), 0, x(2)])
+
+
+def test_the_table_has_a_line_for_every_slot_that_a_step_touches():
+    lines = str(square()).splitlines()
+    assert lines[0].split() == ["event", "Scan", "step", "role", "slot", "old", "new", "formula"]
+    assert any("overwritten" in line and "buf[2] ← buf[1]·2·x₂ + buf[2]" in line for line in lines)
+
+
+def test_a_write_that_puts_back_what_it_read_is_restored_and_overwritten_in_rows():
+    events = lab.events(gallery.loops["square"].trace(order=2))
+    event = events.step(2, 0)
+    (write,) = [w for w in event.writes if w.kind is WriteKind.RESTORED]
+    assert write.slot.position == -1
+    np.testing.assert_array_equal(write.old, write.new)
+    (row,) = [r for r in event.rows() if (r["tape"], r["position"]) == ("d2dx", -1)]
+    assert row["role"] == "overwritten"
+    assert events.role(write.slot, event.number) is Role.RESTORED
+
+
+def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():
+    events = square()
+    roles = {
+        (0, 0): "input preserved input input input input input input input saved",
+        (0, 1): "empty written preserved intermediate intermediate intermediate intermediate "
+        "intermediate saved done",
+        (0, 4): "empty empty empty empty written result result result result result",
+        (1, 0): "empty empty empty empty empty seed preserved done done done",
+        (1, 2): "empty empty empty empty empty pending pending overwritten preserved done",
+        (1, 4): "empty empty empty empty empty pending pending pending pending overwritten",
+    }
+    for (scan, row), expected in roles.items():
+        slot = next(s for s in events.slots if (s.scan, s.row) == (scan, row))
+        found = [events.role(slot, moment).value for moment in range(10)]
+        assert found == expected.split(), (scan, row)
+    with pytest.raises(lab.LabError, match="moment = 10"):
+        events.role(events.slots[0], 10)
+
+
+def replayed(trace, events):
+    """The tapes at the end, if the writes of all events are done in their order."""
+    held = {}
+    for number, scan in enumerate(trace.scans):
+        for tape in scan.held:
+            start = np.zeros_like(tape.final) if scan.parent is not None else tape.initial.copy()
+            held[number, tape.argument] = np.resize(start, tape.final.shape).copy()
+    for event in events:
+        for write in event.writes:
+            held[write.slot.scan, write.slot.argument][write.slot.row] = write.new
+    return held
+
+
+def check_replay(trace, events):
+    for (number, argument), array in replayed(trace, events).items():
+        tape = trace.scans[number].tape(argument)
+        written = {
+            w.slot.row
+            for e in events
+            for w in e.writes
+            if w.slot.argument == argument and w.slot.scan == number
+        }
+        rows = sorted(written)
+        np.testing.assert_array_equal(array[rows], tape.final[rows])
+
+
+def check_sums(trace, events):
+    for event in events:
+        for write in event.writes:
+            if trace.scans[event.scan].parent is None:
+                assert write.terms == ()
+                continue
+            parts = [np.asarray(term.value) for term in write.terms]
+            parts += [write.old] if write.adds_old else []
+            total = np.sum(parts, axis=0) if parts else np.zeros_like(write.new)
+            np.testing.assert_allclose(total, write.new, rtol=1e-9, atol=1e-12)
+            for term in write.terms:
+                if term.factor is not None:
+                    np.testing.assert_allclose(term.source.value * term.factor, term.value)
+
+
+def raw_roles(trace):
+    """What every step does to every row, from the numbers of rows alone."""
+    found = {}
+    for number, scan in enumerate(trace.scans):
+        for tape in scan.held:
+            for step in range(scan.steps):
+                read = {tape.tape.origin + step + tap for tap in tape.tape.reads}
+                written = {tape.tape.origin + step + tap for tap in tape.tape.writes}
+                for row in read | written:
+                    role = "overwritten" if row in read & written else "preserved"
+                    found[number + 1, step, tape.name, row] = role if row in read else "written"
+    return found
+
+
+def check_roles(trace, rows):
+    found = {
+        (r["scan"], r["step"], r["tape"], r["row"]): r["role"]
+        for r in rows
+        if r["step"] is not None and r["role"] != "read"
+    }
+    assert found == raw_roles(trace)
+
+
+def check_reads(trace, events):
+    """A slot holds what is read from it, at every moment."""
+    held = {}
+    for number, scan in enumerate(trace.scans):
+        for tape in scan.tapes:
+            if scan.parent is None:
+                held |= {(number, tape.argument, row): v for row, v in enumerate(tape.initial)}
+    for event in events:
+        for read in event.reads:
+            if read.slot is not None:
+                key = read.slot.scan, read.slot.argument, read.slot.row
+                np.testing.assert_array_equal(held[key], read.value)
+        for write in event.writes:
+            held[write.slot.scan, write.slot.argument, write.slot.row] = write.new
+
+
+def check_role_over_time(trace, events):
+    """Roles at every moment, from raw reads and writes on a clock of the test's own."""
+    touched = {}
+    for event in events:
+        for row in event.rows():
+            if row["role"] != "read" and row["step"] is not None:
+                key = event.scan, row["tape"], row["row"]
+                touched.setdefault(key, {})[event.number] = row["role"]
+    for slot in events.slots:
+        mine = touched.get((slot.scan, slot.tape, slot.row), {})
+        for moment in range(len(events) + 1):
+            role = events.role(slot, moment).value
+            if moment in mine:
+                role = "overwritten" if role == "restored" else role
+                assert role == mine[moment]
+                continue
+            writes = [m for m, r in mine.items() if r in ("written", "overwritten")]
+            if any(m < moment for m in writes):
+                assert role in ("intermediate", "result", "done", "saved")
+            if any(m > moment and r != "written" for m, r in mine.items()):
+                assert role not in ("done",)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.data())
+def test_events_of_random_loops_replay_the_run(data):
+    loop = data.draw(loops())
+    of, cost = data.draw(costs(loop))
+    trace = loop.trace(order=data.draw(st.integers(0, 2)), of=of, cost=cost)
+    events = lab.events(trace)
+    check_replay(trace, events)
+    check_sums(trace, events)
+    check_roles(trace, events.rows())
+    check_reads(trace, events)
+    check_role_over_time(trace, events)
+
+
+def test_the_checkers_notice_a_wrong_event():
+    trace = gallery.loops["coupled"].trace()
+    events = lab.events(trace)
+    tampered = [*events]
+    event = tampered[-1]
+    first, *others = event.writes
+    for check, wrong in (
+        (check_replay, replace(first, new=first.new + 1)),
+        (check_sums, replace(first, terms=first.terms[1:])),
+        (
+            check_sums,
+            replace(
+                first,
+                adds_old=False,
+                terms=(*first.terms[1:], replace(first.terms[0], value=first.terms[0].value * 2)),
+            ),
+        ),
+    ):
+        tampered[-1] = replace(event, writes=(wrong, *others))
+        with pytest.raises(AssertionError):
+            check(trace, tampered)
+    rows = events.rows()
+    place = next(i for i, r in enumerate(rows) if r["role"] == "preserved")
+    rows[place] = rows[place] | {"role": "overwritten"}
+    with pytest.raises(AssertionError):
+        check_roles(trace, rows)
+    read = event.reads[0]
+    tampered[-1] = replace(event, reads=(replace(read, value=read.value + 1),))
+    with pytest.raises(AssertionError):
+        check_reads(trace, tampered)
+
+
+def test_windows_of_long_runs_nested_scans_and_forward_loops_have_events():
+    long = gallery.loops["logistic"].with_steps(2000).trace(keep="last")
+    events = lab.events(long)
+    check_sums(long, events)
+    check_roles_of_window(long, events)
+    forward = gallery.loops["coupled"].trace(order=0)
+    assert {w.kind for e in lab.events(forward) for w in e.writes} == {WriteKind.WRITTEN}
+    check_replay(forward, lab.events(forward))
+
+
+def check_roles_of_window(trace, events):
+    for event in events:
+        if event.step is not None:
+            tapes = trace.scans[event.scan].tapes
+            read = {(t.argument, int(a.rows[event.step])) for t in tapes for a in t.reads}
+            written = {(t.argument, int(a.rows[event.step])) for t in tapes for a in t.writes}
+            assert {(s.argument, s.row) for s in event.preserved} == read - written
+            assert {(s.argument, s.row) for s in event.overwritten} == read & written
+
+
+def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
+    def inner(start):
+        found = pytensor.scan(
+            lambda y: y * y, outputs_info=[start], n_steps=2, return_updates=False
+        )
+        return found[-1]
+
+    start = pt.scalar("x0", dtype="float64")
+    xs = pytensor.scan(inner, None, [start], n_steps=2, return_updates=False)
+    trace = lab.trace(xs[-1], given={start: 0.9})
+    (first, second) = lab.events(trace)
+    inside = lab.events(second.nested)
+    assert [len(lab.events(e.nested)) for e in (first, second)] == [2, 2]
+    np.testing.assert_allclose(inside[1].writes[0].new, 0.9**16)
+
+
+def test_what_is_no_trace_is_refused():
+    with pytest.raises(lab.LabError, match="trace = 3"):
+        lab.events(3)
