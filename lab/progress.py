@@ -11,7 +11,7 @@ that was only half done is kept.
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", default=None)
-_shown: ContextVar["Progress | None"] = ContextVar("shown", default=None)
 
 
 class Interrupted(BaseException):
@@ -87,10 +86,6 @@ def _stream() -> TextIO:
     return sys.stdout if "ipykernel" in sys.modules else sys.stderr
 
 
-Stretches = Generator[tuple[int, int], None, None]
-SHORTEST, STRETCH = 16, 0.05  # steps, and seconds
-
-
 class Progress:
     """One bar for all loops of a run that nobody watches, past a second.
 
@@ -121,31 +116,6 @@ class Progress:
             self.inside -= 1
         self.done += not self.inside
 
-    def stretches(self, name: str, total: int, least: int = 1) -> Stretches:
-        """0 … total-1 in stretches, as (first, how many), each of them at least `least` long.
-
-        Each is twice as long as the one before, until it takes a twentieth of a second.
-        """
-        first, length = 0, max(SHORTEST, least)
-        self.inside += 1
-        try:
-            while not first or first < total:
-                started = time.monotonic()
-                count = total - first if total - first < length + least else length
-                yield first, count
-                pause()
-                first += count or 1
-                took = time.monotonic() - started
-                if took < STRETCH:
-                    length *= 2
-                elif took > 2 * STRETCH:
-                    length = max(least, length // 2)
-                if not is_watched() and time.monotonic() - self.started > self.delay:
-                    self._show(name, first / total if self.inside == 1 and total else 0)
-        finally:
-            self.inside -= 1
-        self.done += not self.inside
-
     def _show(self, name: str, part: float) -> None:
         try:
             from tqdm import tqdm  # only a run that takes long pays for the import
@@ -165,16 +135,8 @@ class Progress:
             self.bar.close()
 
     def __enter__(self) -> "Progress":
-        """Have what runs inside in stretches shown in this bar."""
-        self._before = _shown.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Take the bar off the screen."""
-        _shown.reset(self._before)
         self.close()
-
-
-def stretches(name: str, total: int, least: int = 1) -> Stretches:
-    """See `Progress.stretches`; of the one that is entered, if there is one."""
-    return (_shown.get() or Progress()).stretches(name, total, least)

@@ -394,7 +394,7 @@ MODE = OneOf(
 )
 KEEP = Keep(
     "keep",
-    "of a long loop, which PyTensor then runs: last, 500:510, or 100000 for every so many (all)",
+    "steps of a long loop to record: all, last, or 500:510 (default: all)",
     "keep of a long loop",
     metavar="STEPS",
     default="all",

@@ -100,7 +100,7 @@ class Loop(Declaration):
         of: str | None = None,
         at: Mapping[str, npt.ArrayLike] | None = None,
         mode: str = "reverse",
-        keep: str | slice | int = "all",
+        keep: str | slice = "all",
     ) -> Trace:
         """The trace of the derivatives up to `order` of a cost of this loop.
 

@@ -3,7 +3,6 @@
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TypeVar
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -38,7 +37,6 @@ from lab.traces.trace import (
     Taken,
     TapeTrace,
     Trace,
-    Untaken,
 )
 from lab.traces.untaken import untaken
 from lab.traces.window import backend_name, check_keep, refuse_beyond, run_window
@@ -50,7 +48,7 @@ def trace(
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
-    keep: str | slice | int = "all",
+    keep: str | slice = "all",
     backend: str | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
@@ -62,12 +60,10 @@ def trace(
     rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
     second shows its progress and can be interrupted.
 
-    Of a long loop `keep` tells which steps the trace shall have: "all", the "last" of each Scan, or
-    a slice of the loop's (also "500:510"), or every k-th, each as a Scan of one step; and those of
-    its derivatives
-    that go back through them.  Then PyTensor
-    compiles the graph for its `backend`, a compilation mode, and runs it; the steps that are kept
-    are made once more, from what the buffers held, and the trace is one of these steps alone.
+    For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
+    range of the loop's steps (a slice, or "500:510") and the steps of its derivatives that go back
+    through them.  PyTensor then compiles the graph for its `backend`, a compilation mode, and runs
+    it; the recorded steps are computed again from the contents of the buffers.
 
     Raises GraphError if there is no Scan, ArgumentError if a value is missing or of the wrong type,
     or a sequence is too short.
@@ -105,45 +101,14 @@ def trace(
     if keep == "all":
         refuse_beyond(everything, given)
         values, recordings = run(everything, given)
-        groups = [recordings]
     else:
-        values, groups = run_window(asked, extra, given, keep, backend)
+        values, recordings = run_window(asked, extra, given, keep, backend)
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     ids = printed_ids(asked) if is_printed else {}
-    parts = [traced(asked, inputs, called, values, group, ids) for group in groups]
-    made = parts[0] if len(parts) == 1 else _joined(parts)
+    made = traced(asked, inputs, called, values, recordings, ids)
     return made if keep == "all" else replace(made, backend=backend_name(backend))
-
-
-Placed = TypeVar("Placed", Feed, Taken)
-
-
-def _joined(parts: Sequence[Trace]) -> Trace:
-    """The Scans of several windows of one run; the last are those that its results come from."""
-    scans, odd, feeds = list[ScanTrace](), list[Untaken](), tuple[Feed, ...]()
-    for part in parts:
-        start = len(scans)
-        feeds = _later(part.feeds, start)
-        for scan in part.scans:
-            parent = None if scan.parent is None else scan.parent + start
-            sequences = tuple(
-                s if s.taken is None else replace(s, taken=_later([s.taken], start)[0])
-                for s in scan.sequences
-            )
-            scans.append(
-                replace(scan, parent=parent, feeds=_later(scan.feeds, start), sequences=sequences)
-            )
-        for one in part.untaken:
-            forward = None if one.forward is None else one.forward + start
-            odd.append(replace(one, scan=one.scan + start, forward=forward))
-    return replace(parts[0], scans=tuple(scans), feeds=feeds, untaken=tuple(odd))
-
-
-def _later(found: Iterable[Placed], start: int) -> tuple[Placed, ...]:
-    """What is told of Scans that have so many others before them."""
-    return tuple(replace(one, scan=one.scan + start) for one in found)
 
 
 def traced(

@@ -2,7 +2,6 @@
 
 >>> lab.trace(derivative, keep="last")  # of every Scan its last step
 >>> lab.trace(derivative, keep=slice(500, 510))
->>> lab.trace(derivative, keep=100_000)  # the steps 0, 100,000, 200,000 …, each by itself
 
 The whole graph is compiled once, with a few more outputs: what stands in every buffer where the
 window begins.  From there the window is stepped as any other run is, so that nothing of it is
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.ops import deep_copy_op
@@ -33,15 +33,13 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
-from lab.scans.stretches import compiled_in_stretches
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, Recording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
-Keep = str | slice | int
+Keep = str | slice
 REMEMBERED = 8  # compiled graphs
 MOST_BYTES = 4_000_000_000  # of a trace
-MOST_WINDOWS = 32
 
 
 def check_keep(keep: object) -> Keep:
@@ -50,24 +48,19 @@ def check_keep(keep: object) -> Keep:
         found = re.fullmatch(r"(-?\d{1,15})?:(-?\d{1,15})?", keep)
         if keep in ("all", "last"):
             return keep
-        if re.fullmatch(r"\d{1,15}", keep):
-            keep = int(keep)
-        elif found:
+        if found:
             keep = slice(*(None if end is None else int(end) for end in found.groups()))
     if isinstance(keep, slice) and keep.step in (None, 1):
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
             return keep
-    if isinstance(keep, int) and not isinstance(keep, bool) and keep > 0:
-        return keep
-    told = '"all", "last", the steps that are meant, as "500:510", or 100 for every 100th'
-    raise ArgumentError(f"keep = {quoted(keep)}: expected {told}.")
+    raise refused("keep", keep, 'expected "all", "last", or a range of steps, as "500:510".')
 
 
 def keep_text(keep: Keep) -> str:
     """What is to be kept as a text that `check_keep` reads: ``500:510``."""
-    if not isinstance(keep, slice):
-        return str(keep)
+    if isinstance(keep, str):
+        return keep
     return ":".join("" if end is None else str(end) for end in (keep.start, keep.stop))
 
 
@@ -137,8 +130,8 @@ def run_window(
     given: Mapping[Variable, object],
     keep: Keep,
     backend: str | None,
-) -> tuple[dict[Variable, Computed], list[list[Recording]]]:
-    """What `lab.traces.run.run` gives, of each window; `values` has what a `Trace` is made of.
+) -> tuple[dict[Variable, Computed], list[Recording]]:
+    """What `lab.traces.run.run` gives, of the window; `values` has what a `Trace` is made of.
 
     Of arrays that are not kept it has something that is as long.
     """
@@ -147,14 +140,10 @@ def run_window(
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)
         windows = graph.windows(values, keep)
-        compiled = _compiled(graph, tuple(tuple(one.values()) for one in windows), backend)
+        found = _compiled(graph, tuple(windows.values()), backend)(known)
         with Progress() as progress:
-            progress.expect((1 + len(windows)) * len(graph.scans))
-            found = compiled(known)
-            recordings = [
-                [_stepped(node, graph, one[node], found, progress) for node in graph.scans]
-                for one in windows
-            ]
+            progress.expect(len(graph.scans))
+            recordings = [_stepped(n, graph, one, found, progress) for n, one in windows.items()]
     held = {v: value for v, value in found.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
 
@@ -257,21 +246,7 @@ class _Graph:
             }
         return values
 
-    def windows(self, values: Values, keep: Keep) -> list[dict[Apply, Window]]:
-        """The windows that are kept: one, or of every k-th step one by itself."""
-        if not isinstance(keep, int):
-            return [self._window(values, keep)]
-        loops = (p for n, p in self.scans.items() if decisions_of(n.op) is None)
-        steps = max(int(values[parts.n_steps]) for parts in loops)
-        first = range(0, steps, keep)
-        if len(first) > MOST_WINDOWS:
-            raise ArgumentError(
-                f"keep = {quoted(keep)}: {len(first):,} of {steps:,} steps would be kept, each by "
-                f"itself, and at most {MOST_WINDOWS} are, as by {-(-steps // MOST_WINDOWS):,}."
-            )
-        return [self._window(values, slice(start, start + 1)) for start in first]
-
-    def _window(self, values: Values, keep: str | slice) -> dict[Apply, Window]:
+    def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
         """Which steps of each Scan are kept; a gradient's are those that go back through them."""
         found: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
@@ -315,30 +290,31 @@ def _function(
     try:
         with warnings.catch_warnings():  # that Numba runs in Python what calls it again
             warnings.filterwarnings("ignore", "Numba will use object mode")
-            return compiled_in_stretches(inputs, outputs, get_mode(mode))
+            return pytensor.function(
+                inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
+            )
     except Exception as error:  # whatever a backend makes of a graph
         raise GraphError(f"backend = {quoted(mode)}: {first_line(error)}") from error
 
 
-Found = Mapping[object, Computed]  # by variable, or by part, window and number
+Found = Mapping[object, Computed]  # by variable, or by part and number
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _compiled(
-    graph: _Graph, windows: tuple[tuple[Window, ...], ...], backend: str | None
+    graph: _Graph, windows: tuple[Window, ...], backend: str | None
 ) -> Callable[[Values], Found]:
     """The graph, compiled, with what its windows begin with as further outputs."""
     asked: dict[object, Variable] = {v: v for v in graph.outputs}
-    for found in windows:
-        for (node, parts), window in zip(graph.scans.items(), found, strict=True):
-            before = _before(node, parts, window)
-            for part in parts.variables:
-                if part.kind is Kind.PARAMETER:
-                    asked[part.outer_input] = part.outer_input
-                elif part.kind is not Kind.NIT_SOT:
-                    length = graph.lengths[node][part]
-                    for number, rows in enumerate(_beginning(part, window, length, before)):
-                        asked[part, window, number] = rows
+    for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
+        before = _before(node, parts, window)
+        for part in parts.variables:
+            if part.kind is Kind.PARAMETER:
+                asked[part.outer_input] = part.outer_input
+            elif part.kind is not Kind.NIT_SOT:
+                length = graph.lengths[node][part]
+                for number, rows in enumerate(_beginning(part, window, length, before)):
+                    asked[part, number] = rows
     function = _function(graph.inputs, list(asked.values()), backend)
     return lambda known: dict(zip(asked, function(*_given(graph.inputs, known)), strict=True))
 
@@ -407,10 +383,10 @@ def _stepped(
         if part.kind is Kind.PARAMETER:
             outer[part.outer_input] = found[part.outer_input]
             continue
-        rows = np.array(found[part, window, 0])
+        rows = np.array(found[part, 0])
         if part.kind is Kind.MIT_MOT:
-            if (part, window, 1) in found:
-                rows[slice(*_written(part, window))] = found[part, window, 1]
+            if (part, 1) in found:
+                rows[slice(*_written(part, window))] = found[part, 1]
             unwritten[part] = np.zeros(len(rows), dtype=bool)
         elif part.kind.is_state:
             room = np.zeros((window.length, *rows.shape[1:]), rows.dtype)

@@ -54,7 +54,7 @@ from visual.workbench.state import (
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
-KEPT = "all steps, the last, some as 500:510, or one of so many, as 100000"
+KEPT = "steps to record: all, last, or a range, as 500:510"
 Key = list[str | int]  # what a control changes
 TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
