@@ -69,6 +69,7 @@ class Derivative:
     `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
     what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
     `cost` is what is differentiated, as x₄; unless it is told, the name of that variable.
+    `mode` and `direction` are the arguments of `lab.derivative`.
     """
 
     values: tuple[TensorVariable, ...]
@@ -76,6 +77,8 @@ class Derivative:
     given: Mapping[Variable, object] = field(default_factory=dict, repr=False)
     by: str = ""
     cost: str = ""
+    mode: str = "reverse"
+    direction: TensorVariable | None = field(default=None, repr=False)
 
     @property
     def order(self) -> int:
@@ -96,13 +99,20 @@ class Derivative:
         return self.values[-1]
 
     def verify(self, trace: Run, mode: str = "FAST_COMPILE") -> float:
-        """The largest difference of a trace of `values` to the same graph, compiled by PyTensor.
+        """Return the largest difference between a trace of `values` and PyTensor's results.
 
-        Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
-        compilation mode.  Raises ArgumentError for a trace of another graph, and LabError
-        where PyTensor fails to compile or run this one.
+        PyTensor compiles the same graph: the result tells whether the trace is right, not whether
+        the derivatives are (`lab.compare` tells this).  Derivatives in another mode than "reverse"
+        are compared with reverse mode as well, up to order 2.  Differences are absolute, and
+        relative where values exceed 1.  `mode` is a PyTensor compilation mode.  Raises
+        ArgumentError for a trace of another graph, and LabError where PyTensor fails to compile or
+        run this one.
         """
-        return verify(self.values, trace, mode)
+        others: list[TensorVariable] = []
+        if self.mode != "reverse":
+            with without_backtraces(), shared():
+                others = _reverse(self.values[0], self.wrt, min(self.order, 2), self.direction)
+        return verify(self.values, trace, mode, others)
 
     @property
     def genealogy(self) -> tuple[Descent, ...]:
@@ -189,7 +199,7 @@ def derivative(
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
         values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)
-    return Derivative(tuple(values), wrt)
+    return Derivative(tuple(values), wrt, mode=mode, direction=direction)
 
 
 def _reverse(

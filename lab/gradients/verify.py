@@ -36,12 +36,18 @@ def mode_named(mode: Mode | str | None) -> Mode:
     return found
 
 
-def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") -> float:
-    """The largest difference between a `run` of `outputs` and what PyTensor computes with `mode`.
+def verify(
+    outputs: Sequence[Variable],
+    run: Run,
+    mode: str = "FAST_COMPILE",
+    others: Sequence[Variable] = (),
+) -> float:
+    """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
-    Differences are absolute where the values are below 1, relative where they are above;
-    nan and infinities agree with themselves.  Raises ArgumentError if the run is of another
-    graph, LabError where PyTensor fails.
+    `mode` is the compilation mode.  `others` compute the first outputs in another way, and are
+    compared with the run as well.  Differences are absolute where the values are below 1, relative
+    where they are above; nan and infinities agree with themselves.  Raises ArgumentError if the run
+    is of another graph, LabError where PyTensor fails.
     """
     if not hasattr(run, "outputs"):
         raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
@@ -55,12 +61,13 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
             f"from {listing(names[0])}; trace this one."
         )
     try:
-        compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
+        compiled = function(inputs, [*outputs, *others], mode=mode, on_unused_input="ignore")
         theirs = compiled(*(g.value for g in given[: len(inputs)]))
     except Exception as error:  # whatever it stumbles over
         told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
         raise LabError(f"verify, mode = {quoted(mode)}: {told}") from error
-    return max(map(_difference, run.outputs, theirs), default=0.0)
+    recorded = (*run.outputs, *run.outputs[: len(others)])
+    return max(map(_difference, recorded, theirs), default=0.0)
 
 
 def _difference(first: object, second: object) -> float:

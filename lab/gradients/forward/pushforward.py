@@ -5,10 +5,12 @@ multiplies it by the derivative there.  Where that is not a number, as with log(
 at a negative x, the sum is none either.  Here, what does not move has no tangent.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytensor.tensor as pt
 from pytensor import gradient
+from pytensor.compile.ops import view_op
+from pytensor.configdefaults import config
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import Elemwise
@@ -80,10 +82,7 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
         try:
             pushed = node.op.pushforward(node.inputs, node.outputs, given)
         except NotImplementedError:
-            # the pullback of the pullback, which is linear in the cotangent that it starts from
-            wrt, along = list(moving), list(moving.values())
-            pushed = gradient.pushforward(node.outputs, wrt, along, use_op_pushforward=False)
-            assert isinstance(pushed, list | tuple)  # one for each output
+            pushed = _transpose_pullback(node, [tangent for _, tangent in pairs])
     except (gradient.NullTypeGradError, NotImplementedError, TypeError) as error:
         # PyTensor's marker for an undefined derivative cannot be multiplied: a TypeError
         raise GradientError(
@@ -93,6 +92,38 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
     for tangent in pushed:
         absent = tangent is None or isinstance(tangent.type, DisconnectedType | NullType)
         yield (None if absent else tangent,)
+
+
+def _transpose_pullback(
+    node: Apply, tangents: Sequence[Variable | None]
+) -> Iterable[Variable | None]:
+    """Derive the pushforward of a node from its pullback, which is linear in the cotangents.
+
+    The tangents of the results are the gradient of Σ <x̄, dx> with respect to the cotangents of the
+    results, where x̄ is the gradient of the input x (J. Towns, "A new trick for calculating Jacobian
+    vector products", 2017).
+    """
+    cotangents = [
+        pt.zeros_like(v, dtype=config.floatX) if is_continuous(v) else disconnected_type()
+        for v in node.outputs
+    ]
+    # The pullback of this operation only.  `grad` with respect to its inputs would also go from one
+    # input to the operations that compute it, and through them to another input.
+    gradients = node.op.pullback(node.inputs, node.outputs, cotangents)
+    known: dict[Variable, Variable] = {}
+    for x_bar, dx in zip(gradients, tangents, strict=True):
+        if dx is None or isinstance(x_bar.type, DisconnectedType):
+            continue
+        if isinstance(x_bar.type, NullType):
+            raise gradient.NullTypeGradError(x_bar.type.why_null)
+        # `known_grads` replaces the gradient of a variable, also where another x̄ is computed from
+        # this one, as A's from that of b in solve(A, b): with the view both contribute.
+        known[view_op.make_node(x_bar).outputs[0]] = dx
+    real = [v for v in cotangents if not isinstance(v.type, DisconnectedType)]
+    pushed = gradient.grad(None, real, known_grads=known, disconnected_inputs="ignore")
+    assert isinstance(pushed, list)  # one for each cotangent
+    by_cotangent = dict(zip(real, pushed, strict=True))
+    return [by_cotangent.get(v) for v in cotangents]
 
 
 def _at_rest(node: Apply, variable: Variable) -> Variable:
