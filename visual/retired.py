@@ -12,6 +12,8 @@ RETIRED_NAMES: Mapping[str, str] = {}  # of `visual`, and of pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
     "completion": "`scantape --help` and `scantape COMMAND --help`",
+    "break": "visual.breaking(lab.break_rule(loop, rule, order)) in Python",
+    "slides": "jupyter nbconvert --to slides, as the page for lecturers describes",
 }
 
 RETIRED_OPTIONS: Mapping[str, str] = {}  # as in Python; the command line writes `--all-direct`

@@ -14,7 +14,6 @@ from visual.atlas.page import module as atlas_module
 from visual.backends import dark
 from visual.backends.page import hashed
 from visual.exercises.page import STYLE, source
-from visual.lessons.slides import slides
 from visual.widgets.module import STEPPER, style
 
 HERE = Path(__file__).parent
@@ -23,7 +22,6 @@ EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   document.documentElement.dataset.embedded = "";
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
   new ResizeObserver(tell).observe(document.body); }"""
-TALK = "01_loop"  # of which there are slides
 THEMES = "\n      document.body.dataset.theme"
 OURS = (EMBEDDED, STEPPER, atlas_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
@@ -104,8 +102,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     own = (HERE / "site.css").read_text(encoding="utf-8")
     sheet = "\n".join((style(), STYLE, own, dark.style()))
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
-    talk, lesson = Path(app.outdir) / f"slides_{TALK}.html", Path(app.srcdir) / f"{TALK}.md"
-    for path in sorted({*Path(app.outdir).rglob("*.html")} - {talk}):
+    for path in sorted(Path(app.outdir).rglob("*.html")):
         page = path.read_text(encoding="utf-8")
         scripts = SCRIPTS.findall(page)
         if len(page.encode()) > LARGEST:
@@ -113,9 +110,6 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         for wrong in (*loads(path, page), *(s for s in scripts if not s.startswith(OURS))):
             log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
         path.write_text(guarded(page, scripts), encoding="utf-8")
-    if lesson.exists():
-        page = slides(lesson)
-        talk.write_text(guarded(page, SCRIPTS.findall(page)), encoding="utf-8")
 
 
 def guarded(page: str, scripts: list[str]) -> str:

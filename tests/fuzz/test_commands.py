@@ -14,7 +14,7 @@ import visual.cli.draw
 from visual.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
-LESSON, SCORES = str(ROOT / "notebooks" / "03_tape.md"), "kept.json"
+SCORES = "kept.json"
 # By the command, a line that works.  Those of a course are not in the random lines: they open
 # JupyterLab, or run a lesson.
 WORKS = {
@@ -27,9 +27,7 @@ WORKS = {
     "rewrites": ["square"],
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],
-    "break": ["--loop", "square", "--rule", "never-accumulate", "--order", "1", "--out", "b.svg"],
     "lessons": ["--no-open", "course"],
-    "slides": [LESSON, "--out", "slides.html"],
     "score": [SCORES],
 }  # fmt: skip
 SLOW = (
@@ -40,7 +38,6 @@ SLOW = (
     "compiled",
     "rewrites",
     "export",
-    "break",
 )  # some tenths of a second
 VALUES = (
     *("square", "fibonacci", "squre", "x", "y", "tapes", "tape", "taps", "values", "stepgraph"),

@@ -1,4 +1,4 @@
-"""The commands ``scantape lessons``, ``slides`` and ``score``: what a course needs."""
+"""The commands ``scantape lessons`` and ``scantape score``."""
 
 import argparse
 import subprocess
@@ -10,8 +10,6 @@ from lab.errors import LabError
 from visual.cli.shared import Commands, show
 from visual.exercises.progress import table
 from visual.lessons.copies import copied
-from visual.lessons.slides import found, slides
-from visual.widgets.widget import save_page
 
 
 def add_command(commands: Commands) -> None:
@@ -20,12 +18,6 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("folder", metavar="FOLDER", help="where to; what is there stays")
     parser.add_argument("--no-open", action="store_true", help="only copy them")
     parser.set_defaults(run=_lessons)
-    parser = commands.add_parser("slides", help="make slides of a lesson, with reveal.js")
-    parser.add_argument(
-        "lesson", metavar="LESSON", help="its name, such as 01_loop; or a notebook, or a text"
-    )
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the page, .html")
-    parser.set_defaults(run=_slides)
     parser = commands.add_parser("score", help="a table of what was answered, as CSV")
     parser.add_argument("files", nargs="+", metavar="FILE", help="scantape-progress.json of each")
     parser.set_defaults(run=_score)
@@ -40,10 +32,6 @@ def _lessons(options: argparse.Namespace) -> None:
     if find_spec("jupyterlab") is None:
         raise LabError("lessons: JupyterLab is not installed; pip install 'scantape[notebook]'.")
     subprocess.run([sys.executable, "-m", "jupyterlab", str(folder / "index.ipynb")], check=False)
-
-
-def _slides(options: argparse.Namespace) -> None:
-    save_page(options.out, lambda: slides(found(options.lesson)))
 
 
 def _score(options: argparse.Namespace) -> None:

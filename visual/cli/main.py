@@ -27,9 +27,7 @@ COMMANDS = {
     "compiled": "compiled",
     "rewrites": "compiled",
     "export": "export",
-    "break": "breaking",
     "lessons": "course",
-    "slides": "course",
     "score": "course",
 }
 EXAMPLES = f"""\
@@ -42,10 +40,8 @@ examples:
   scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
   scantape rewrites rnn --find push_out                  what becomes of its Scans, one by one
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
-  scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
   scantape page --out lesson.html                        many loops to choose from, without Python
   scantape lessons course                                the lessons as notebooks, opened
-  scantape slides 01_loop -o slides.html                 a lesson as slides
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """

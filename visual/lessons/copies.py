@@ -3,12 +3,14 @@
 What a person wrote stays: where a notebook is there already, a newer lesson is put beside it.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from os.path import lexists
 from pathlib import Path
+from typing import Any
 
 from lab.errors import ArgumentError, LabError, quoted
 from visual.scene.formats import write_whole
@@ -61,9 +63,30 @@ def _written(lesson: Path, folder: Path) -> Path | None:
 
             notebook = jupytext.reads(text, "md:myst")
             notebook.metadata["scantape"] = {"lesson": mark}
+            _arrange_slides(notebook.cells)
             return write_whole(path, jupytext.writes(notebook, "ipynb"))
         if path.is_file() and f'"lesson": "{mark}"' in path.read_text(
             encoding="utf-8", errors="replace"
         ):
             return None
     return None
+
+
+def _arrange_slides(cells: Iterable[Any]) -> None:
+    """Give each cell its slide type, as JupyterLab and nbconvert name it.
+
+    A heading begins a slide, and the first code below it stays there; other code has a slide of its
+    own.  Prose is a note for the speaker.
+    """
+    is_below_heading = False
+    for cell in cells:
+        is_heading = cell.cell_type == "markdown" and cell.source.startswith("#")
+        kind = "slide" if is_heading else "notes"
+        if cell.cell_type == "code":
+            is_import = re.fullmatch(r"((import|from) .*\n?|\n)*", cell.source)
+            kind = "skip" if is_import else "-" if is_below_heading else "slide"
+            is_below_heading = is_below_heading and kind == "skip"
+            if cell.metadata.get("jupyter", {}).get("source_hidden"):
+                cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "remove-input"]
+        is_below_heading |= is_heading
+        cell.metadata["slideshow"] = {"slide_type": kind}

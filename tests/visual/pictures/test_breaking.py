@@ -15,7 +15,6 @@ from lab.loops import gallery
 from lab.notation import number_text
 from lab.reports.breaking.breakage import Effect
 from lab.reports.breaking.rules import BROKEN
-from visual.cli.main import main
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Text
 from visual.scene.theme import THEMES
@@ -105,20 +104,6 @@ def test_a_hostile_rule_and_name_are_harmless():
     scene = breaking(lab.break_rule(LOOPS["hostile name"], rule, 1))
     assert "<script" not in scene.svg()
     assert stands_alone(scene.svg()) == []
-
-
-def test_the_command(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ["break", "--loop", "square", "--steps", "5", "--order", "3"]
-    words += ["--rule", "accumulate-overwritten", "-o"]
-    assert main([*words, "-"]) == 0
-    assert "20171.5" in capsys.readouterr().out
-    assert main([*words, "broken.svg"]) == 0
-    assert (tmp_path / "broken.svg").read_text(encoding="utf-8") == drawn("square").svg()
-    assert main(["break", "--loop", "square", "--rule", "none", "-o", "-"]) == 2
-    assert "rule = 'none': expected accumulate-overwritten" in capsys.readouterr().err
-    assert main([*words, "-", "--order", "0"]) == 2
-    assert "from order 1" in capsys.readouterr().err
 
 
 @pytest.mark.browser
