@@ -31,9 +31,8 @@ Whether they are right
 Graphs of your own
 
 - have one explained, or a PyMC model, with the traps it falls into: `explain`
-- see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
-  rewrite by rewrite, `rewrites`;
-  what is lost if the gradient is taken after that: `shortened`
+- see the Scans, rewrites and buffers of a compiled function, and what a gradient loses that is
+  taken after its buffers were shortened: `compiled`
 
 Smaller systems
 

@@ -28,8 +28,6 @@ from .reports.calls.few_steps import few_steps as few_steps
 from .reports.calls.vocabulary import vocabulary as vocabulary
 from .reports.compare.compare import compare as compare
 from .reports.compile.compile import compiled as compiled
-from .reports.compile.shortening import shortened as shortened
-from .reports.compile.walking import rewrites as rewrites
 from .reports.explain.explain import explain as explain
 from .reports.runs.first import first as first
 from .reports.runs.influence import influence as influence

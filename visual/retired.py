@@ -8,12 +8,15 @@ from collections.abc import Mapping
 
 from lab.errors import ArgumentError
 
-RETIRED_NAMES: Mapping[str, str] = {}  # of `visual`, and of pictures
+RETIRED_NAMES: Mapping[str, str] = {
+    "compiled": "the report lab.compiled(…), which a notebook shows as tables",
+}  # of `visual`, and of pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
     "completion": "`scantape --help` and `scantape COMMAND --help`",
     "break": "visual.breaking(lab.break_rule(loop, rule, order)) in Python",
     "slides": "jupyter nbconvert --to slides, as the page for lecturers describes",
+    "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
 RETIRED_OPTIONS: Mapping[str, str] = {}  # as in Python; the command line writes `--all-direct`

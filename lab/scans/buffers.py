@@ -10,9 +10,7 @@ from collections.abc import Container, Mapping
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
-from pytensor.scalar.basic import Add
-from pytensor.tensor.basic import Alloc, AllocEmpty, get_underlying_scalar_constant_value
-from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.variable import TensorVariable
 
@@ -150,29 +148,6 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
             mask[marked] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)
-
-
-def zero_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.ndarray:
-    """Which rows of `buffer` are 0 whatever the inputs are: zeros into which nobody has written."""
-    node, rows = buffer.owner, _length(buffer, values)
-    if node is None:
-        return np.zeros(rows, dtype=bool)
-    if isinstance(node.op, IncSubtensor):
-        whole, added = zero_rows(node.inputs[0], values), node.inputs[1]
-        touched = selected(node, np.arange(rows), values)
-        alike = added.type.ndim == buffer.type.ndim and len(touched) == _length(added, values)
-        kept = zero_rows(added, values) if alike else np.zeros(len(touched), dtype=bool)
-        whole[touched] = kept & (whole[touched] | node.op.set_instead_of_inc)
-        return whole
-    if isinstance(node.op, Subtensor):
-        try:
-            return selected(node, zero_rows(node.inputs[0], values), values)
-        except IndexError:  # the cut goes across columns, too
-            return np.zeros(rows, dtype=bool)
-    if isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, Add):
-        return np.all([zero_rows(v, values) for v in node.inputs], axis=0)
-    filling = get_underlying_scalar_constant_value(buffer, raise_not_constant=False)
-    return np.full(rows, not isinstance(filling, Variable) and bool(np.all(filling == 0)))
 
 
 def rows_of(

@@ -24,7 +24,6 @@ WORKS = {
     "why": ["square", "--value", "=0.95"],
     "page": ["--loops", "square", "--orders=1", "--views", "taps", "--costs=last", "-o", "a.html"],
     "compare": ["square"],
-    "rewrites": ["square"],
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],
     "lessons": ["--no-open", "course"],
@@ -36,7 +35,6 @@ SLOW = (
     "page",
     "compare",
     "compiled",
-    "rewrites",
     "export",
 )  # some tenths of a second
 VALUES = (

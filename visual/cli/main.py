@@ -25,7 +25,6 @@ COMMANDS = {
     "page": "page",
     "compare": "compare",
     "compiled": "compiled",
-    "rewrites": "compiled",
     "export": "export",
     "lessons": "course",
     "score": "course",
@@ -38,7 +37,6 @@ examples:
   scantape why mymodule:mygraph --value nan              the first nan, and what led there
   scantape compare mymodule:mygraph --order 2 -o report.py
   scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
-  scantape rewrites rnn --find push_out                  what becomes of its Scans, one by one
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape page --out lesson.html                        many loops to choose from, without Python
   scantape lessons course                                the lessons as notebooks, opened

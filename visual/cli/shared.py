@@ -18,8 +18,10 @@ from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
+from lab.reports.tables import Report
 from lab.traces.run import Values
 from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
+from visual.pages.reports import save_report as to_file
 from visual.scene.formats import check_path, check_scale
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -116,6 +118,12 @@ def show(words: object, end: str = "\n") -> None:
         raise ArgumentError(
             f"out = '-': the screen cannot be written: {error.strerror}."
         ) from error
+
+
+def save_report(report: Report, options: argparse.Namespace) -> None:
+    """Print a report, or save it and print the path."""
+    THEMES[options.theme]
+    tell(report, options, lambda: to_file(report, options.out, options.theme))
 
 
 def tell(report: object, options: argparse.Namespace, save: Callable[[], object]) -> None:

@@ -1,7 +1,6 @@
-"""What PyTensor's rewrites leave of Scans and their buffers, and what a gradient loses by it.
+"""What PyTensor's rewrites make of Scans and their buffers, and what a gradient loses by them.
 
-Start with `compile`; the record and its words are in `compiled`.  `rewriting` listens to the
-rewrites, `circular_buffers` tells which slot holds which row.  `walking` goes from one rewrite to
-the next, which `walk` records, and `idle` tells what none of them removes.  `shortening`
-differentiates too late, on purpose.
+Start with `compile`; its report is in `compiled`.  `rewriting` records the rewrites,
+`circular_buffers` computes the row in each slot, and `late_gradient` differentiates a graph after
+its buffers were shortened.
 """

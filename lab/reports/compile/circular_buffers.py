@@ -1,13 +1,12 @@
-"""The buffers of a rewritten Scan: how many rows each had and has, and which slot holds which row.
+"""The buffers of a rewritten Scan: numbers of rows before and after, and the row in each slot.
 
-Counted are the rows of the whole buffer, as on a tape: a state with k initial values has them
-in rows 0 to k−1, and step t writes row t + k.  A buffer of L slots holds row r in slot ::
+Rows are counted in the full buffer, as on a tape.  A state with k initial values has them in rows
+0 to k − 1, and step t writes row t + k.  A buffer of L slots stores row r in slot ::
 
     slot(r) = r mod L
 
-so that row r is overwritten when row r + L is written, at step r + L − k.  After the last step
-PyTensor turns the slots until the oldest row comes first.  A buffer with a slot for every row is
-the case in which nothing is overwritten.
+Step r + L − k therefore overwrites row r with row r + L.  After the last step PyTensor rotates the
+buffer so that the oldest row comes first.
 """
 
 import re
@@ -20,7 +19,9 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
+from lab.notation import indexed
 from lab.reports.calls.canonical import index_text, written
+from lab.reports.tables import Section, Table
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan_name
 from lab.scans.operations import plain_name
@@ -31,10 +32,10 @@ from lab.traces.run import Values, run
 
 @dataclass(frozen=True)
 class Ring:
-    """A buffer of `length` slots for a state with `initial` given rows, in a loop of `steps`.
+    """A buffer of `length` slots for a state with `initial` initial values, in a loop of `steps`.
 
-    An output that feeds nothing back has no given rows.  A buffer must have room for the given
-    rows, and for one row at least.
+    An output that no step reads has no initial values.  The buffer has at least one slot, and a
+    slot for each initial value.
     """
 
     initial: int
@@ -43,63 +44,55 @@ class Ring:
 
     def __post_init__(self) -> None:
         if self.initial < 0 or self.steps < 0:
-            raise ArgumentError(f"{self}: a number of rows or steps is 0 or more.")
+            raise ArgumentError(f"{self}: expected numbers of rows and steps from 0.")
         if self.length < max(1, self.initial) and self.rows:
             raise ArgumentError(
-                f"length = {self.length}: a buffer of {self.initial} initial values has "
-                f"{max(1, self.initial)} slots or more."
+                f"length = {self.length}: expected at least {max(1, self.initial)} slots for "
+                f"{self.initial} initial values."
             )
 
     @property
     def rows(self) -> int:
-        """How many rows there are in all: the given ones, and one a step."""
+        """The number of rows of the full buffer: the initial values, and one row per step."""
         return self.initial + self.steps
 
     @property
     def is_circular(self) -> bool:
-        """Whether there are fewer slots than rows, so that some rows are overwritten."""
+        """Whether rows are overwritten, because there are fewer slots than rows."""
         return self.length < self.rows
 
     def slot(self, row: int) -> int:
-        """The slot in which `row` is, or was."""
+        """Return the slot of `row`."""
         return row % self.length
 
-    def written(self, step: int) -> int:
-        """The row that a step writes."""
-        return step + self.initial
-
-    def step_of(self, row: int) -> int | None:
-        """The step that writes `row`; None for a row that is given."""
-        return row - self.initial if row >= self.initial else None
-
-    def replaced(self, step: int) -> int | None:
-        """The row that a step overwrites; None where its slot was free."""
-        row = self.written(step) - self.length
+    def overwritten(self, step: int) -> int | None:
+        """Return the row that `step` overwrites; None if its slot is free."""
+        row = step + self.initial - self.length
         return row if row >= 0 else None
 
     def held(self, done: int) -> tuple[int | None, ...]:
-        """The row in every slot when `done` steps are made; None where nobody has written."""
+        """Return the row in every slot after `done` steps; None for uninitialized memory."""
         newest = self.initial + done - 1
-        rows = (newest - (newest - slot) % self.length for slot in range(self.length))
+        rows = (newest - self.slot(newest - slot) for slot in range(self.length))
         return tuple(row if row >= 0 else None for row in rows)
 
     def returned(self) -> tuple[int | None, ...]:
-        """The row in every place of the result: turned, the oldest first."""
+        """Return the rows of the result, rotated so that the oldest row comes first."""
         held = self.held(self.steps)
-        if not self.is_circular:
-            return held
-        first = self.slot(self.rows)  # where the next row would go stands the oldest
-        return held[first:] + held[:first]
+        oldest = self.slot(self.rows) if self.is_circular else 0
+        return held[oldest:] + held[:oldest]
 
 
-LONGEST = 24  # letters that say how a number is computed; of a longer text, the number is enough
+LONGEST = 24  # characters of an expression for a number of rows; a longer one is not shown
+MOST_SHOWN = 12  # slots, and steps, of a table of slots
+MOST_READERS = 3
 CUTS = ("Subtensor", "ScalarSubtensor")
-HANDED_ON = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
+FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A number of rows or steps: as the graph has it, and as a number where that is known."""
+class Count:
+    """A number of rows or steps: the expression in the graph, and its value if known."""
 
     text: str
     number: int | None = None
@@ -112,154 +105,189 @@ class Rows:
         return f"{self.text} = {self.number:,}"
 
 
-class Kept(StrEnum):
-    """What of a buffer is kept, and why."""
+class Retention(StrEnum):
+    """The rows of a buffer that are stored, and the reason."""
 
-    ALL = "all rows are kept"
-    LAST = "only its last row is read from outside"
-    FEW = "only its last rows are read from outside"
-    STEP = "nobody outside of the loop reads it; what the step itself reads is kept"
-    NO_BUFFER = "only its last value is read, which the steps hand on without a buffer"
-    STEPS_ONLY = "nobody outside of the loop reads it; the steps hand one value on without a buffer"
-    MIT_MOT = "all rows are kept: a mit-mot is handed over filled, and never shortened"
-    UNTRACED = "an untraced state never had a buffer"
+    ALL = "all rows"
+    LAST = "only the last row is read"
+    FEW = "only the last rows are read"
+    STEP = "only the steps read it"
+    NO_BUFFER = "only the last value is read; passed on without a buffer"
+    STEPS_ONLY = "only the steps read it; passed on without a buffer"
+    MIT_MOT = "all rows: a mit-mot is never shortened"
+    UNTRACED = "an untraced state has no buffer"
 
     @property
     def is_one_value(self) -> bool:
-        """Whether a single value took the place of the buffer."""
-        return self in (Kept.NO_BUFFER, Kept.STEPS_ONLY)
-
-
-@dataclass(frozen=True)
-class Reader:
-    """Who reads a buffer in the rewritten graph: which rows (as an index), and what it is."""
-
-    rows: str
-    who: str
-
-    def __str__(self) -> str:
-        return f"{self.who} reads {self.rows or 'all of it'}"
+        """Whether a single value replaced the buffer."""
+        return self in (Retention.NO_BUFFER, Retention.STEPS_ONLY)
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer of a Scan, before rewriting and after.
+    """A buffer of a Scan before and after rewriting.
 
-    `name` is that of the variable in the graph before.  `was` is None where nothing is known of
-    before (a function that is compiled already).  `steps` are those of the Scan after.
+    `name` is the name of the variable before.  `was` and `before` are None if the graph before is
+    unknown (a compiled function).  `steps` are those of the Scan after.
     """
 
     name: str
     was: Kind | None
     kind: Kind
     tape: Tape
-    before: Rows | None
-    after: Rows
-    steps: Rows
-    readers: tuple[Reader, ...]
-    kept: Kept
+    before: Count | None
+    after: Count
+    steps: Count
+    readers: tuple[str, ...]
+    retention: Retention
     stops_early: bool
 
     @property
-    def initial(self) -> int:
-        """How many rows are given: those before the first that a step writes."""
-        return self.tape.origin
-
-    @property
-    def kinds(self) -> str:
-        """Of what kind it is, and was if that was another."""
-        return f"{self.kind}" if self.was in (None, self.kind) else f"{self.was}, now {self.kind}"
-
-    @property
     def ring(self) -> Ring | None:
-        """Which slot holds which row.
+        """The slots of the buffer.
 
-        None for a mit-mot, where the numbers are not known, and for a loop that stops by itself,
-        of which only a run tells how many steps it makes.
+        None for a mit-mot, for unknown numbers of rows, and for an ``until`` loop, whose number of
+        steps is known only after a run.
         """
-        if self.kept in (Kept.MIT_MOT, Kept.UNTRACED) or self.stops_early:
+        if self.retention in (Retention.MIT_MOT, Retention.UNTRACED) or self.stops_early:
             return None
         if self.after.number is None or self.steps.number is None:
             return None
-        return Ring(self.initial, self.after.number, self.steps.number)
+        return Ring(self.tape.origin, self.after.number, self.steps.number)
 
     @property
     def is_shortened(self) -> bool:
         """Whether it has fewer rows than the loop writes."""
-        return self.kept.is_one_value or self.kept in (Kept.LAST, Kept.FEW, Kept.STEP)
+        return self.retention not in (Retention.ALL, Retention.MIT_MOT, Retention.UNTRACED)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Name, kind, rows before, rows after, and the reason."""
+        kinds = str(self.kind) if self.was in (None, self.kind) else f"{self.was}, now {self.kind}"
+        after = "1 value" if self.retention.is_one_value else str(self.after)
+        readers = [*self.readers[:MOST_READERS]]
+        if len(self.readers) > MOST_READERS:
+            readers.append(f"and {len(self.readers) - MOST_READERS} more")
+        reason = str(self.retention) + (f" ({'; '.join(readers)})" if readers else "")
+        if self.stops_early and self.is_shortened:
+            reason += ". The loop may stop early: its slots are known only after a run"
+        if self.retention is Retention.UNTRACED:
+            return self.name, kinds, "–", "–", reason
+        return self.name, kinds, str(self.before or "?"), after, reason
+
+    def slots(self) -> Iterator[Section | str]:
+        """Describe the slots of a shortened buffer, step by step if there are few."""
+        ring = self.ring
+        if ring is None or not ring.is_circular:
+            return
+        if ring.length == 1:
+            last = self.row(ring.rows - 1)
+            yield f"{self.name}: every step overwrites the single slot; the last value is {last}."
+        elif max(ring.length, ring.steps) > MOST_SHOWN:
+            rows = [self.row(row) for row in ring.returned()]
+            shown = rows if len(rows) <= MOST_SHOWN else [*rows[:3], "…", rows[-1]]
+            yield f"{self.name}: the buffer contains {', '.join(shown)} after the last step."
+        else:
+            slots = (f"slot {slot}" for slot in range(ring.length))
+            table = Table(("step", *slots, "overwritten"), tuple(self._steps(ring)))
+            yield Section(f"Slots of {self.name}", (table,))
+
+    def _steps(self, ring: Ring) -> Iterator[tuple[str, ...]]:
+        """The rows in all slots before the loop, after every step, and in the result."""
+        for done in range(ring.steps + 1):
+            old = ring.overwritten(done - 1) if done else None
+            step = str(done - 1) if done else "initial"
+            yield step, *map(self.row, ring.held(done)), "" if old is None else self.row(old)
+        yield "result", *map(self.row, ring.returned()), ""
+
+    def row(self, row: int | None) -> str:
+        """Return the name of a row: ``x₃``."""
+        return "–" if row is None else indexed(self.name, row)
 
 
-def rows(asked: int | Variable | None, n_steps: Variable, given: Values) -> Rows:
-    """A number of rows in words, and in numbers where `given` tells them."""
+def row_count(asked: int | Variable | None, n_steps: Variable, given: Values) -> Count:
+    """Return a number of rows as an expression, and as a number if `given` determines it."""
     n = n_steps if n_steps.owner is not None else None
     if asked is None:
-        return Rows("?")
-    if isinstance(asked, int):
-        return Rows(str(asked), asked)
-    known = constant_value(asked)
+        return Count("?")
+    known = asked if isinstance(asked, int) else constant_value(asked)
     if known is not None:
-        return Rows(str(known), known)
-    told = written(asked, n)
-    if n is not None:  # the same number may be computed twice
-        told = told.replace(written(n), "n")
-    return Rows(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", told), _number(asked, given))
+        return Count(str(known), known)
+    assert isinstance(asked, Variable)
+    expression = written(asked, n)
+    if n is not None:  # the graph may compute the same number twice
+        expression = expression.replace(written(n), "n")
+    value = _value(asked, given)
+    number = None if value is None else int(value)
+    return Count(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", expression), number)
 
 
 def _value(asked: Variable, given: Values) -> np.ndarray | None:
     try:
         return np.asarray(run([asked], given, record=False)[0][asked])
-    except LabError:  # not all inputs are given
+    except LabError:  # an input has no value
         return None
 
 
-def _number(asked: Variable, given: Values) -> int | None:
-    value = _value(asked, given)
-    return None if value is None else int(value)
-
-
-def step_count(n_steps: Variable, given: Values) -> Rows:
-    """The number of steps of a loop: as it is, or n where it is computed."""
+def step_count(n_steps: Variable, given: Values) -> Count:
+    """Return the number of steps of a loop; the expression is n if the graph computes it."""
     known = constant_value(n_steps)
     if known is not None:
-        return Rows(str(known), known)
-    return Rows(str(n_steps.name or "n"), _number(n_steps, given))
+        return Count(str(known), known)
+    value = _value(n_steps, given)
+    return Count(str(n_steps.name or "n"), None if value is None else int(value))
 
 
-def all_rows(part: LoopVariable, steps: Rows) -> Rows:
-    """How many rows a loop of so many steps reads or writes of a variable."""
+def full_count(part: LoopVariable, steps: Count) -> Count:
+    """Return the number of rows of the full buffer of a variable."""
     more = part.tape.rows(1) - 1
-    told = f"{steps.text} + {more}" if more else steps.text
+    expression = f"{steps.text} + {more}" if more else steps.text
     if steps.number is None:
-        return Rows(told)
-    known = steps.number + more
-    return Rows(str(known) if steps.text.isdigit() else told, known)
+        return Count(expression)
+    number = steps.number + more
+    return Count(str(number) if steps.text.isdigit() else expression, number)
 
 
-def rows_asked(part: LoopVariable) -> int | Variable | None:
-    """What says how many rows the buffer of a state or output has."""
+def requested_rows(part: LoopVariable) -> int | Variable | None:
+    """Return the number of rows that the graph allocates for a state or output."""
     if part.kind is Kind.UNTRACED:
         return 1
     return part.outer_input if part.kind is Kind.NIT_SOT else rows_of_buffer(part.outer_input)
 
 
-def buffer(
+def read_buffer(
     old: LoopVariable | None,
     new: LoopVariable,
-    before: Rows | None,
+    before: Count | None,
     parts: ScanParts,
     node: Apply,
     graph: FunctionGraph,
     given: Values,
 ) -> Buffer:
-    """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""
+    """Return the record of one buffer: `old` is its variable before, `new` that in `node`."""
     steps = step_count(parts.n_steps, given)
-    asked = rows_asked(new)
-    after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, parts.n_steps, given)
+    asked = requested_rows(new)
+    is_mit_mot = new.kind is Kind.MIT_MOT
+    after = full_count(new, steps) if is_mit_mot else row_count(asked, parts.n_steps, given)
     if asked is None and after.number is None:
-        made = _value(new.outer_input, given)  # in a way that tells nothing
-        after = Rows("?", None if made is None else len(made))
+        array = _value(new.outer_input, given)  # the graph does not determine its length
+        after = Count("?", None if array is None else len(array))
     filled = outer_outputs(parts, node)[new]
-    who = tuple(dict.fromkeys(readers(graph, filled)))
+    readers = dict.fromkeys(_readers(graph, filled))
+    was_untraced = old is not None and old.kind is Kind.UNTRACED
+    if is_mit_mot:
+        retention = Retention.MIT_MOT
+    elif new.kind is Kind.UNTRACED and (was_untraced or not hasattr(filled.type, "dtype")):
+        retention = Retention.UNTRACED
+    elif new.kind is Kind.UNTRACED:
+        retention = Retention.NO_BUFFER if readers else Retention.STEPS_ONLY
+    elif not _is_short(after, steps, new.tape.origin):
+        retention = Retention.ALL
+    elif not readers:
+        retention = Retention.STEP
+    else:
+        is_last = {index for index, _ in readers} == {"[-1]"}
+        retention = Retention.LAST if is_last else Retention.FEW
     return Buffer(
         name=(old or new).name,
         was=old.kind if old is not None else None,
@@ -268,54 +296,32 @@ def buffer(
         before=before,
         after=after,
         steps=steps,
-        readers=who,
-        kept=_kept(old, new, filled, after, steps, who),
+        readers=tuple(f"{who} reads {index or 'all rows'}" for index, who in readers),
+        retention=retention,
         stops_early=parts.until is not None,
     )
 
 
-def _kept(
-    old: LoopVariable | None,
-    new: LoopVariable,
-    filled: Variable,
-    after: Rows,
-    steps: Rows,
-    who: tuple[Reader, ...],
-) -> Kept:
-    """What is kept of a buffer; a shorter one is told by its length, or by how that is computed."""
-    if new.kind is Kind.MIT_MOT:
-        return Kept.MIT_MOT
-    if new.kind is Kind.UNTRACED:
-        numeric = hasattr(filled.type, "dtype")
-        was_untraced = old is not None and old.kind is Kind.UNTRACED
-        if not numeric or was_untraced:
-            return Kept.UNTRACED
-        return Kept.NO_BUFFER if who else Kept.STEPS_ONLY
+def _is_short(after: Count, steps: Count, initial: int) -> bool:
+    """Whether a buffer has fewer rows than the loop writes, by its numbers or expressions."""
     if after.number is not None and steps.number is not None:
-        short = after.number < steps.number + new.tape.origin
-    else:
-        short = after.text not in (f"{new.tape.origin} + {steps.text}", steps.text, "?")
-    if not short:
-        return Kept.ALL
-    indices = {reader.rows for reader in who}
-    if not indices:
-        return Kept.STEP
-    return Kept.LAST if indices == {"[-1]"} else Kept.FEW
+        return after.number < steps.number + initial
+    return after.text not in (f"{initial} + {steps.text}", steps.text, "?")
 
 
-def readers(graph: FunctionGraph, variable: Variable, index: str = "") -> Iterator[Reader]:
-    """Who reads `variable`, seen through everything that only cuts or shapes it."""
+def _readers(
+    graph: FunctionGraph, variable: Variable, index: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield an index and a name for every reader of `variable`, behind cuts and reshapes."""
     for client, _ in graph.clients.get(variable, ()):
         name = plain_name(client)
         if name in CUTS:
             parts = client.inputs[1:] if name == "ScalarSubtensor" else index_parts(client)[2]
             cut = ", ".join(map(index_text, parts))
-            yield from readers(graph, client.outputs[0], f"{index}[{cut}]")
-        elif name in HANDED_ON and client.outputs:
-            yield from readers(graph, client.outputs[0], index)
+            yield from _readers(graph, client.outputs[0], f"{index}[{cut}]")
+        elif name in FORWARDING and client.outputs:
+            yield from _readers(graph, client.outputs[0], index)
         elif is_scan(client):
-            yield Reader(index, f"the Scan {scan_name(client.op)}")
-        elif name == "Output":
-            yield Reader(index, "a result of the function")
+            yield index, f"the Scan {scan_name(client.op)}"
         else:
-            yield Reader(index, f"an operation {name}")
+            yield index, "a result of the function" if name == "Output" else f"an operation {name}"

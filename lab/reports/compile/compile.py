@@ -1,19 +1,20 @@
-"""What becomes of the Scans of a graph when PyTensor compiles it, without compiling it.
+"""Report what PyTensor's rewrites for a compiled function make of the Scans of a graph.
 
-    >>> print(lab.compiled(xs[-1]))                  # the loop alone: its buffer is shortened
-    >>> print(lab.compiled(xs[-1], wrt=x0))          # with its gradient, which needs all rows
-    >>> print(lab.compiled(function))                # a function that exists already
+    >>> print(lab.compiled(xs[-1]))                  # the loop only: its buffer is shortened
+    >>> print(lab.compiled(xs[-1], wrt=x0))          # with its gradient, which reads all rows
+    >>> print(lab.compiled(function))                # an existing function
 
-The rewrites of the compilation mode are applied to a copy of the graph; nothing is linked, so
-that it costs tenths of a second.  Two rewrites are left out, which change no Scan: the fusion
-of elementwise operations, and with it what would make the numbers of rows unreadable.
+The rewrites of the compilation mode are applied to a copy of the graph, and nothing is compiled.
+The fusion of elementwise operations is not applied: it changes no Scan, and it would make the
+expressions for numbers of rows unreadable.
 
-The listener of `rewriting` has noted who took whose place.  A buffer that nobody outside of the
-loop reads leaves no trace there; it is found by its place among those of its kind and taps.
+The listener of `rewriting` records the replacement of every output.  It sees no output that nothing
+reads; such a buffer is matched by its position among those of equal kind and taps.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytensor
 from pytensor.compile import Function
@@ -22,22 +23,39 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, refused
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    GraphError,
+    first_line,
+    listing,
+    one_of,
+    refused,
+)
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
+from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.reports.compile.circular_buffers import (
-    Rows,
-    all_rows,
-    buffer,
-    rows,
-    rows_asked,
+    Count,
+    full_count,
+    read_buffer,
+    requested_rows,
+    row_count,
     step_count,
 )
-from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
-from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
+from lab.reports.compile.compiled import Compiled, Outcome, Rewrite, ScanAfter, ScanBefore
+from lab.reports.compile.late_gradient import FOR_LINKER, late_gradient
+from lab.reports.compile.rewriting import (
+    REVERT,
+    PytensorMode,
+    Rewriting,
+    inputs_of,
+    linker_name,
+    rewritten,
+)
 from lab.reports.explain.finders import called
-from lab.scans.buffers import is_freshly_allocated
+from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node, scan_name
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
@@ -45,6 +63,23 @@ from lab.tape import Kind
 from lab.traces.run import Values, checked_values
 
 FUSION = ("fusion",)
+PURPOSES = {  # of rewrites with this part in their name
+    "reduce_trace": "stores only the rows that are read",
+    "save_mem": "stores only the rows that are read",
+    "reduce_nsteps": "drops steps whose results are not read",
+    "push_out_dot": "computes the matrix products of all steps in one product",
+    "push_out_add": "sums the contributions of all steps once, after the loop",
+    "push_out_seq": "computes what needs no state for all steps at once",
+    "push_out_non_seq": "computes what is the same at every step once, before the loop",
+    "merge_inouts": "removes duplicate inputs and outputs",
+    "remove_unused": "removes unused, constant and duplicate inputs",
+    "scan_merge": "merges loops with the same number of steps",
+    "erge": "merges equal operations",
+    "inplace": "writes into the input buffers instead of copies",
+    "sit_sot_to_untraced": "passes a state on without a buffer; it then has no gradient",
+    "inner_graph": "rewrites the inner function; fused operations then have no gradient",
+}
+SHORTENING = ("reduce_trace", "save_mem")
 
 
 def compiled(
@@ -53,15 +88,25 @@ def compiled(
     mode: PytensorMode = None,
     given: Values | None = None,
 ) -> Compiled:
-    """What is left of the Scans in a graph when a function is compiled of it.
+    """Report the Scans, rewrites and buffers that remain when a function of a graph is compiled.
 
-    `subject` is a variable, several, a `lab.Loop`, or a compiled function.  With `wrt`, the
-    gradient of a scalar variable is compiled along with it.  `mode` is one of PyTensor's, by name
-    or as it is, and the default unless given.  `given` are values of inputs, by which numbers of
-    rows become known; those of a compiled function are told apart by their names.  The graph is not
-    altered, and nothing is compiled.
+    The graph is not modified, and nothing is compiled.
 
-    Raises ArgumentError for another subject, and for a `wrt` beside a compiled function.
+    Parameters
+    ----------
+    subject : Variable, sequence of Variable, Loop or Function
+        The outputs of a graph, a loop with its last value as the cost, or a compiled function.
+    wrt : Variable or str, optional
+        Include the gradient of a scalar subject.  With values of all inputs, the report compares it
+        with the gradient taken after the buffers were shortened.
+    mode : str or Mode, optional
+        Compilation mode of PyTensor (default: PyTensor's default mode).
+    given : mapping, optional
+        Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
+        found by name.  A Loop has values.
+
+    Raises ArgumentError for another subject, and for `wrt` or `mode` with a compiled function.
+
     """
     values = checked_values({} if given is None else given)
     if isinstance(subject, Function):
@@ -74,10 +119,22 @@ def compiled(
     else:
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
     if wrt is None:
-        return rewritten_scans(outputs, mode, values)
-    by, gradient = gradient_of(outputs, wrt)
-    alone = rewritten_scans(outputs, mode, values)
-    return rewritten_scans([*outputs, gradient], mode, values, by, alone)
+        return _report(outputs, rewritten(outputs, mode, FUSION), mode, values)
+    variable, gradient = _gradient_of(outputs, wrt)
+    both, cost = [*outputs, gradient], outputs[0]
+    report = _report(both, rewritten(both, mode, FUSION), mode, values)
+    names = (*_names(outputs), "its gradient"), called(variable, "the variable")
+    if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
+        call = scan_call(subject)
+        last = as_tensor(next(iter(call.results().values())))[-1].sum()
+        cost, variable, values = last, call.inputs[identifier(variable.name)], call.given
+    late = rewritten([cost], mode, FOR_LINKER)
+    alone, inputs = tuple(_remaining(late, values)), inputs_of([cost])
+    is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
+    found = None
+    if is_complete and variable in inputs:
+        found = late_gradient(cost, variable, values, late, alone)
+    return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=found)
 
 
 def _listed(subject: object) -> list[Variable]:
@@ -91,210 +148,203 @@ def _listed(subject: object) -> list[Variable]:
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Values]:
-    graph, by = loop.build(), None
+    graph, variable = loop.build(), None
     if wrt is not None:
-        by = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
-    return [loop.cost(graph)], by, graph.given
+        variable = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
+    return [loop.cost(graph)], variable, graph.given
 
 
-def gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
-    """What to differentiate by, and the gradient."""
+def _gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
+    """Return `wrt`, checked, and PyTensor's gradient of the only output."""
     if not isinstance(wrt, Variable):
         raise refused("wrt", wrt, "expected a PyTensor variable.")
     if len(outputs) != 1 or outputs[0].type.ndim:
-        raise ArgumentError(f"subject = {outputs}: a gradient is taken of one scalar.")
+        raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
     try:
         return wrt, pytensor_gradient(outputs[0], wrt)
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
-    except Exception as error:  # whatever a pullback stumbles over
+    except Exception as error:  # any error of a pullback
         raise GradientError(f"wrt = {wrt}: there is no gradient. {first_line(error)}") from error
 
 
-def rewritten_scans(
-    outputs: Sequence[Variable],
-    mode: PytensorMode,
-    given: Values,
-    wrt: Variable | None = None,
-    alone: Compiled | None = None,
-    without: tuple[str, ...] = FUSION,
+def _report(
+    outputs: Sequence[Variable], result: Rewriting, mode: PytensorMode, given: Values
 ) -> Compiled:
-    """What is left of the Scans that `outputs` depend on; the last one is a gradient, if by `wrt`.
+    """Return the report on a rewritten graph."""
+    after = tuple(_remaining(result, given))
+    return Compiled(
+        _names(outputs),
+        "",
+        linker_name(mode),
+        pytensor.__version__,
+        tuple(_scans_before(result, given)),
+        after,
+        tuple(_rewrites(result, after)),
+    )
 
-    `without` are rewrites that are left out, by name or tag.
-    """
-    made = rewritten(outputs, mode, without)
-    known = {copy: given[v] for v, copy in made.inputs if v in given}
-    numbers = {node: number for number, node in enumerate(made.after, start=1)}
-    before = tuple(
-        scan_before(number, node, copy, made, numbers, given)
-        for number, (node, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1)
-    )
-    after = tuple(
-        scan_after(numbers[node], node, made.graph, Sources(made, node, given), known)
-        for node in made.after
-    )
-    by = "" if wrt is None else called(wrt, "the variable")
-    names = (*_names(outputs[:1]), "its gradient") if by else _names(outputs)
-    return Compiled(names, by, mode_words(mode), pytensor.__version__, before, after, alone)
+
+def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
+    """Yield the Scans after rewriting."""
+    known = {copy: given[v] for v, copy in result.inputs if v in given}
+    for number, node in enumerate(result.after, start=1):
+        yield _scan_after(number, node, result.graph, Sources(result, node, given), known)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
-    """What the results are called; without names, which one it is."""
+    """Return the names of the results, or their numbers."""
     if len(outputs) == 1:
         return (str(outputs[0].name or "the result"),)
     return tuple(str(v.name or f"result {number}") for number, v in enumerate(outputs, start=1))
 
 
 def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
-    """The Scans of a function; of what they were before it keeps no record."""
+    """Return the report on a compiled function, which keeps no record of its original graph."""
     graph = function.maker.fgraph
     inputs, known = _by_name(graph.inputs), _by_name(given)
     given = {inputs[name]: given[known[name]] for name in inputs if name in known}
     after = tuple(
-        scan_after(number, node, graph, None, given)
+        _scan_after(number, node, graph, None, given)
         for number, node in enumerate(scan_nodes(graph.outputs), start=1)
     )
-    mode = mode_words(function.maker.mode)
-    return Compiled(_names(graph.outputs), "", mode, pytensor.__version__, (), after)
+    linker = linker_name(function.maker.mode)
+    return Compiled(_names(graph.outputs), "", linker, pytensor.__version__, (), after)
 
 
 def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
-    """Variables by their names, without those that have none, or one that others have."""
+    """Return the variables with a unique name."""
     names = [variable.name for variable in variables]
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
 
 
-def scan_before(
-    number: int,
-    node: Apply,
-    copy: Apply,
-    made: Rewriting,
-    numbers: Mapping[Apply, int],
-    given: Values,
-) -> ScanBefore:
-    """What became of a Scan."""
-    stood = made.history.successors(copy)
-    into = [last for last in numbers if last in stood]
-    path = [change for last in into for change in made.history.path(copy, last)]
-    if not into:
-        path = [change for change in made.history.replacements if change.old in stood]
-    changes = []
-    for change in path:
-        if change.reason != REVERT and is_scan(change.new):
-            changes.append(Change(change.reason, _moved(change.old, change.new)))
-    gone = [c.reason for c in path if c.reason == REVERT]
-    if gone:  # tried, and taken back
-        changes = [c for c in changes if "inplace" not in c.rewrite]
-    changes = list(dict.fromkeys(changes))
-    instead = tuple(sorted({plain_name(n) for n in stood if not is_scan(n)}))
-    fate = Fate.CHANGED if changes else Fate.KEPT
-    if not into:
-        fate = Fate.REPLACED if instead else Fate.REMOVED
-    elif any(_sources(made, last) > 1 for last in into):
-        fate = Fate.MERGED
-    return ScanBefore(
-        number,
-        scan_name(node.op),
-        step_count(node.inputs[0], given),
-        fate,
-        tuple(numbers[last] for last in into),
-        () if into else instead,
-        tuple(changes),
-    )
+def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
+    """Yield the original Scans, and what rewriting made of each."""
+    numbers = {node: number for number, node in enumerate(result.after, start=1)}
+    pairs = zip(result.before, result.copies, strict=True)
+    for number, (node, copy) in enumerate(pairs, start=1):
+        successors = result.history.successors(copy)
+        into = [last for last in numbers if last in successors]
+        instead = tuple(sorted({plain_name(n) for n in successors if not is_scan(n)}))
+        if not into:
+            outcome = Outcome.REPLACED if instead else Outcome.REMOVED
+        elif any(len(result.sources(last)) > 1 for last in into):
+            outcome = Outcome.MERGED
+        else:
+            outcome = Outcome.KEPT if into == [copy] else Outcome.CHANGED
+        yield ScanBefore(
+            number,
+            scan_name(node.op),
+            step_count(node.inputs[0], given),
+            outcome,
+            tuple(numbers[last] for last in into),
+            () if into else instead,
+        )
 
 
-def _sources(made: Rewriting, last: Apply) -> int:
-    """How many Scans became `last`."""
-    return sum(last in made.history.successors(copy) for copy in made.copies)
+def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite]:
+    """Yield the rewrites that replaced Scans, without those that PyTensor reverted."""
+    replacements = result.history.replacements
+    reverted = {r.old for r in replacements if r.reason == REVERT}
+    shortened = {
+        node for node, scan in zip(result.after, after, strict=True)
+        if any(buffer.is_shortened for buffer in scan.buffers)
+    }  # fmt: skip
+    scans: dict[tuple[str, str], dict[str, None]] = {}
+    for r in replacements:
+        if r.reason == REVERT or r.new in reverted or not is_scan(r.new):
+            continue
+        part = next((part for part in PURPOSES if part in r.reason), "")
+        effect, moved = PURPOSES.get(part, ""), _moved(r.old, r.new)
+        if part in SHORTENING and shortened.isdisjoint(result.history.successors(r.new)):
+            continue  # it allocates an equal buffer again
+        if part.startswith("push_out"):
+            if not moved:
+                continue
+            effect += f": {listing(dict.fromkeys(moved))}"
+        name = part if "(" in r.reason else r.reason  # of a group of rewrites, the first one
+        scans.setdefault((name, effect), {})[scan_name(r.old.op)] = None
+    for (name, effect), names in scans.items():
+        yield Rewrite(name, tuple(names), effect)
 
 
 def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
-    """The operations that the step of `old` has and that of `new` has not."""
-
-    def operations(node: Apply) -> Counter[str]:
-        return Counter(plain_name(n) for n in toposort(inner_graph(node.op)[1]))
-
-    return tuple(sorted((operations(old) - operations(new)).elements()))
+    """Return the operations of the step of `old` that the step of `new` lacks."""
+    steps = (Counter(map(plain_name, toposort(inner_graph(n.op)[1]))) for n in (old, new))
+    before, after = steps
+    return tuple(sorted((before - after).elements()))
 
 
 class Sources:
-    """The buffers of the Scans that became one, to be found again by what became of them."""
+    """The buffers of the original Scans that became one Scan."""
 
-    def __init__(self, made: Rewriting, node: Apply, given: Values) -> None:
-        self.made, self.node, self.given = made, node, given
-        self.numbers, self.parts = [], []
-        for number, (old, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1):
-            if node in made.history.successors(copy):
-                self.numbers.append(number)
-                self.parts.append((copy, read_node(old)))
+    def __init__(self, result: Rewriting, node: Apply, given: Values) -> None:
+        self.result, self.node, self.given = result, node, given
+        self.numbers = result.sources(node)
+        self.parts = [(result.copies[n - 1], read_node(result.before[n - 1])) for n in self.numbers]
 
     def before(self, wanted: Mapping[LoopVariable, int]) -> dict[LoopVariable, LoopVariable]:
-        """For buffers of the Scan that is left, what they were before.
+        """Return the original variables of the `wanted` buffers, given with their output numbers.
 
-        That is followed through the rewrites, or else told by place, kind and taps.
+        They are found by the record of the rewrites, or else by kind, taps and order.
         """
         known: dict[LoopVariable, LoopVariable] = {}
         for copy, parts in self.parts:
-            for part, place in _results(parts).items():
-                became = self.made.history.outputs(copy, place)
-                for new, place_now in wanted.items():
-                    if new not in known and (self.node, place_now) in became:
+            for part, output in _results(parts).items():
+                became = self.result.history.outputs(copy, output)
+                for new, place in wanted.items():
+                    if new not in known and (self.node, place) in became:
                         known[new] = part
-        taken = set(map(id, known.values()))
-        for new in wanted:
-            for _, parts in self.parts:
-                for part in _results(parts):
-                    if new not in known and id(part) not in taken and _alike(part, new):
-                        known[new] = part
-                        taken.add(id(part))
+        left = [part for _, parts in self.parts for part in _results(parts)]
+        left = [part for part in left if part not in known.values()]
+        for new in (new for new in wanted if new not in known):
+            if (part := next((part for part in left if _alike(part, new)), None)) is not None:
+                known[new] = part
+                left.remove(part)
         return known
 
-    def rows(self, part: LoopVariable) -> Rows:
-        """How many rows a buffer had before."""
+    def rows(self, part: LoopVariable) -> Count:
+        """Return the number of rows of a buffer in the original graph."""
         parts = next(parts for _, parts in self.parts if part in parts.variables)
-        steps = step_count(parts.n_steps, self.given)
-        asked = rows_asked(part)
+        steps, asked = step_count(parts.n_steps, self.given), requested_rows(part)
         if (
             asked is None
             or part.kind in (Kind.MIT_MOT, Kind.NIT_SOT)
             or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
         ):
-            return all_rows(part, steps)
-        return rows(asked, parts.n_steps, self.given)
+            return full_count(part, steps)
+        return row_count(asked, parts.n_steps, self.given)
 
 
 def _results(parts: ScanParts) -> dict[LoopVariable, int]:
-    """What a Scan gives out, and which of its outputs that is."""
+    """Return the variables with an output of the Scan, and the number of the output."""
     filled = {part: v for part in parts.variables if (v := part.outer_output) is not None}
     return {part: v.owner.outputs.index(v) for part, v in filled.items()}
 
 
 def _alike(old: LoopVariable, new: LoopVariable) -> bool:
-    """Whether a buffer may have become another; a state may lose its buffer on the way."""
-    kinds = (old.kind, new.kind)
-    same = old.kind is new.kind or kinds == (Kind.SIT_SOT, Kind.UNTRACED)
+    """Whether one buffer can have become the other; a state can lose its buffer."""
+    same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]
     return same and old.tape == new.tape and types[0].is_super(types[1])
 
 
-def scan_after(
+def _scan_after(
     number: int, node: Apply, graph: FunctionGraph, sources: Sources | None, given: Values
 ) -> ScanAfter:
-    """A Scan that is left, with all its buffers."""
+    """Return the record of a remaining Scan."""
     parts = read_node(node)
     wanted = _results(parts)
     was = sources.before(wanted) if sources is not None else {}
-    found = []
+    buffers = []
     for new in wanted:
         old = was.get(new)
         before = sources.rows(old) if sources is not None and old is not None else None
-        found.append(buffer(old, new, before, parts, node, graph, given))
+        buffers.append(read_buffer(old, new, before, parts, node, graph, given))
     return ScanAfter(
         number,
         scan_name(node.op),
         step_count(parts.n_steps, given),
-        tuple(sources.numbers) if sources is not None else (),
-        tuple(found),
+        sources.numbers if sources is not None else (),
+        tuple(buffers),
         parts.until is not None,
     )

@@ -30,7 +30,7 @@ from lab.gradients.forward.pushforward import pushforward
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.text.source import one_named
-from lab.reports.compile.compile import rewritten_scans
+from lab.reports.compile.rewriting import rewritten
 from lab.scans.buffers import as_tensor
 from lab.scans.formula import simplify
 from lab.scans.node import inner_graph
@@ -156,7 +156,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     curved = trace([hv.value], graph.given, names=["H v"])
     # J v as PyTensor makes it without a forward derivative of its operations
     pushed = cast(Variable, pytensors(graph.outputs[of], x, v, use_op_pushforward=False))
-    own = rewritten_scans([pushed], "FAST_RUN", {})
+    own = rewritten([pushed], "FAST_RUN")
     counts = len(own.before), len(own.after)
     return Directions(
         wrt,

@@ -20,9 +20,9 @@ import visual
 from lab.loops import gallery
 from lab.records import same
 from lab.reports.breaking.rules import BROKEN
+from lab.reports.tables import as_html
 from visual.pages.comparison import comparison_page
 from visual.pages.explanation import explanation_page
-from visual.pages.rewriting import rewrites_page
 from visual.pictures.comparing import comparing
 from visual.pictures.connections import connections
 
@@ -76,20 +76,23 @@ RECORDS = {
     "compiled": compiled,
     "compiled with a gradient": lambda: lab.compiled(SQUARE, wrt="x"),
     "a scan after": lambda: compiled().after[0],
-    "rewrites": lambda: lab.rewrites(to_compile.two_loops()[0]),
-    "shortened": lambda: lab.shortened(SQUARE, "x"),
     "breakage": lambda: lab.break_rule(SQUARE, "accumulate-overwritten", order=2),
     "canonical": lambda: lab.canonical(WINDOW),
     "vocabulary": lambda: lab.vocabulary(WINDOW),
     "few steps": lambda: lab.few_steps(gallery.loops["logistic"]),
 }
+
+
+def as_page(record):
+    return as_html(record.document)
+
+
 PICTURES = {
     "explanation": (explanation_page, connections),
     "comparison": (comparison_page, comparing),
     "a comparison that differs": (comparison_page, comparing),
-    "compiled": (visual.compiled,),
-    "compiled with a gradient": (visual.compiled,),
-    "rewrites": (visual.compiled, rewrites_page),
+    "compiled": (as_page,),
+    "compiled with a gradient": (as_page,),
     "breakage": (visual.breaking,),
     "canonical": (visual.canonical,),
 }

@@ -116,8 +116,6 @@ CALLS = {
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
-    lab.rewrites: {"cost": COST, "wrt": X0, "mode": "FAST_COMPILE"},
-    lab.shortened: {"subject": COST, "wrt": X0, "given": {X0: 0.5}, "mode": "FAST_COMPILE"},
     lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},
     lab.trace: {"outputs": COST, "given": {X0: 0.5}},
@@ -148,7 +146,6 @@ CALLS = {
     visual.breaking: {"breakage": lab.break_rule(LOOP, "never-accumulate", order=1)},
     visual.canonical: {"subject": lab.canonical(LOOP)},
     comparing: {"comparison": lab.compare(LOOP)},
-    visual.compiled: {"report": lab.compiled(LOOP, mode="FAST_COMPILE")},
     visual.connections: {"source": DERIVATIVE},
     visual.dot_product: {"test": lab.dot_product(LOOP)},
     visual.draw: {"subject": LOOP, "picture": "taps"},

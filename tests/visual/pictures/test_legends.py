@@ -33,7 +33,7 @@ def scenes():
                 for order in (1, 2):
                     found[name, kind, order] = visual.draw(gallery.loops[name], kind, order=order)
     square, rnn = gallery.loops["square"], gallery.loops["rnn"]
-    x, gap = np.array([0.5, -0.7, 2.0]), gallery.loops["gap"].build()
+    x = np.array([0.5, -0.7, 2.0])
     found |= {
         "two tapes": visual.two_tapes(square),
         "eager": visual.eager(recording(grad(lambda v: v * v + v), 0.7)),
@@ -41,8 +41,6 @@ def scenes():
         "transposed": visual.transposed(gallery.loops["gap"].trace()),
         "clamp": visual.routing("clamp", (x, -0.5, 1.0)),
         "breaking": visual.breaking(lab.break_rule(square, "accumulate-overwritten", 3)),
-        "compiled": visual.compiled(lab.compiled([gap.node.outputs[0][-1]], given=gap.given)),
-        "rewrites": visual.compiled(lab.rewrites(gap.node.outputs[0][-1])),
         "canonical": visual.canonical(lab.canonical(gallery.loops["window"])),
     }
     return found

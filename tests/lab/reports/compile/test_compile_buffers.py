@@ -149,7 +149,7 @@ def test_every_answer_against_a_simulation(initial, length, steps):
     for done, (slots, old) in enumerate(simulated(initial, length, steps)):
         assert list(ring.held(done)) == slots
         if done:
-            assert ring.replaced(done - 1) == old
+            assert ring.overwritten(done - 1) == old
         if old is not None:
             last.add(old)
     assert ring.is_circular == bool(last)
@@ -158,7 +158,7 @@ def test_every_answer_against_a_simulation(initial, length, steps):
 
 
 def test_negative_numbers_are_refused():
-    with pytest.raises(ArgumentError, match="0 or more"):
+    with pytest.raises(ArgumentError, match="from 0"):
         Ring(-1, 3, 3)
 
 
