@@ -25,7 +25,7 @@ To walk through, to choose from, to answer: widgets, which go into a box
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
-  `Question`: one of your own; `puzzles`: twenty loops with something missing
+  `Question`: one of your own; `puzzles`: six loops with one part missing
 - `Work`: a task to write code for, which is run and compared
 
 What they are

@@ -153,7 +153,6 @@ CALLS = {
     visual.equations: {"trace": TRACE, "system": LOOP.system()},
     visual.export: {"subject": LOOP, "folder": "pictures", "formats": ("svg",)},
     visual.figure: {"number": 1},
-    visual.puzzles: {"missing": "taps"},
     visual.phases: {"derivation": lab.derive(**BACKWARDS)},
     visual.routing: {"primitive": "clamp", "inputs": ([1.0, 5.0], 0.0, 2.0)},
     visual.taps: {"tapes": TRACE},
@@ -182,7 +181,7 @@ CALLS = {
 # is written with, what has no arguments, and modules.
 NOT_CALLED = {
     *("BROKEN", "Derivative", "LabError", "gallery", "check", "eager"),
-    *("structural", "our_pullback", "until", "Scene", "backends", "widgets"),
+    *("structural", "our_pullback", "until", "Scene", "backends", "widgets", "puzzles"),
 }
 # What is said of an argument, where that is not its name: whose it is, or what became of it.
 OTHERWISE = {
