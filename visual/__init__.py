@@ -1,5 +1,9 @@
 """The pictures of Scantape: from traces to scenes, from scenes to files.
 
+The tape machine
+
+- `machine`: all tapes of a run, played event by event in a notebook or a page; or one moment of it
+
 Any of fifteen kinds, by its name
 
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture

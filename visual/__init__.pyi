@@ -31,6 +31,7 @@ from .pictures.tapes.tapes import tapes as tapes
 from .pictures.taps import taps as taps
 from .pictures.unrolled.unrolled import unrolled as unrolled
 from .pictures.values.values import values as values
+from .player.widget import machine as machine
 from .scene.shapes import Scene as Scene
 from .widgets.stepper import Stepper as Stepper
 from .workbench.workbench import Workbench as Workbench

@@ -22,7 +22,7 @@ def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
     for shape in shapes:
         if not isinstance(shape, Group):
             yield shape
-        elif shape.step is None or shape.step <= moment:
+        elif (shape.step or 0) <= moment and (shape.until is None or moment < shape.until):
             yield replace(shape, shapes=tuple(_until(moment, shape.shapes)))
 
 

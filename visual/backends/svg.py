@@ -87,7 +87,17 @@ def _moving(scene: Scene, own: str) -> str:
         for count, moment in enumerate(moments)
         if count
     )
-    return f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
+    stretches = {(g.step or 0, g.until) for g in scene.groups() if g.until is not None}
+    rules += "".join(
+        f'.{own} [data-step="{first}"][data-until="{until}"]'
+        f"{{animation:{own}-{first}-{until} {whole}ms step-end infinite}}"
+        f"@keyframes {own}-{first}-{until}{{0%{{opacity:{int(not first)}}}"
+        f"{100 * PACE * first / whole:.3f}%{{opacity:1}}"
+        f"{100 * PACE * until / whole:.3f}%{{opacity:0}}}}"
+        for first, until in sorted(stretches)
+    )
+    still = f".{own} [data-until]{{opacity:0}}" if stretches else ""
+    return still + f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
 
 
 def _moments(scene: Scene) -> str:
@@ -192,6 +202,7 @@ def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> st
 
 def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> str:
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
+    marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
     marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
     marks += f' data-reads="{text("|".join(group.reads))}"' if group.reads else ""

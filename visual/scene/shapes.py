@@ -114,6 +114,7 @@ class Arrow:
     """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces.
 
     `accent` and `faint` give it a stronger or a weaker colour; a `faded` one is not needed.
+    A line from a `saved` value has the color of saved values.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -121,6 +122,7 @@ class Arrow:
     faint: bool = False
     straight: bool = False
     faded: bool = False
+    saved: bool = False
 
     @property
     def is_curve(self) -> bool:
@@ -137,6 +139,8 @@ class Arrow:
 
     def colour(self, theme: Theme) -> str:
         """The colour of line and head."""
+        if self.saved:
+            return theme.look(Role.READ).stroke
         plain = self.faded or not self.accent
         return ink(theme, self.faint, self.faded) if plain else theme.arrow
 
@@ -179,6 +183,7 @@ class Group:
     called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
     `mentions` are those of the quantities in a formula, first the one that it makes, and `reads`
     are those that the moment reads, which stay as they are while others before it are dimmed.
+    With `until`, the shapes of a film are seen from moment `step` to the one before `until`.
     """
 
     shapes: tuple["Shape", ...]
@@ -188,6 +193,7 @@ class Group:
     moment: str = ""
     mentions: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    until: int | None = None
 
 
 Shape = Box | Text | Arrow | Polyline | Group
@@ -253,6 +259,7 @@ class Scene:
     its text, if that is another than what the texts of its shapes say; `trace` is the run that
     its numbers are from, for who wants to know where one of them comes from.  A picture for a paper
     is so many `millimetres` wide there, whatever `width` its shapes are laid out on.
+    `film` returns the scene that is written where the picture is to move, if it is another.
     """
 
     width: float
@@ -265,6 +272,7 @@ class Scene:
     twin: str = ""
     trace: Trace | None = field(default=None, compare=False)
     millimetres: float = 0.0
+    film: "Callable[[], Scene] | None" = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         size = f"{self.width:g} by {self.height:g}"
@@ -325,7 +333,7 @@ class Scene:
         path = as_path(path)
         check_path(path, expect("animate", animate, bool, "True or False"))
         suffix = path.suffix.lower()
-        if not self.can_be(suffix) or (animate and len(self.moments) < 2):
+        if not self.can_be(suffix) or (animate and not self.can_move):
             others = listing(s for s in SUFFIXES if self.can_be(s))
             reason = "moving pictures are made of those that have steps to walk through."
             if suffix == ".dot":
@@ -340,13 +348,20 @@ class Scene:
         """Whether there is such a file of it: not all pictures have a graph, or steps."""
         if suffix == ".dot":
             return bool(self.dot)
-        return suffix not in MOVING or len(self.moments) > 1
+        return suffix not in MOVING or self.can_move
+
+    @property
+    def can_move(self) -> bool:
+        """Whether the picture has a film, or moments to show one after the other."""
+        return self.film is not None or len(self.moments) > 1
 
     def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
         """What stands in its file that has this suffix."""
         check_scale(scale)
         if suffix == ".dot":
             return self.dot
+        if self.film is not None and (animate or suffix in MOVING):
+            return self.film().rendered(suffix, scale, animate)
         options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
         if suffix in (".png", *MOVING):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)

@@ -1,0 +1,126 @@
+"""The machine in Chromium: its cells keep their places, its numbers are those of the run."""
+
+import pytest
+
+import lab
+import visual
+from lab import gallery
+from visual.pictures.machine.build import machine_of
+
+pytestmark = pytest.mark.browser
+FIND = "document.querySelector('.scantape-machine').machine"
+RUNS = [("square", 1), ("square", 3), ("gap", 1), ("coupled", 2)]
+
+
+@pytest.fixture
+def opened(page, tmp_path):
+    """A function that opens the page of a run, and reports errors of the page."""
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+
+    def open_page(name, order, **options):
+        trace = gallery.loops[name].trace(order=order, **options)
+        page.goto(visual.machine(trace).save(tmp_path / "machine.html").as_uri())
+        return machine_of(trace)
+
+    yield open_page
+    assert not errors
+
+
+CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
+    const box = cell.querySelector("rect").getBoundingClientRect();
+    return [box.x, box.y, cell.querySelector(".number").textContent, cell.dataset.role];
+})"""
+
+
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_moves(
+    page, opened, name, order
+):
+    machine = opened(name, order)
+    start = page.evaluate(CELLS)
+    for moment in [*range(machine.moments + 1), 2]:
+        page.evaluate(f"{FIND}.go({moment})")
+        now = page.evaluate(CELLS)
+        moved = [
+            abs(a - b)
+            for x, y in zip(start, now, strict=True)
+            for a, b in zip(x[:2], y[:2], strict=True)
+        ]
+        assert max(moved) <= 0.5
+        keys = [cell.at(moment) for cell in machine.cells]
+        assert [cell[2] for cell in now] == [key.text for key in keys]
+        assert [cell[3] for cell in now] == [key.role for key in keys]
+        root = page.locator(".scantape-machine")
+        assert root.get_attribute("data-moment") == str(moment)
+        assert root.get_attribute("data-moments") == str(machine.moments)
+    height = "document.querySelector('.scantape-machine').offsetHeight"
+    heights = {page.evaluate(f"{FIND}.go({m / 3}), {height}") for m in range(3 * machine.moments)}
+    assert len(heights) == 1
+
+
+def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, opened):
+    opened("square", 1, cost="sum")
+    seen = []
+    for p in (6.1, 6.4, 6.7, 6.95):
+        page.evaluate(f"{FIND}.go({p})")
+        shown = page.evaluate(
+            """() => [...document.querySelectorAll(".over text")]
+            .filter((text) => text.textContent && getComputedStyle(text.parentNode).opacity > 0.5
+                && getComputedStyle(text.closest(".adder") ?? text.parentNode).opacity > 0.5)
+            .map((text) => text.textContent)"""
+        )
+        seen.append(set(shown))
+    assert {"2.327"} <= seen[0]
+    assert {"3.790"} <= seen[1]
+    assert {"1", "+", "3.790"} <= seen[2]
+    assert {"1 + 3.790", "4.790"} <= seen[3]
+    assert page.locator(".scantape-sentence").inner_text() == "dC/dx₂:  4.790 ≈ 2.327 × 1.629 + 1"
+
+
+def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
+    opened("square", 1)
+    page.get_by_label("moment").focus()
+    page.keyboard.press("End")
+    moment = f"{FIND}.root.dataset.moment"
+    assert page.evaluate(moment) == "9"
+    page.keyboard.press("Home")
+    assert page.evaluate(moment) == "0"
+    page.keyboard.press("ArrowRight")
+    page.locator('.scantape-machine[data-moment="1"]').wait_for()
+    page.keyboard.press("End")
+    page.locator('[data-name="dC/dx₂"]').focus()
+    page.keyboard.press("Enter")
+    assert "2.161 = 1.3268 × 1.6290 + 0" in page.locator(".scantape-sentence").inner_text()
+    assert "read by Scan 2, step 2" in page.locator(".more").inner_text()
+    assert page.locator(".source").count() == 2
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
+    page.keyboard.press("Escape")
+    assert page.locator(".source").count() == 0
+
+
+TEXTS = """() => [...document.querySelectorAll(".scantape-machine svg text")].filter((text) =>
+    text.textContent && getComputedStyle(text).display !== "none"
+    && getComputedStyle(text).visibility !== "hidden").length"""
+
+
+def test_at_most_45_texts_for_a_loop_and_its_gradient(page, opened):
+    opened("square", 1)
+    counts = []
+    for moment in range(10):
+        page.evaluate(f"{FIND}.go({moment})")
+        counts.append(page.evaluate(TEXTS))
+    assert 20 <= max(counts) <= 45
+
+
+def test_names_from_users_are_text(page, tmp_path):
+    hostile = "<img src=x onerror=alert(1)></script>"
+    loop = lab.Loop(
+        lambda infected: infected**2, states=(lab.State("infected", 0.5),), n_steps=3, name=hostile
+    )
+    page.goto(visual.machine(loop.trace()).save(tmp_path / "machine.html").as_uri())
+    assert page.locator("img").count() == 0
+    assert hostile in page.locator("svg .scan").first.text_content()
+    assert page.locator('[data-name="infected₀"]').count() == 1

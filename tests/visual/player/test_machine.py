@@ -1,0 +1,210 @@
+"""The machine: its numbers, sentences, places, and bad arguments, against independent oracles."""
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import lab
+import visual
+from lab import gallery
+from lab.notation import number_text
+from visual.pictures.machine.arrange import arrange
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.content import Kind
+
+LOOPS = {
+    "square": gallery.loops["square"],
+    "two taps": gallery.loops["square"].with_taps((-2, -1)),
+    "gap": gallery.loops["gap"],
+    "coupled": gallery.loops["coupled"],
+    "newton": gallery.loops["newton"],
+}
+RUNS = [(name, order) for name in LOOPS for order in (1, 2, 3) if (name, order) != ("coupled", 3)]
+
+
+def run(name, order):
+    return LOOPS[name].trace(order=order)
+
+
+def texts(machine, moment):
+    """The number in every cell at a moment, by Scan, tape, and position."""
+    rows = machine.rows
+    return {
+        (rows[c.row].scan, rows[c.row].tape, c.position): c.at(moment).text for c in machine.cells
+    }
+
+
+def test_the_gradient_of_a_sum_of_squares_is_the_closed_form_at_every_moment():
+    """C = Σ xₖ, so dC/dxₖ = 1 + 2·xₖ·dC/dxₖ₊₁ for 1 ≤ k < 4, and without the 1 for k = 0."""
+    machine = machine_of(gallery.loops["square"].trace(cost="sum"))
+    x = [0.95 ** (2**k) for k in range(5)]
+    gradients = {4: 1.0}
+    for k in (3, 2, 1, 0):
+        gradients[k] = 2 * x[k] * gradients[k + 1] + (k > 0)
+    for step, k in enumerate((3, 2, 1, 0)):
+        now = texts(machine, 6 + step)
+        for j in range(5):
+            expected = gradients[j] if j >= k else float(j > 0)
+            assert now[2, "dx", 4 - j] == number_text(expected), (step, j)
+    assert machine.moments == 9
+
+
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_every_number_of_every_moment_is_the_one_on_the_tape(name, order):
+    trace = run(name, order)
+    machine = machine_of(trace)
+    for moment, event in enumerate(machine.events, start=1):
+        scan, now = trace.scans[event.scan - 1], texts(machine, moment)
+        step = -1 if event.step is None else event.step
+        for tape in scan.tapes:
+            for row, value in enumerate(tape.contents(step)):
+                shown = now.get((event.scan, tape.name, tape.position(row)))
+                if shown:  # an empty cell holds no number yet
+                    assert shown == number_text(value), (moment, tape.name, row)
+
+
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_the_last_moment_has_the_values_of_the_run(name, order):
+    trace = run(name, order)
+    machine = machine_of(trace)
+    numbers = [number_text(value) for value in trace.outputs if not value.ndim]
+    assert [text for _, text in machine.results if "[" not in text] == numbers
+    shown = {cell.at(machine.moments).text for cell in machine.cells}
+    assert number_text(trace.outputs[0]) in shown
+
+
+def holds(sentence):
+    """Whether an equation is true to half a unit of the last digit of its left side."""
+    left, sign, right = re.fullmatch(r"(\S+) ([=≈]) (.+)", sentence).groups()
+    total = Fraction(0)
+    for product in right.split(" + "):
+        factors = [Fraction(factor.strip("()")) for factor in product.split(" × ")]
+        total += Fraction(np.prod(factors))
+    digits = len(left.partition(".")[2].partition("e")[0])
+    exponent = int(left.partition("e")[2] or 0)
+    unit = Fraction(10) ** (exponent - digits)
+    four = Fraction(10) ** (int(np.floor(np.log10(abs(float(left)) or 1))) - 3)
+    return sign, abs(total - Fraction(left)) <= min(unit, four) / 2
+
+
+def test_the_checker_of_equations_finds_a_wrong_one():
+    assert holds("4.790 = 2.3268 × 1.6290 + 1") == ("=", True)
+    assert holds("4.790 = 2.327 × 1.629 + 1") == ("=", False)
+    assert holds("-2 = 2 × (-1)") == ("=", True)
+
+
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_equations_say_equals_just_where_they_hold_as_printed(name, order):
+    seen = 0
+    for part in machine_of(run(name, order)).parts():
+        pieces = [piece.text for piece in part.sentence[1:]]
+        if part.kind is not Kind.SUM:
+            continue
+        sign, is_true = holds("".join(pieces))
+        assert (sign == "=") == is_true, pieces
+        exact = part.exact.split(" = ", 1)[1]
+        assert " ≈ " in exact or holds(exact) == ("=", True), part.exact
+        seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_the_sum_on_the_arrows_is_the_number_in_the_slot(name, order):
+    """Value times factor, over all arrows, plus the old value: what the slot holds afterwards."""
+    for part in machine_of(run(name, order)).parts():
+        if part.kind is not Kind.SUM:
+            continue
+        total = float(part.old) if part.adds and part.old else 0.0
+        for term in part.terms:
+            product = float(term.product)
+            total += product
+            if term.factor and term.value:
+                assert float(term.value) * float(term.factor) == pytest.approx(product, rel=2e-3)
+        assert total == pytest.approx(float(part.new), rel=2e-3, abs=1e-3)
+
+
+def test_a_slot_that_is_written_back_says_so():
+    machine = machine_of(run("square", 2))
+    parts = [part for part in machine.parts() if part.kind is Kind.RESTORED]
+    assert len(parts) == 4
+    assert {part.old == part.new for part in parts} == {True}
+    roles = {cell.at(moment).role for cell in machine.cells for moment in range(1, 20)}
+    assert {"overwritten", "preserved", "restored", "saved", "pending", "result"} <= roles
+
+
+@pytest.mark.parametrize("width", [360, 840])
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_no_two_cells_overlap_and_none_leaves_the_sheet(name, order, width):
+    arrangement = arrange(machine_of(run(name, order)), width)
+    boxes = arrangement.boxes
+    for n, a in enumerate(boxes):
+        assert 0 <= a.left
+        assert a.right <= arrangement.width
+        assert a.bottom <= arrangement.height
+        assert a.letters >= 11
+        for b in boxes[:n]:
+            assert a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+
+
+def test_a_long_loop_shows_its_ends_and_the_columns_around_a_moment():
+    trace = gallery.loops["square"].with_steps(60).with_values({"x": 1.0}).trace()
+    machine = machine_of(trace, around=30)
+    assert [hidden for hidden in machine.columns if hidden] == [27, 25]
+    positions = sorted(c.position for c in machine.cells if machine.rows[c.row].scan == 1)
+    assert positions == [-1, 0, 1, 29, 30, 31, 57, 58, 59]
+    ends = machine_of(trace)
+    assert [hidden for hidden in ends.columns if hidden] == [53]
+    assert ends.events[-1].number == 121
+
+
+def test_one_entry_of_a_vector_is_followed_in_numbers():
+    trace = gallery.loops["rnn"].trace()
+    norms, entries = machine_of(trace), machine_of(trace, entry=0)
+    assert any("‖" in cell.at(norms.moments).text for cell in norms.cells)
+    assert not any("‖" in cell.at(entries.moments).text for cell in entries.cells)
+    final = trace.scans[0].tapes[0].final[-1]
+    assert number_text(final[0]) in {cell.at(entries.moments).text for cell in entries.cells}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ({"moment": 10}, "moment = 10: this machine has the moments 0 to 9."),
+        ({"moment": -1}, "moment = -1: "),
+        ({"moment": "x"}, "moment = 'x': "),
+        ({"around": "x"}, "around = 'x': "),
+        ({"entry": 0.5}, "entry = 0.5: "),
+    ],
+)
+def test_a_bad_argument_is_refused(arguments, start):
+    with pytest.raises(lab.LabError, match="^" + re.escape(start)):
+        visual.machine(gallery.loops["square"].trace(), **arguments)
+
+
+def test_what_has_no_step_is_refused():
+    trace = replace(gallery.loops["square"].trace(), scans=())
+    with pytest.raises(lab.LabError, match="nothing to play"):
+        visual.machine(trace)
+    with pytest.raises(lab.LabError, match="^trace = 3: "):
+        visual.machine(3)
+
+
+def test_a_moment_is_a_scene_with_text_and_a_film(tmp_path):
+    scene = visual.machine(gallery.loops["square"].trace(cost="sum"), moment=7)
+    assert "dC/dx₂ = 4.790 (overwritten)" in scene.text()
+    assert "4.790 ≈ 2.327 × 1.629 + 1" in scene.text()
+    assert scene.svg() == visual.machine(gallery.loops["square"].trace(cost="sum"), moment=7).svg()
+    moving = scene.save(tmp_path / "film.svg", animate=True).read_text()
+    assert "data-until" in moving
+    assert "data-until" not in scene.svg()
+    assert (scene.width, scene.height) < (841, 421)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_run_with_nan_or_inf_is_shown(value):
+    trace = gallery.loops["square"].with_values({"x": value}).trace()
+    machine = machine_of(trace)
+    assert number_text(value) in {cell.at(0).text for cell in machine.cells}

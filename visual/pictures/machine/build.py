@@ -1,0 +1,320 @@
+"""A run as a machine: `machine_of` arranges the events of a trace by cells and time.
+
+It decides no role and no sum itself; `lab.events` does.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.events.events import Events, events
+from lab.equations.events.records import Event as RunEvent
+from lab.equations.events.records import Read, Slot, Write, WriteKind
+from lab.equations.events.records import Term as RunTerm
+from lab.errors import GraphError
+from lab.notation import signed
+from lab.records import cached_property
+from lab.traces.trace import TapeTrace, Trace
+from visual.layout.cells import values_text
+from visual.pictures.machine.columns import Address, Columns
+from visual.pictures.machine.content import (
+    Cell,
+    Event,
+    Group,
+    Ink,
+    Key,
+    Kind,
+    Machine,
+    Part,
+    Piece,
+    Row,
+    ScanRows,
+    Term,
+)
+from visual.pictures.machine.wording import Wording
+
+MOST_ROWS = 80
+
+
+def machine_of(trace: Trace, around: int | None = None, entry: int | None = None) -> Machine:
+    """Return the machine of a run.
+
+    Of a long loop, the ends are shown and the columns next to the step `around`. `entry` is the entry of
+    arrays whose numbers are shown; without it, cells of arrays show norms. Raises GraphError for a
+    run without a Scan, without a step, or with more than `MOST_ROWS` tapes.
+    """
+    return _Builder(trace, around, entry).machine()
+
+
+def address(slot: Slot) -> Address:
+    """Return what tells a slot from all others of a run."""
+    return slot.scan, slot.argument, slot.row
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    trace: Trace
+    around: int | None = None
+    entry: int | None = None
+
+    @cached_property
+    def events(self) -> Events:
+        return events(self.trace)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Where every slot stands."""
+        return Columns(self.trace, self.around)
+
+    @cached_property
+    def numbers(self) -> dict[Address, int]:
+        """The index of the cell of every slot that has one."""
+        return {slot: n for n, slot in enumerate(self.columns.places)}
+
+    @cached_property
+    def wording(self) -> Wording:
+        return Wording(self.events, self.entry)
+
+    def machine(self) -> Machine:
+        if not any(scan.steps for scan in self.trace.scans):
+            raise GraphError("trace: no Scan of this run has a step, so there is nothing to play.")
+        count = len(self.columns.tapes)
+        if count > MOST_ROWS:
+            raise GraphError(
+                f"trace: expected a run with at most {MOST_ROWS} tapes, got {count}. "
+                "Choose a lower order, or draw one Scan as tapes."
+            )
+        played = list(self._events())
+        ends = {event.number: moment for moment, event in enumerate(played, start=1)}
+        cells = tuple(self._cell(place, ends) for place in self.columns.places)
+        rows = tuple(self._row(scan, tape) for scan, tape in self.columns.tapes)
+        return Machine(
+            title=self._title(),
+            scans=tuple(self._scan(number, played) for number in range(len(self.trace.scans))),
+            rows=rows,
+            cells=cells,
+            events=tuple(played),
+            columns=self.columns.hidden,
+            results=tuple(self._results()),
+        )
+
+    def _cell(self, place: Address, ends: Mapping[int, int]) -> Cell:
+        slot = self.events.slot(*place)
+        row, column = self.columns.places[place]
+        keys: list[Key] = []
+        for moment, number in self._changes(slot, ends):
+            role = self.events.role(slot, number).value
+            key = Key(moment, role, self.wording.number(self.events.value(slot, number)))
+            if not keys or (keys[-1].role, keys[-1].text) != (key.role, key.text):
+                keys.append(key)
+        scan = self.trace.scans[slot.scan]
+        tape = scan.tape(slot.argument)
+        assert tape is not None
+        has_seed = (
+            scan.parent is not None
+            and bool(tape.tape.reads)
+            and bool(np.any(tape.initial[slot.row : slot.row + 1]))
+        )
+        return Cell(row, column, slot.position, slot.quantity, tuple(keys), has_seed=has_seed)
+
+    def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+        """The moments at which role or number may change, with the moment of the run."""
+        yield 0, 0
+        numbers = list(ends)
+        wanted = {n + d for n in self.events.moments(slot) for d in (0, 1)}
+        for after, number in enumerate(numbers):
+            before = numbers[after - 1] if after else 0
+            if (
+                any(before < n <= number for n in wanted)
+                if number - before > 1
+                else number in wanted
+            ):
+                yield ends[number], number
+
+    # Events.
+
+    def _events(self) -> Iterator[Event]:
+        skipped: RunEvent | None = None
+        for number in self._wanted():
+            event = self.events[number - 1]
+            groups = tuple(self._groups(event))
+            if groups:
+                if skipped is not None:
+                    yield self._skip(skipped)
+                yield Event(number, event.scan + 1, event.step, groups, self.wording.heading(event))
+                skipped = None
+            else:
+                skipped = event
+        if skipped is not None:
+            yield self._skip(skipped)
+
+    def _wanted(self) -> list[int]:
+        """The events that touch a shown slot, and of a stretch without one the last."""
+        total = len(self.events)
+        if len(self.columns.times) == len(self.columns.places):
+            return list(range(1, total + 1))
+        touched = {
+            n for slot in self.columns.places for n in self.events.moments(self.events.slot(*slot))
+        }
+        last = {n - 1 for n in touched if n > 1} | {total}
+        return sorted(touched | last)
+
+    def _skip(self, event: RunEvent) -> Event:
+        heading = f"{self.wording.heading(event)}: its slots are not shown"
+        return Event(event.number, event.scan + 1, event.step, (), heading)
+
+    def _groups(self, event: RunEvent) -> Iterator[Group]:
+        writes = [write for write in event.writes if address(write.slot) in self.numbers]
+        if event.step is None:
+            parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
+            yield Group(parts, self._filled(event), self._filled_reason(event))
+            return
+        is_quiet: dict[bool, list[Write]] = {True: [], False: []}
+        for write in writes:
+            quiet = write.kind is WriteKind.RESTORED or _is_zero(write)
+            is_quiet[quiet].append(write)
+        for write in is_quiet[False]:
+            yield Group((self._part(event, write),), reason=self.wording.reason(event, write))
+        if is_quiet[True]:
+            parts = tuple(self._part(event, write) for write in is_quiet[True])
+            yield Group(parts, reason=self.wording.reason(event, is_quiet[True][0]))
+
+    def _part(self, event: RunEvent, write: Write) -> Part:
+        kind = Kind.SUM if write.terms else Kind.FORMULA
+        if write.kind is WriteKind.RESTORED:
+            kind = Kind.RESTORED
+        if event.step is None:
+            kind = Kind.FILL
+        sentence, exact = self.wording.sum_of(event, write)
+        number = self.wording.number
+        adds = write.adds_old and write.old is not None
+        terms = () if kind is Kind.RESTORED else tuple(self._terms(event, write))
+        old = "" if write.old is None else number(write.old)
+        target = self.numbers[address(write.slot)]
+        return Part(
+            kind,
+            target,
+            old,
+            number(write.new),
+            adds,
+            terms,
+            sentence,
+            exact,
+            formula=write.formula,
+        )
+
+    def _terms(self, event: RunEvent, write: Write) -> Iterator[Term]:
+        if not write.terms:
+            yield from self._inputs(write)
+        for term in write.terms:
+            yield self._term(event, term)
+
+    def _term(self, event: RunEvent, term: RunTerm) -> Term:
+        number, source = self.wording.number, term.source
+        cell = self._cell_of(source)
+        has_factor = term.factor is not None and self.wording.scalar(term.factor) is not None
+        label = ""
+        if event.step is None and source is not None and source.slot is not None:
+            label = f"output of Scan {source.slot.scan + 1}"
+        saved = tuple(
+            dict.fromkeys(
+                n
+                for read in term.reads
+                if read is not source and (n := self._cell_of(read)) is not None
+            )
+        )
+        return Term(
+            cell,
+            number(source.value) if source is not None and cell is not None else "",
+            number(term.factor) if has_factor else "",
+            term.symbols if has_factor or cell is None else "",
+            number(term.value),
+            saved if source is not None else tuple(n for n in saved if n != cell),
+            label,
+        )
+
+    def _inputs(self, write: Write) -> Iterator[Term]:
+        """The values that a forward formula reads travel without a factor."""
+        number, target = self.wording.number, self.numbers[address(write.slot)]
+        for read in dict.fromkeys(write.reads):
+            cell = self._cell_of(read)
+            if cell is not None and cell != target:
+                yield Term(cell, number(read.value), product=number(write.new))
+
+    def _cell_of(self, read: Read | None) -> int | None:
+        if read is None or read.slot is None:
+            return None
+        return self.numbers.get(address(read.slot))
+
+    def _filled(self, event: RunEvent) -> tuple[Piece, ...]:
+        """The sentence of a filling: the nonzero initial gradients."""
+        known = [w for w in event.writes if np.any(w.new)]
+        pieces = [Piece(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
+        for n, write in enumerate(known[:3]):
+            pieces.append(Piece(", " if n else ""))
+            pieces.append(Piece(f"{write.slot.quantity} = ", Ink.NAME))
+            pieces.append(Piece(self.wording.number(write.new), Ink.OLD))
+        if not known:
+            return (*pieces, Piece("all slots start at 0"))
+        rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
+        zeros = len(known) < len(event.writes)
+        return (*pieces, Piece(rest + ("; all other slots start at 0" if zeros else "")))
+
+    def _filled_reason(self, event: RunEvent) -> str:
+        sources = {
+            term.source.slot.scan + 1
+            for write in event.writes
+            for term in write.terms
+            if term.source is not None and term.source.slot is not None
+        }
+        direct = any(t.source is None for w in event.writes for t in w.terms)
+        told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
+        told += ["the cost itself"] if direct else []
+        return f"Initial gradients: {' and '.join(told)}." if told else ""
+
+    # Headings.
+
+    def _row(self, number: int, tape: TapeTrace) -> Row:
+        named = self.wording.named[number]
+        name = named.whole_label(tape, None) if tape.collects else ""
+        return Row(number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
+
+    def _scan(self, number: int, played: Sequence[Event]) -> ScanRows:
+        scan = self.trace.scans[number]
+        own = [n for n, event in enumerate(played) if event.scan == number + 1]
+        taps = "; ".join(
+            f"{tape.name} reads {signed(*tape.tape.reads) or 'nothing'}, "
+            f"writes {signed(*tape.tape.writes)}"
+            for tape in scan.held
+        )
+        events = range(own[0], own[-1] + 1) if own else range(0)
+        backward = scan.parent is not None and self.columns.runs_backward(number)
+        return ScanRows(
+            number + 1,
+            self.wording.scan_name(number),
+            f"{scan.name} {scan.place}".strip(),
+            backward,
+            scan.order,
+            events,
+            taps,
+        )
+
+    def _results(self) -> Iterator[tuple[str, str]]:
+        for name, value in zip(self.trace.names, self.trace.outputs, strict=False):
+            if name:
+                yield name, values_text(value)
+
+    def _title(self) -> str:
+        scans = self.trace.scans
+        order = max(scan.order for scan in scans)
+        if not order:
+            return f"{scans[0].name}: each step reads earlier values and writes one"
+        if order == 1:
+            return "Each backward step multiplies by the local derivative and adds"
+        return f"{len(scans)} Scans: each gradient passes back through all earlier ones"
+
+
+def _is_zero(write: Write) -> bool:
+    """Whether a sum of a derivative adds nothing but zeros."""
+    return bool(write.terms) and not any(np.any(term.value) for term in write.terms)

@@ -1,0 +1,117 @@
+"""Which tapes and which columns in time a machine shows, and which slot stands where."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.equations.quantities import Quantities
+from lab.records import cached_property
+from lab.traces.trace import TapeTrace, Trace
+from visual.layout.columns import Timeline, column_of, timeline
+
+MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
+Address = tuple[int, int, int]  # of a slot: Scan, argument, row
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The rows and columns of a run; of a long loop, the ends and the columns next to `around`."""
+
+    trace: Trace
+    around: int | None = None
+
+    @cached_property
+    def named(self) -> tuple[Quantities, ...]:
+        """All Scans, with the names of their quantities."""
+        return tuple(Quantities.each(self.trace))
+
+    @cached_property
+    def tapes(self) -> list[tuple[int, TapeTrace]]:
+        """The tapes that a result needs, with the index of their Scan."""
+        return [
+            (number, tape)
+            for number, scan in enumerate(self.trace.scans)
+            for tape in sorted(scan.held, key=lambda tape: not tape.tape.reads)
+            if tape.used or tape.collects or scan.parent is None
+        ]
+
+    @cached_property
+    def times(self) -> dict[Address, int]:
+        """The column in time of every slot, not counting from 0."""
+        found: dict[Address, int] = {}
+        times: dict[int, Timeline] = {}
+        for number, tape in self.tapes:
+            root = self.named[number].root
+            time = times.setdefault(root.number, timeline(root.scan))
+            if not tape.is_total:
+                for row in range(len(tape.final)):
+                    found[number, tape.argument, row] = column_of(tape, row, time)
+        for number, tape in self.tapes:
+            if tape.is_total:
+                found |= self._total_columns(number, tape, found)
+        return found
+
+    def _total_columns(
+        self, number: int, tape: TapeTrace, known: Mapping[Address, int]
+    ) -> dict[Address, int]:
+        """A running total after a step stands below the slot that the step writes."""
+        scan, columns = self.trace.scans[number], []
+        main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
+        for step in range(scan.steps):
+            row = main.tape.row(step, main.tape.writes[0]) if main else step
+            address = (number, main.argument, row) if main else (number, -1, row)
+            columns.append(known.get(address, scan.steps - 1 - step))
+        way = columns[0] - columns[1] if len(columns) > 1 else 1
+        whole = [columns[0] + way, *columns] if columns else [0]
+        return {(number, tape.argument, row): c for row, c in enumerate(whole[: len(tape.final)])}
+
+    @cached_property
+    def shown(self) -> list[int | None]:
+        """The columns that are shown, in order, and None for a stretch that is not."""
+        every = sorted(set(self.times.values()))
+        if len(every) <= MOST_COLUMNS:
+            return list(every)
+        ends = ENDS_ALONE if self.around is None else ENDS
+        kept = {*every[:ends], *every[-ends:]}
+        if self.around is not None:
+            kept |= {self.around - 1, self.around, self.around + 1} & {*every}
+        found: list[int | None] = []
+        for column in sorted(kept):
+            if found and found[-1] is not None and column > found[-1] + 1:
+                found.append(None)
+            found.append(column)
+        return found
+
+    @cached_property
+    def hidden(self) -> tuple[int, ...]:
+        """For each shown column 0, for a stretch in between the number of hidden columns."""
+        found = []
+        for n, column in enumerate(self.shown):
+            before, after = self.shown[n - 1], self.shown[(n + 1) % len(self.shown)]
+            hidden = (after or 0) - (before or 0) - 1 if column is None else 0
+            found.append(hidden)
+        return tuple(found)
+
+    @cached_property
+    def places(self) -> dict[Address, tuple[int, int]]:
+        """Row and column of every slot that has a cell."""
+        order = {column: n for n, column in enumerate(self.shown) if column is not None}
+        found = {}
+        for row, (number, tape) in enumerate(self.tapes):
+            for index in range(len(tape.final)):
+                slot = number, tape.argument, index
+                if self.times[slot] in order:
+                    found[slot] = row, order[self.times[slot]]
+        return found
+
+    @cached_property
+    def numbers(self) -> dict[Address, int]:
+        """The index of the cell of every slot that has one."""
+        return {slot: n for n, slot in enumerate(self.places)}
+
+    def runs_backward(self, number: int) -> bool:
+        """Whether later steps of a Scan write earlier times."""
+        for scan, tape in self.tapes:
+            slots = [(scan, tape.argument, row) for row in range(len(tape.final))]
+            if scan == number and len(slots) > 1:
+                return self.times[slots[0]] > self.times[slots[-1]]
+        return False

@@ -1,0 +1,290 @@
+"""A machine at one moment as a `Scene`, and its film: one frame for each stage of each sum.
+
+A frame is a mapping from what it shows (a cell, an arrow, the sentence) to shapes.  A film draws
+each shape once for each stretch of frames in which it does not change.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from lab.traces.trace import Trace
+from visual.pictures.machine.arrange import CHIP, Arrangement, Point
+from visual.pictures.machine.content import Kind, Machine, Part
+from visual.pictures.machine.foot import (
+    Moment,
+    Stage,
+    at_moment,
+    foot,
+    foot_height,
+    heading,
+    text_twin,
+)
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline
+from visual.scene.shapes import Group as Shapes
+from visual.scene.theme import THEMES, Role
+
+ROLES = {
+    "overwritten": Role.OVERWRITTEN,
+    "preserved": Role.PRESERVED,
+    "restored": Role.PRESERVED,
+    "saved": Role.READ,
+    "pending": Role.WAITING,
+    "empty": Role.WAITING,
+}
+COLORED = ("overwritten", "preserved", "restored", "saved", "written")
+Frame = dict[str, Shape]
+
+
+def still(
+    arrangement: Arrangement, number: int, theme: str = "light", trace: Trace | None = None
+) -> Scene:
+    """Return the picture of a machine at the end of event `number`."""
+    machine = arrangement.machine
+    moment = at_moment(machine, number)
+    shapes = _frame(arrangement, moment, is_end=True)
+    height = arrangement.height + foot_height(arrangement)
+    return Scene(
+        arrangement.width,
+        height,
+        tuple(shapes.values()),
+        machine.title,
+        f"{heading(machine, moment)}.",
+        THEMES[theme],
+        twin=text_twin(machine, moment),
+        trace=trace,
+        film=partial(film, arrangement, theme),
+    )
+
+
+def film(arrangement: Arrangement, theme: str = "light") -> Scene:
+    """Return the film: a scene whose moments are the stages of all groups."""
+    machine = arrangement.machine
+    moments = [*_moments(machine)]
+    frames = [_frame(arrangement, moment) for moment in moments]
+    names = dict.fromkeys(key for frame in frames for key in frame)
+    shapes: list[Shape] = []
+    for name in sorted(names, key=_layer):
+        shapes += _runs([frame.get(name) for frame in frames])
+    last = moments[-1]
+    labels = tuple(Shapes((), n, moment=heading(machine, m)) for n, m in enumerate(moments))
+    height = arrangement.height + foot_height(arrangement)
+    return Scene(
+        arrangement.width,
+        height,
+        (*labels, *shapes),
+        machine.title,
+        f"{heading(machine, last)}.",
+        THEMES[theme],
+        twin=text_twin(machine, last),
+    )
+
+
+def _moments(machine: Machine) -> Iterator[Moment]:
+    """The frames of a film: of derivatives alone, if the run has any; a sum takes up to three."""
+    derivative = next((scan for scan in machine.scans if scan.order), None)
+    first = derivative.events.start if derivative else 0
+    yield at_moment(machine, first)
+    for number, event in enumerate(machine.events, start=1):
+        if number <= first:
+            continue
+        for n, group in enumerate(event.groups):
+            if any(part.kind is Kind.SUM for part in group.parts):
+                yield Moment(number, event, n, Stage.READ)
+                if any(part.adds and part.old not in ("", "0") for part in group.parts):
+                    yield Moment(number, event, n, Stage.ADD)
+            yield Moment(number, event, n)
+
+
+def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
+    """The shapes of one name over all frames: one group for each stretch of equal ones."""
+    start = 0
+    for n in range(1, len(shapes) + 1):
+        if n == len(shapes) or shapes[n] != shapes[start]:
+            shape = shapes[start]
+            if shape is not None:
+                whole = start == 0 and n == len(shapes)
+                until = None if n == len(shapes) else n
+                yield shape if whole else Shapes((shape,), start, until=until)
+            start = n
+
+
+def _layer(name: str) -> tuple[int, str]:
+    order = ("heading", "arrow", "cell", "move", "adder", "foot")
+    return order.index(name.split(" ")[0]), ""
+
+
+def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Frame:
+    """All shapes of one frame, by name."""
+    ended = is_end or moment.is_end
+    shapes: Frame = {}
+    for n, label in enumerate(arrangement.headings):
+        size = 13 if label.is_bold else 11
+        role = Role.WRONG if label.is_faulty else None
+        shapes[f"heading {n}"] = Text(
+            label.x,
+            label.y,
+            label.text,
+            size,
+            bold=label.is_bold,
+            muted=not label.is_bold,
+            role=role,
+        )
+    for n, (x, hidden) in enumerate(arrangement.gaps):
+        shapes[f"heading gap {n}"] = Text(x, 14, f"⋯ {hidden:,}", 11, "middle", muted=True)
+    shapes |= _arrows(arrangement, moment, ended)
+    shapes |= _cells(arrangement, moment, ended)
+    if moment.playing is not None:
+        for n, part in enumerate(moment.playing.parts):
+            shapes |= _moves(arrangement, part, moment.stage, str(n))
+    shapes["foot"] = Shapes(tuple(foot(arrangement, moment)))
+    return shapes
+
+
+def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
+    """The lines of all events: past ones in ink, later ones faint."""
+    shapes: Frame = {}
+    for number, event in enumerate(arrangement.machine.events, start=1):
+        parts = (part for group in event.groups for part in group.parts)
+        for n, part in enumerate(parts):
+            for k, term in enumerate(part.terms):
+                if part.kind is Kind.FILL or term.source is None:
+                    continue
+                if not arrangement.is_tall and not _is_level(arrangement, term.source, part.target):
+                    continue
+                past = number < moment.number or (number == moment.number and ended)
+                points = arrangement.track(part, term).points
+                shapes[f"arrow {number} {n} {k}"] = Arrow(
+                    points, faint=past, faded=not past, straight=True
+                )
+    return shapes
+
+
+def _is_level(arrangement: Arrangement, source: int, target: int) -> bool:
+    """Whether a term stays in its row; in low rows, other lines are drawn only while they play."""
+    cells = arrangement.machine.cells
+    return cells[source].row == cells[target].row
+
+
+def _touched(moment: Moment, ended: bool) -> set[int]:
+    """The cells that the shown group, or the whole event at its end, reads and writes."""
+    event = moment.event
+    if event is None:
+        return set()
+    groups = event.groups if ended else event.groups[moment.group : moment.group + 1]
+    parts = [part for group in groups for part in group.parts]
+    found = {part.target for part in parts}
+    for part in parts:
+        for term in part.terms:
+            found |= {*term.saved, *([] if term.source is None else [term.source])}
+    return found
+
+
+def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
+    machine, shapes = arrangement.machine, Frame()
+    touched, changed = _touched(moment, ended), dict[int, bool]()
+    for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
+        done = ended or n < moment.group or moment.stage is Stage.REST
+        changed |= {part.target: done for part in group.parts}
+    few = len(machine.scans) < 3
+    for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
+        is_new = ended or number in touched or changed.get(number, False)
+        key = cell.at(moment.number if is_new else max(0, moment.number - 1))
+        role, text = key.role, key.text
+        if not is_new and role in COLORED:
+            role = "intermediate"
+        if not changed.get(number, True):
+            text = cell.at(moment.number - 1).text
+        is_near = few or (
+            moment.event is not None and machine.rows[cell.row].scan == moment.event.scan
+        )
+        named = arrangement.is_tall or number in touched or is_near
+        box = Box(
+            place.left,
+            place.top,
+            place.width,
+            place.height,
+            ROLES.get(role, Role.INTERMEDIATE),
+        )
+        inside: list[Shape] = [box]
+        if role in ("result", "written"):
+            inside.append(
+                outline(place.left + 1.5, place.top + 1.5, place.width - 3, place.height - 3)
+            )
+        if cell.has_seed and role != "empty":
+            corner = (
+                (place.left + 1, place.top + 9),
+                (place.left + 1, place.top + 1),
+                (place.left + 9, place.top + 1),
+            )
+            inside.append(Polyline((*corner, corner[0])))
+        if role == "restored":
+            inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
+        middle = place.y + 0.36 * place.letters
+        inside.append(
+            fitted(
+                place.x,
+                middle,
+                text,
+                place.width - 4,
+                place.letters,
+                "middle",
+                bold=True,
+                role=box.role,
+            )
+        )
+        if named and place.height >= 20 and text_width(cell.name, 11) <= arrangement.pitch + 6:
+            inside.append(Text(place.x, place.top - 4, cell.name, 11, "middle", muted=True))
+        title = f"{cell.name}{f' = {text}' if text else ''}, {role}, position {cell.position}"
+        shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
+    return shapes
+
+
+def _moves(arrangement: Arrangement, part: Part, stage: Stage, name: str) -> Frame:
+    """The lines and factors of a group, and the sum in its slot."""
+    shapes: Frame = {}
+    place = arrangement.boxes[part.target]
+    if part.kind is Kind.RESTORED:
+        return shapes
+    size = 13 if arrangement.is_tall else 11
+    for n, term in enumerate(part.terms):
+        track = arrangement.track(part, term)
+        lines = [Arrow(line, saved=True, straight=True) for line in track.saved]
+        lines.append(Arrow(track.points, accent=True, straight=True))
+        pills: list[Shape] = []
+        if track.chip is not None and (term.factor or term.symbol):
+            text = f"×{term.factor}" if term.factor else term.symbol
+            pills += _pill(track.chip, text, size, Role.READ)
+        shapes[f"move {name} {n}"] = Shapes((*lines, *pills))
+    summands = [part.old] if part.adds and part.old not in ("", "0") else []
+    summands += [term.product or term.value for term in part.terms]
+    if part.kind is not Kind.SUM or len(summands) < 2 or stage is Stage.READ:
+        return shapes
+    line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
+    wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
+    left = place.x - wide / 2
+    inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
+    if stage is Stage.ADD:
+        for n, text in enumerate(summands):
+            y = place.top + 3 + line * (n + 0.8)
+            if n:
+                inside.append(Text(left + 6, y, "+", size, bold=True, role=Role.OVERWRITTEN))
+            inside.append(
+                Text(left + wide - 7, y, text, size, "end", bold=True, role=Role.OVERWRITTEN)
+            )
+    else:
+        above, y = " + ".join(summands), place.top + high - (high - 14) / 2 + size * 0.42
+        inside.append(
+            fitted(place.x, place.top + 12, above, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
+        )
+        inside.append(
+            Text(place.x, y, part.new, size + 2, "middle", bold=True, role=Role.OVERWRITTEN)
+        )
+    shapes[f"adder {name}"] = Shapes(tuple(inside))
+    return shapes
+
+
+def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
+    wide = text_width(text, size, bold=True) + 8
+    yield Box(center[0] - wide / 2, center[1] - CHIP / 2, wide, CHIP, role)
+    yield Text(center[0], center[1] + 0.36 * size, text, size, "middle", bold=True, role=role)

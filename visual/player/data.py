@@ -1,0 +1,128 @@
+"""A machine as JSON: `as_data` writes what `picture.js` and `machine.js` read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from visual.pictures.machine.arrange import Arrangement, Box
+from visual.pictures.machine.content import Cell, Event, Group, Part
+
+Point = tuple[float, float]
+
+
+def as_data(arrangement: Arrangement) -> dict[str, Any]:
+    """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
+    machine = arrangement.machine
+    results = " · ".join(f"{name} = {value}" for name, value in machine.results)
+    return {
+        "title": machine.title,
+        "width": arrangement.width,
+        "height": arrangement.height,
+        "pitch": arrangement.pitch,
+        "tall": arrangement.is_tall,
+        "moments": machine.moments,
+        "start": "Press play, or drag the bar: each event is one step of one Scan.",
+        "question": results,
+        "scans": [
+            {
+                "number": scan.number,
+                "name": scan.name,
+                "printed": scan.printed,
+                "taps": scan.taps,
+                "from": scan.events.start,
+                "to": scan.events.stop,
+            }
+            for scan in machine.scans
+        ],
+        "headings": [
+            {
+                "scan": h.scan,
+                "x": h.x,
+                "y": h.y,
+                "text": h.text,
+                "bold": h.is_bold,
+                "faulty": h.is_faulty,
+            }
+            for h in arrangement.headings
+        ],
+        "gaps": arrangement.gaps,
+        "cells": [
+            _cell(arrangement, *pair) for pair in zip(machine.cells, arrangement.boxes, strict=True)
+        ],
+        "events": [_event(arrangement, event) for event in machine.events],
+    }
+
+
+def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
+    row = arrangement.machine.rows[cell.row]
+    return {
+        "scan": row.scan,
+        "tape": row.tape,
+        "position": cell.position,
+        "name": cell.name,
+        "x": round(box.x, 2),
+        "y": round(box.y, 2),
+        "w": round(box.width, 2),
+        "h": round(box.height, 2),
+        "size": round(box.letters, 2),
+        "keys": [(key.moment, key.role, key.text) for key in cell.keys],
+        "seed": cell.has_seed,
+        "faulty": row.is_faulty,
+        "wrong": cell.wrong_from,
+    }
+
+
+def _event(arrangement: Arrangement, event: Event) -> dict[str, Any]:
+    return {
+        "number": event.number,
+        "scan": event.scan,
+        "step": event.step,
+        "heading": event.heading,
+        "weight": event.weight,
+        "groups": [_group(arrangement, group) for group in event.groups],
+    }
+
+
+def _group(arrangement: Arrangement, group: Group) -> dict[str, Any]:
+    return {
+        "weight": group.weight,
+        "summary": [(piece.text, piece.ink) for piece in group.summary],
+        "reason": group.reason,
+        "parts": [_part(arrangement, part) for part in group.parts],
+    }
+
+
+def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
+    return {
+        "kind": part.kind,
+        "target": part.target,
+        "old": part.old,
+        "new": part.new,
+        "adds": part.adds,
+        "sentence": [(piece.text, piece.ink) for piece in part.sentence],
+        "exact": part.exact,
+        "formula": part.formula,
+        "faulty": part.is_faulty,
+        "moves": list(_moves(arrangement, part)),
+    }
+
+
+def _moves(arrangement: Arrangement, part: Part) -> Iterator[dict[str, Any]]:
+    for term in part.terms:
+        track = arrangement.track(part, term)
+        yield {
+            "source": term.source,
+            "value": term.value,
+            "factor": term.factor,
+            "symbol": term.symbol,
+            "product": term.product,
+            "label": term.label,
+            "points": _points(track.points),
+            "chip": track.chip and _points((track.chip,))[0],
+            "turn": round(track.turn, 3),
+            "saved": term.saved,
+            "lines": [_points(line) for line in track.saved],
+        }
+
+
+def _points(points: tuple[Point, ...]) -> list[Point]:
+    return [(round(x, 1), round(y, 1)) for x, y in points]

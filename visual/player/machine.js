@@ -1,0 +1,323 @@
+// The player of a machine: sentence, scrub bar, keys, and the provenance of a clicked number.
+
+const SPEEDS = [0.5, 1, 2, 4];
+const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
+
+/** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
+class Machine {
+  constructor(data, parent, options = {}) {
+    Object.assign(this, { p: 0, goal: null, isPlaying: false, last: 0, picked: null, options });
+    this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
+    this.root.machine = this;
+    this.title = html("h2", { class: "title" }, this.root);
+    this.stage = html("div", { class: "stage" }, this.root);
+    this.foot = html("div", { class: "foot" }, this.root);
+    this.told = html("div", { class: "told" }, this.foot);
+    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.told);
+    this.reason = html("div", { class: "reason" }, this.told);
+    this.more = html("div", { class: "more" }, this.told);
+    this.bar = html("div", { class: "bar" }, this.foot);
+    this.controls();
+    this.legend();
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.stage.addEventListener("click", (event) => this.pick(event.target.closest?.("[data-cell]")));
+    this.open(data, options.moment ?? 0);
+  }
+
+  /** Show another machine, at a moment; the moment after the last one is the last one. */
+  open(data, moment = 0) {
+    this.pause();
+    this.data = data;
+    this.picked = null;
+    this.stage.replaceChildren();
+    this.picture = new Picture(data, this.stage);
+    this.title.textContent = data.title;
+    this.root.dataset.moments = data.moments;
+    this.root.classList.toggle("contributor", Boolean(this.options.contributor));
+    this.slider.max = data.moments;
+    this.segments();
+    this.go(Math.min(moment, data.moments));
+  }
+
+  controls() {
+    this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, this.bar, "▶");
+    this.button.onclick = () => (this.isPlaying ? this.pause() : this.play());
+    for (const [text, label, by] of [["◀", "previous event", -1], ["▶|", "next event", 1]])
+      html("button", { type: "button", class: "step", "aria-label": label }, this.bar, text === "◀" ? "|◀" : text).onclick = () => this.step(by);
+    this.speed = html("select", { "aria-label": "speed" }, this.bar);
+    for (const speed of SPEEDS) html("option", { value: speed, ...(speed === 1 ? { selected: "" } : {}) }, this.speed, `${speed}×`);
+    const box = html("div", { class: "scrub" }, this.bar);
+    this.track = html("div", { class: "segments", "aria-hidden": "true" }, box);
+    this.slider = html("input", { type: "range", min: 0, step: "any", value: 0, "aria-label": "moment" }, box);
+    this.slider.oninput = () => { this.pause(); this.forget(); this.goal = null; this.go(this.ofBar(Number(this.slider.value))); };
+    this.slider.onchange = () => this.glide(Math.round(this.p));
+    this.counter = html("output", { class: "counter" }, this.bar);
+  }
+
+  legend() {
+    const entries = [["overwritten", "overwritten: read, then replaced"], ["preserved", "preserved: read, unchanged"], ["saved", "saved value, sets the factor"], ["restored", "↺ written back unchanged"], ["seed", "◤ seed: nonzero initial gradient"]];
+    this.key_ = html("p", { class: "legend" }, this.root);
+    for (const [kind, text] of entries) html("span", { class: kind }, this.key_, text);
+  }
+
+  /** The bar: one segment for each Scan, one tick for each event. */
+  segments() {
+    const { events, scans } = this.data;
+    this.edges = [0];
+    for (const event of events) this.edges.push(this.edges.at(-1) + event.weight);
+    const whole = this.edges.at(-1) || 1;
+    this.edges = this.edges.map((edge) => (edge / whole) * this.data.moments);
+    this.track.replaceChildren();
+    for (const scan of scans) {
+      const [from, to] = [this.edges[scan.from], this.edges[scan.to]];
+      const node = html("span", { title: `${scan.number} ${scan.name}` }, this.track);
+      node.style.flex = `${to - from} 0 0`;
+      html("i", {}, node);
+      html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
+    }
+  }
+
+  /** The p of a place on the bar, and back: events take room by their parts. */
+  ofBar(x) {
+    const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, this.data.moments - 1);
+    return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, this.data.moments);
+  }
+
+  toBar(p) {
+    const n = Math.min(Math.floor(p), this.data.moments - 1);
+    return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
+  }
+
+  /** Go to p at once. */
+  go(p) {
+    this.p = clamp(Number(p) || 0, 0, this.data.moments);
+    const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
+    const at = this.picture.show(moving);
+    if (document.activeElement !== this.slider || !this.slider.matches(":active")) this.slider.value = this.toBar(this.p);
+    this.slider.setAttribute("aria-valuetext", at.event?.heading ?? "before the first event");
+    const moment = Math.floor(this.p + 1e-9);
+    if (this.root.dataset.moment !== String(moment)) {
+      this.root.dataset.moment = moment;
+      this.options.onMoment?.(moment);
+    }
+    const said = `${at.number}.${at.group}`;
+    if (this.said !== said && !this.picked) this.say(at, said);
+    this.fill();
+  }
+
+  fill() {
+    const x = this.toBar(this.p);
+    for (const [n, node] of [...this.track.children].entries()) {
+      const [from, to] = [this.edges[this.data.scans[n].from], this.edges[this.data.scans[n].to]];
+      node.firstChild.style.width = `${100 * clamp((x - from) / (to - from || 1), 0, 1)}%`;
+    }
+  }
+
+  say(at, said = "") {
+    this.said = said;
+    const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
+    const pairs = group?.parts.some((part) => part.faulty), parts = group?.parts.slice(0, 2) ?? [];
+    this.sentence.replaceChildren();
+    if (group?.summary.length) this.line(group.summary);
+    else for (const part of parts) this.line(part.sentence, part.exact, pairs ? (part.faulty ? "✗ " : "✓ ") : "");
+    if (!group) this.sentence.textContent = at.event ? at.event.heading : this.data.start;
+    this.reason.textContent = group ? group.reason : this.data.question;
+    const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
+    this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
+    if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;
+    this.counter.textContent = `${at.number} / ${this.data.moments}`;
+  }
+
+  line(sentence, exact = "", before = "") {
+    const line = html("div", { class: "line", title: exact }, this.sentence);
+    if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
+    for (const [text, ink] of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
+  }
+
+  // ---- time ---------------------------------------------------------------------------------
+
+  play() {
+    this.forget();
+    if (this.p >= this.data.moments) this.go(0);
+    this.isPlaying = true;
+    this.goal = null;
+    this.button.textContent = "❚❚";
+    this.button.setAttribute("aria-label", "pause");
+    this.start();
+  }
+
+  pause() {
+    this.isPlaying = false;
+    if (!this.button) return;
+    this.button.textContent = "▶";
+    this.button.setAttribute("aria-label", "play");
+  }
+
+  glide(goal) {
+    this.goal = clamp(goal, 0, this.data.moments);
+    this.start();
+  }
+
+  step(by) {
+    this.forget();
+    this.pause();
+    const base = this.goal ?? (by > 0 ? Math.floor(this.p + 1e-9) : Math.ceil(this.p - 1e-9));
+    if (this.goal !== null) this.go(this.goal);
+    this.glide(base + by);
+  }
+
+  start() {
+    if (this.frame) return;
+    this.last = performance.now();
+    const tick = (now) => {
+      this.frame = null;
+      this.tick(Math.min(now - this.last, 100));
+      this.last = now;
+      if (this.isPlaying || this.goal !== null) this.frame = requestAnimationFrame(tick);
+    };
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  tick(elapsed) {
+    const event = this.data.events[Math.min(Math.floor(this.p), this.data.moments - 1)];
+    const by = (elapsed / SUM / (event?.weight || 1)) * Number(this.speed.value);
+    if (this.goal !== null) {
+      const away = this.goal - this.p;
+      const step = Math.sign(away) * Math.max(by, Math.abs(away) > 1.2 ? Math.abs(away) / 12 : 0);
+      const next = Math.abs(away) <= Math.abs(step) ? this.goal : this.p + step;
+      if (next === this.goal) this.goal = null;
+      this.go(next);
+    } else if (this.isPlaying) {
+      this.go(this.p + by);
+      if (this.p >= this.data.moments) this.pause();
+    }
+  }
+
+  // ---- keys and provenance ------------------------------------------------------------------
+
+  key(event) {
+    event.stopPropagation();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
+    const cell = event.target.closest?.("[data-cell]"), onButton = event.target.tagName === "BUTTON";
+    const does = cell ? this.cellKeys(cell, event) : {
+      ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
+      Home: () => this.jump(0), End: () => this.jump(this.data.moments),
+    };
+    const act = { ...does, Escape: () => this.forget(), ...(onButton || cell ? {} : { " ": () => this.button.click() }) }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  jump(moment) {
+    this.forget();
+    this.pause();
+    this.goal = null;
+    this.go(moment);
+  }
+
+  cellKeys(node) {
+    const keys = { Enter: () => this.pick(node), " ": () => this.pick(node) };
+    for (const [name, [dx, dy]] of Object.entries(ARROWS)) keys[name] = () => this.neighbor(node, dx, dy);
+    return keys;
+  }
+
+  /** Focus the nearest cell in a direction. */
+  neighbor(node, dx, dy) {
+    const { cell } = this.picture.cells[Number(node.dataset.cell)];
+    const cost = (other) => {
+      const x = other.x - cell.x, y = other.y - cell.y;
+      const ahead = dx * x + dy * y;
+      return ahead > 1 ? ahead + 4 * Math.abs(dx ? y : x) : Infinity;
+    };
+    const best = this.picture.cells.reduce((a, b) => (cost(b.cell) < cost(a.cell) ? b : a));
+    if (cost(best.cell) < Infinity) best.group.focus();
+  }
+
+  /** Light the provenance of a cell: where its number comes from and who reads it. */
+  pick(node) {
+    const number = node ? Number(node.dataset.cell) : null;
+    if (number === null || number === this.picked) return this.forget();
+    this.pause();
+    this.goal = null;
+    this.go(Math.round(this.p));
+    this.picked = number;
+    const story = this.story(number, Math.round(this.p));
+    for (const [n, each] of this.picture.cells.entries()) {
+      each.picked = n === number ? " picked" : story.sources.has(n) ? " source" : story.readers.has(n) ? " reader" : "";
+      each.group.setAttribute("class", `cell ${each.kind}${each.picked}`);
+    }
+    this.sentence.replaceChildren();
+    if (story.part) {
+      html("div", { class: "line" }, this.sentence, story.part.exact || story.part.sentence.map(([text]) => text).join(""));
+    } else this.sentence.textContent = story.given;
+    this.reason.textContent = story.reason;
+    this.more.textContent = [story.read, story.held].filter(Boolean).join(" · ");
+    this.said = "";
+  }
+
+  story(number, moment) {
+    const cell = this.data.cells[number], sources = new Set(), readers = new Set(), reads = [];
+    let part = null, when = 0;
+    for (const [n, event] of this.data.events.entries())
+      for (const each of event.groups.flatMap((group) => group.parts)) {
+        if (each.target === number && n + 1 <= moment && each.kind !== "restored") [part, when] = [each, n + 1];
+        const used = each.moves.some((move) => move.source === number || move.saved.includes(number));
+        if (used && n + 1 > when) { readers.add(each.target); reads.push(event.heading); }
+      }
+    for (const move of part?.moves ?? []) for (const n of [move.source, ...move.saved]) if (n !== null) sources.add(n);
+    const held = cell.keys.filter(([m, , text], n) => m <= moment && text && text !== cell.keys[n - 1]?.[2]).map((key) => key[2]);
+    const [, , text] = keyAt(cell, moment);
+    return {
+      part, sources, readers,
+      reason: part ? this.data.events[when - 1].groups.find((group) => group.parts.includes(part)).reason : "",
+      given: text ? `${cell.name} = ${text} is an initial value.` : `${cell.name} has no value yet.`,
+      read: reads.length ? `read by ${[...new Set(reads)].slice(0, 3).join("; ")}${new Set(reads).size > 3 ? "; …" : ""}` : "no later step reads it",
+      held: held.length > 1 ? `the slot has held ${held.join(", then ")}` : "",
+    };
+  }
+
+  forget() {
+    if (this.picked === null) return;
+    this.picked = null;
+    for (const each of this.picture.cells) {
+      each.picked = "";
+      each.group.setAttribute("class", `cell ${each.kind}`);
+    }
+    this.say(locate(this.data, this.p));
+  }
+}
+
+/** Follow the theme of JupyterLab, else that of the reader's screen; returns a function that stops. */
+function followTheme(machine) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const look = () => { machine.root.dataset.theme = isJupyterDark() ?? (!("jpThemeLight" in document.body.dataset) && dark.matches) ? "dark" : "light"; };
+  look();
+  dark.addEventListener("change", look);
+  const stop = onTheme(look);
+  return () => { dark.removeEventListener("change", look); stop(); };
+}
+
+/** The widget: the kernel sends `data`; `moment` goes both ways. */
+function render({ model, el }) {
+  const machine = new Machine(model.get("data"), el, {
+    moment: model.get("moment"), contributor: model.get("contributor"),
+    onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
+  });
+  const stopTheme = followTheme(machine);
+  const stop = listening(model, {
+    "change:data": () => machine.open(model.get("data"), model.get("moment")),
+    "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
+    "change:contributor": () => machine.root.classList.toggle("contributor", machine.options.contributor = model.get("contributor")),
+  });
+  return () => { machine.pause(); stop(); stopTheme(); };
+}
+
+/** Pages without a kernel: each element with data gets its machine. */
+for (const place of document.querySelectorAll("[data-machine]:not([data-ready])")) {
+  place.dataset.ready = "";
+  const { data, moment } = JSON.parse(place.querySelector("script").textContent);
+  followTheme(new Machine(data, place, { moment }));
+}
+
+export default { render };

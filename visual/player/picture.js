@@ -1,0 +1,307 @@
+// The tape machine.  A picture is a function of one number p: p = 6 is the end of event 6, and
+// between 5 and 6 that event is under way.  Playing, stepping, and dragging change only p.
+
+/**
+ * @typedef {[number, number]} Point
+ * @typedef {{source: number|null, value: string, factor: string, symbol: string, product: string,
+ *   label: string, points: Point[], chip: Point|null, turn: number, saved: number[],
+ *   lines: Point[][]}} Move
+ * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean,
+ *   sentence: [string, string][], exact: string, formula: string, moves: Move[],
+ *   faulty: boolean}} Part
+ * @typedef {{weight: number, summary: [string, string][], reason: string, parts: Part[]}} Group
+ * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
+ *   groups: Group[]}} Event
+ * @typedef {{scan: number, tape: string, position: number, name: string, x: number, y: number,
+ *   w: number, h: number, size: number, keys: [number, string, string][], result: string,
+ *   seed: boolean, faulty: boolean}} Cell
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+const SUM = 2000; // milliseconds of one sum at speed 1
+const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
+const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written"]);
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** @returns {SVGElement} */
+function shape(tag, attributes, parent, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+function html(tag, attributes, parent, text) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+  if (text !== undefined) node.textContent = text;
+  parent?.append(node);
+  return node;
+}
+
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
+const ease = (f) => f * f * (3 - 2 * f);
+const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
+const textWidth = (text, size) => text.length * size * 0.6;
+
+/** The point of a line after a share of its length. */
+function along(points, share) {
+  const lengths = points.slice(1).map((b, i) => Math.hypot(b[0] - points[i][0], b[1] - points[i][1]));
+  let left = share * lengths.reduce((a, b) => a + b, 0);
+  for (let i = 0; i < lengths.length; i++) {
+    if (left <= lengths[i] || i === lengths.length - 1) {
+      const k = lengths[i] ? clamp(left / lengths[i], 0, 1) : 1;
+      return [0, 1].map((n) => points[i][n] + (points[i + 1][n] - points[i][n]) * k);
+    }
+    left -= lengths[i];
+  }
+  return points[0];
+}
+
+/** The key of a cell at a moment: [moment, role, number]. */
+function keyAt(cell, moment) {
+  let found = cell.keys[0];
+  for (const key of cell.keys) if (key[0] <= moment) found = key;
+  return found;
+}
+
+/** Where p is: the event that is under way (or has just ended), its group, and the group's share. */
+function locate(data, p) {
+  const number = clamp(Math.ceil(p - 1e-9), 0, data.moments);
+  if (!number) return { number, event: null, group: -1, share: 1 };
+  const event = data.events[number - 1];
+  let left = (p - (number - 1)) * event.weight;
+  for (const [n, { weight }] of event.groups.entries()) {
+    if (left <= weight + 1e-9 || n === event.groups.length - 1)
+      return { number, event, group: n, share: left >= weight - 1e-6 ? 1 : left / weight };
+    left -= weight;
+  }
+  return { number, event, group: -1, share: 1 };
+}
+
+/** The picture: an SVG whose cells never move. */
+class Picture {
+  constructor(data, parent) {
+    this.data = data;
+    this.svg = shape("svg", {
+      viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
+    }, parent);
+    this.svg.style.maxWidth = `${data.width * 1.45}px`;
+    this.svg.style.minWidth = `${Math.min(data.width, 840)}px`;
+    this.under = shape("g", {}, this.svg);
+    const marker = shape("marker", {
+      id: `head-${Picture.count}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8,
+      markerHeight: 8, orient: "auto", markerUnits: "userSpaceOnUse",
+    }, shape("defs", {}, this.svg));
+    shape("path", { d: "M0 0L8 4L0 8z", class: "head" }, marker);
+    this.head = `url(#head-${Picture.count++})`;
+    this.headings();
+    this.cells = data.cells.map((cell, number) => this.cell(cell, number));
+    this.tracks = data.events.map((event) =>
+      event.groups.flatMap((group) => group.parts.map((part) => this.track(part, event))));
+    this.over = shape("g", { class: "over" }, this.svg);
+    this.staged = "";
+  }
+
+  headings() {
+    const { data } = this;
+    this.labels = data.headings.map((heading) => {
+      const kind = heading.bold ? "scan" : "tape";
+      const node = shape("text", {
+        x: heading.x, y: heading.y, class: `${kind}${heading.faulty ? " faulty" : ""}`,
+      }, this.under, heading.text);
+      const scan = data.scans[heading.scan - 1];
+      if (heading.bold) shape("title", {}, node, `${scan.printed}\n${scan.taps}`);
+      return { node, scan: heading.scan };
+    });
+    for (const [x, hidden] of data.gaps)
+      shape("text", { x, y: data.height - 6, class: "gap" }, this.under, `⋯ ${hidden}`);
+  }
+
+  cell(cell, number) {
+    const group = shape("g", {
+      "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
+      "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
+      ...(cell.faulty ? { "data-rule": this.data.rule } : {}),
+    }, this.svg);
+    const left = cell.x - cell.w / 2, top = cell.y - cell.h / 2;
+    shape("rect", { x: left, y: top, width: cell.w, height: cell.h, rx: 5 }, group);
+    shape("rect", { x: left + 3, y: top + 3, width: cell.w - 6, height: cell.h - 6, rx: 3, class: "inner" }, group);
+    if (cell.seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
+    const number_ = shape("text", { x: cell.x, y: cell.y + cell.size * 0.36, "font-size": cell.size, class: "number" }, group);
+    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.name);
+    const mark = shape("text", { x: cell.x + cell.w / 2 - 3, y: top + 11, class: "mark" }, group);
+    const place = shape("text", { x: cell.x, y: top + cell.h + 10, class: "position" }, group, `${cell.position}`);
+    const title = shape("title", {}, group);
+    if (textWidth(cell.name, 11) > this.data.pitch + 8 || cell.h < 20) name.textContent = "";
+    return { group, number: number_, name, mark, title, place, cell, shown: "" };
+  }
+
+  /** The lines of a part, drawn once; only their class changes. */
+  track(part, event) {
+    const { cells, tall } = this.data;
+    const drawn = (move) => part.kind !== "fill" && move.source !== null && (tall || cells[move.source].y === cells[part.target].y);
+    const lines = part.moves.filter(drawn).map((move) =>
+      shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
+    return { lines, scan: event.scan };
+  }
+
+  /** Show the moment p. */
+  show(p) {
+    const at = locate(this.data, p);
+    const done = at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1);
+    this.color(at, done);
+    this.stage(at);
+    return at;
+  }
+
+  /** The parts of the event that have begun: [part, the share that is done, is it playing]. */
+  begun(at) {
+    const groups = at.event?.groups.slice(0, at.group + 1) ?? [];
+    return groups.flatMap((group, n) => group.parts.map((part) => [part, n < at.group ? 1 : at.share, n === at.group]));
+  }
+
+  color(at, done) {
+    const { data } = this, lit = new Set(), changed = new Map(), open = at.event?.scan;
+    const few = data.scans.length < 3;
+    for (const [part, share, isNow] of this.begun(at)) {
+      changed.set(part.target, share >= ADD || (share >= MOVE && !isSum(part)));
+      if (!isNow && !done) continue;
+      lit.add(part.target);
+      for (const move of part.moves) {
+        if (move.source !== null) lit.add(move.source);
+        for (const saved of move.saved) lit.add(saved);
+      }
+    }
+    const near = new Set([...lit].map((number) => data.cells[number].scan));
+    for (const [number, node] of this.cells.entries()) {
+      const { cell } = node;
+      const is = done || lit.has(number);
+      let [, role, text] = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
+      if (!is && COLORED.has(role)) role = "intermediate";
+      if (changed.has(number) && !changed.get(number)) text = keyAt(cell, at.number - 1)[2];
+      const named = few || cell.scan === open || lit.has(number) || data.tall;
+      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " far"}${this.wrong(cell, at.number, is)}`;
+      this.put(node, role, kind, text);
+    }
+    for (const [number, parts] of this.tracks.entries())
+      for (const { lines, scan } of parts) {
+        const state = number + 1 < at.number || (done && number + 1 === at.number) ? "past" : "future";
+        for (const line of lines) line.setAttribute("class", `arrow ${state}${scan === open || few ? "" : " far"}`);
+      }
+  }
+
+  /** A number is wrong only from the moment at which it differs. */
+  wrong(cell, moment, is) {
+    if (cell.wrong === undefined || cell.wrong === null) return "";
+    return cell.wrong < moment || (is && cell.wrong === moment) ? " wrong" : "";
+  }
+
+  put(node, role, kind, text) {
+    const state = `${kind}|${text}`;
+    if (node.shown === state) return;
+    node.shown = state;
+    node.group.setAttribute("class", `cell ${kind}${node.picked ?? ""}`);
+    node.kind = kind;
+    node.group.dataset.role = role;
+    node.number.textContent = text;
+    node.mark.textContent = role === "restored" ? "↺" : "";
+    const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
+    node.title.textContent = label;
+    node.group.setAttribute("aria-label", label);
+  }
+
+  /** Everything that moves in the current group. */
+  stage(at) {
+    const name = `${at.number}.${at.group}`;
+    if (this.staged !== name) {
+      this.staged = name;
+      this.over.replaceChildren();
+      this.acts = (at.event?.groups[at.group]?.parts ?? []).map((part) => this.prepare(part));
+    }
+    for (const act of this.acts) this.move(act, at.share);
+  }
+
+  pill(kind, text) {
+    const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.tall ? 13 : 11;
+    const wide = textWidth(text, size) + 8;
+    shape("rect", { x: -wide / 2, y: -size * 0.72, width: wide, height: size * 1.44, rx: 4 }, node);
+    shape("text", { y: size * 0.36, "font-size": size }, node, text);
+    return node;
+  }
+
+  prepare(part) {
+    const cell = this.data.cells[part.target];
+    const moves = part.moves.map((move) => ({
+      move,
+      lines: move.lines.map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.over)),
+      line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.over),
+      factor: move.chip && (move.factor || move.symbol) ? this.pill("factor", factorText(move)) : null,
+      symbol: this.symbol(move),
+      value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
+      product: this.pill(part.kind === "fill" ? "plain" : "product", move.product || move.value),
+    }));
+    return { part, cell, moves, adder: isSum(part) ? this.adder(part, cell) : null };
+  }
+
+  symbol(move) {
+    const room = this.data.pitch * (this.data.tall ? 0.9 : 0.5);
+    if (!move.chip || !move.symbol || !move.factor || textWidth(move.symbol, 11) > room) return null;
+    const [x, y] = move.lines[0]?.at(-1) ?? move.chip;
+    return shape("text", { x: x + 5, y: y - (this.data.tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
+  }
+
+  /** The sum in its slot: the old value, each product with a plus sign, then the result. */
+  adder(part, cell) {
+    const group = shape("g", { class: "adder" }, this.over);
+    const terms = [part.old, ...part.moves.map((move) => move.product || move.value)].filter(Boolean);
+    const size = this.data.tall ? 13 : 11, line = size + 2, high = Math.max(cell.h, line * terms.length + 6);
+    const wide = Math.max(cell.w, ...terms.map((text) => textWidth(text, size) + 26));
+    const top = cell.y - cell.h / 2;
+    shape("rect", { x: cell.x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
+    const rows = terms.map((text, n) => {
+      const y = top + 3 + line * (n + 0.8);
+      const row = shape("g", {}, group);
+      if (n) shape("text", { x: cell.x - wide / 2 + 6, y, "font-size": size }, row, "+");
+      shape("text", { x: cell.x + wide / 2 - 7, y, "font-size": size, class: "right" }, row, text);
+      return row;
+    });
+    const sum = shape("g", { class: "sum" }, group);
+    shape("text", { x: cell.x, y: top + 12, class: "parts" }, sum, terms.join(" + "));
+    shape("text", { x: cell.x, y: top + high - (high - 14) / 2 + size * 0.42, "font-size": size + 2, class: "total" }, sum, part.new);
+    return { group, rows, sum };
+  }
+
+  /** Move the acts of a part to a share of its time. */
+  move({ part, moves, adder }, share) {
+    const adding = share >= MOVE, quick = part.kind === "fill" || part.kind === "restored";
+    for (const { move, lines, line, factor, value, product, symbol } of moves) {
+      const go = ease(phase(share, READ, MOVE));
+      for (const drop of lines) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
+      line.style.opacity = "1";
+      const passed = factor && go >= move.turn;
+      if (factor) place(factor, move.chip, passed && !adding ? 0 : phase(share, 0.05, READ));
+      if (symbol) symbol.style.opacity = String(phase(share, 0.05, READ));
+      const here = along(move.points, go), moving = share > 0.02 && share < MOVE;
+      place(value, here, moving && !(passed || (!move.value && move.product)) ? 1 : 0);
+      place(product, here, moving && (passed || !move.value) ? 1 : 0);
+      if (quick && share >= MOVE) for (const each of [value, product]) each.style.opacity = "0";
+    }
+    if (!adder) return;
+    adder.group.style.opacity = share >= MOVE ? "1" : "0";
+    const whole = share >= ADD;
+    for (const row of adder.rows) row.style.opacity = whole ? "0" : "1";
+    adder.sum.style.opacity = whole ? "1" : "0";
+  }
+}
+Picture.count = 0;
+
+const isSum = (part) => part.kind === "sum" && part.adds && Boolean(part.old) && Number(part.old) !== 0;
+const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
+
+function place(node, [x, y], opacity) {
+  node.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+  node.style.opacity = String(opacity);
+}

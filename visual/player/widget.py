@@ -1,0 +1,150 @@
+"""`machine`: the tapes of a run, played event by event.
+
+    >>> visual.machine(gallery.loops["square"].trace(cost="sum"))            # plays in a notebook
+    >>> visual.machine(gallery.loops["square"].trace(), moment=6).save("tape.svg")
+
+The widget and the page without a kernel run the same ES module on the same data.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import traitlets
+
+from lab.errors import expect, refused, whole
+from lab.records import cached_property
+from lab.traces.trace import Trace
+from visual.backends.page import document, in_script
+from visual.backends.svg import text
+from visual.pictures.machine.arrange import arrange
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.content import Machine as Content
+from visual.pictures.machine.still import still
+from visual.player.data import as_data
+from visual.scene.formats import as_path
+from visual.scene.shapes import Scene
+from visual.scene.theme import LIGHT
+from visual.widgets.module import DOM
+from visual.widgets.widget import Widget, save_page
+
+HERE = Path(__file__).parent
+MODULE = DOM + "".join(
+    (HERE / name).read_text(encoding="utf-8") for name in ("picture.js", "machine.js")
+)
+STYLE = (HERE / "machine.css").read_text(encoding="utf-8")
+
+
+def machine(
+    trace: Trace,
+    *,
+    moment: int | None = None,
+    around: int | None = None,
+    entry: int | None = None,
+    contributor: bool = False,
+) -> "Machine | Scene":
+    """Return the tape machine of a run.
+
+    Parameters
+    ----------
+    trace
+        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``.
+    moment
+        With a moment k, the result is a `Scene`: the machine at the end of event k, 0 before all
+        events. Without it, the result is a widget that plays.
+    around
+        A step: of a loop with more than twelve columns, those next to this step are shown, too.
+    entry
+        The entry of arrays whose numbers are shown; without it, cells of arrays show norms.
+    contributor
+        Show positions in buffers and formulas in ``buf[…]``.
+
+    Raises
+    ------
+    lab.LabError
+        For a run without steps, one with too many tapes, or a moment that it does not have.
+
+    """
+    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    for name, number in (("around", around), ("entry", entry)):
+        if number is not None:
+            whole(name, number)
+    shown = Machine(trace, around, entry, contributor)
+    return shown if moment is None else shown.scene(moment)
+
+
+class Machine(Widget):
+    """A machine that plays; `moment` is the event that has just ended, and can be set and observed.
+
+    Keys: left and right arrow step, Home and End go to the ends, space plays; Tab and arrows move
+    between cells, Enter shows the provenance of a number.
+    """
+
+    _esm = MODULE
+    _css = STYLE
+    data = traitlets.Dict().tag(sync=True)
+    moment = traitlets.Int(0).tag(sync=True)
+    contributor = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        trace: Trace,
+        around: int | None = None,
+        entry: int | None = None,
+        contributor: bool = False,
+    ) -> None:
+        self.trace, self.around, self.entry = trace, around, entry
+        data = as_data(arrange(self.content))
+        super().__init__()
+        with self.hold_sync():
+            self.data, self.contributor = data, contributor
+
+    @cached_property
+    def content(self) -> Content:
+        """The machine as plain data."""
+        return machine_of(self.trace, self.around, self.entry)
+
+    @traitlets.validate("moment")
+    def _check_moment(self, proposal: Mapping[str, int]) -> int:
+        return self._known(proposal["value"])
+
+    def _known(self, moment: int) -> int:
+        if not 0 <= whole("moment", moment) <= self.content.moments:
+            raise refused(
+                "moment", moment, f"this machine has the moments 0 to {self.content.moments}."
+            )
+        return moment
+
+    def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
+        """Return the picture at the end of event `moment`, by default the present one."""
+        at = self._known(self.moment if moment is None else moment)
+        return still(arrange(self.content, width), at, theme, self.trace)
+
+    def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
+        """Write the machine: .html plays without Python, .gif and an animated .svg are films.
+
+        The other formats show the present moment.
+        """
+        if as_path(path).suffix.lower() == ".html":
+            return save_page(path, self.page)
+        return self.scene().save(path, animate=animate)
+
+    def page(self) -> str:
+        """Return one page with the machine, which needs no Python and no network."""
+        twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
+        return document(self.content.title, LIGHT, self._element + twin, MODULE, STYLE)
+
+    @property
+    def _element(self) -> str:
+        data = in_script({"data": dict(self.data), "moment": self.moment})
+        return f'<div data-machine><script type="application/json">{data}</script></div>'
+
+    @property
+    def _title(self) -> str:
+        return self.content.title
+
+    @property
+    def _still(self) -> tuple[str, str, Scene | None]:
+        scene = self.scene()
+        script = f"<style>{STYLE}</style>{self._element}<script type='module'>{MODULE}</script>"
+        return script, scene.text(), scene
