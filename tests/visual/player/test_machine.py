@@ -141,7 +141,7 @@ def test_no_two_cells_overlap_and_none_leaves_the_sheet(name, order, width):
     arrangement = arrange(machine_of(run(name, order)), width)
     boxes = arrangement.boxes
     for n, a in enumerate(boxes):
-        assert 0 <= a.left
+        assert a.left >= 0
         assert a.right <= arrangement.width
         assert a.bottom <= arrangement.height
         assert a.letters >= 11
@@ -188,7 +188,7 @@ def test_what_has_no_step_is_refused():
     trace = replace(gallery.loops["square"].trace(), scans=())
     with pytest.raises(lab.LabError, match="nothing to play"):
         visual.machine(trace)
-    with pytest.raises(lab.LabError, match="^trace = 3: "):
+    with pytest.raises(lab.LabError, match=r"^trace = 3: "):
         visual.machine(3)
 
 

@@ -40,9 +40,9 @@ MOST_ROWS = 80
 def machine_of(trace: Trace, around: int | None = None, entry: int | None = None) -> Machine:
     """Return the machine of a run.
 
-    Of a long loop, the ends are shown and the columns next to the step `around`. `entry` is the entry of
-    arrays whose numbers are shown; without it, cells of arrays show norms. Raises GraphError for a
-    run without a Scan, without a step, or with more than `MOST_ROWS` tapes.
+    Of a long loop, the ends are shown and the columns next to the step `around`. `entry` is the
+    entry of arrays whose numbers are shown; without it, cells of arrays show norms. Raises
+    GraphError for a run without a Scan, without a step, or with more than `MOST_ROWS` tapes.
     """
     return _Builder(trace, around, entry).machine()
 
