@@ -7,8 +7,8 @@ Loops
 - declare one: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`; or take one
   from `gallery.loops`
 - read it as equations: `Loop.system`; of a PyTensor graph: `system`
-- see what `pytensor.scan` makes of its arguments: `canonical`; what each variable is called:
-  `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
+- see the arguments of `pytensor.scan`, its Scan, the names of the variables in PyTensor's
+  documentation, and the graphs for few steps: `canonical`
 
 Derivatives
 

@@ -9,6 +9,8 @@ from typing import NoReturn
 RETIRED_NAMES: dict[str, str] = {
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
+    "few_steps": "lab.canonical(loop), whose last section has the graphs for few steps.",
+    "vocabulary": "lab.canonical(loop), whose tables have the names of PyTensor's documentation.",
     "rewrites": "lab.compiled, whose section Rewrites has a line for each.",
     "shortened": "lab.compiled with wrt, and its section on the gradient taken after shortening.",
 }

@@ -15,7 +15,6 @@ One kind each
   `values`; of a trace and a system: `equations`
 - of a derivation: `phases`; of a derivative: `connections`
 - of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
-- of what `pytensor.scan` was given, and what its Scan got: `canonical`
 - of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
   `transposed`; of a loop's two derivatives and their products: `dot_product`;

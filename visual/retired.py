@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
+    "canonical": "the report lab.canonical(…), which a notebook shows as tables",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
 }  # of `visual`, and of pictures
 

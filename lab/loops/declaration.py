@@ -112,7 +112,7 @@ class Declaration:
                 why = "once that meant to go backwards; reverse the sequences instead"
             raise ArgumentError(
                 f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
-                "lab.few_steps shows what PyTensor does."
+                "lab.canonical shows what PyTensor does."
             )
         rows = [state.initial.nbytes // state.reach for state in self.states]
         needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))

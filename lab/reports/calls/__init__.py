@@ -1,5 +1,5 @@
-"""What `pytensor.scan` was given, what it made of it, and what its variables are called.
+"""The arguments of `pytensor.scan`, the Scan that it builds, and the names of its variables.
 
-`canonical` lays both side by side, `vocabulary` has the words, `few_steps` tells what becomes of
-one step, of none, and of fewer.
+`canonical` builds the report; `few_steps` adds the graphs for −1, 0, 1 and 2 steps, and `written`
+writes variables of the outer graph as expressions.
 """

@@ -1,11 +1,15 @@
-"""What ``pytensor.scan`` is given, and what the Scan gets: the arguments made canonical.
+"""Report what ``pytensor.scan`` is passed, and the arguments of the Scan that it builds.
 
     >>> print(canonical(gallery.loops["window"]))
     >>> print(canonical(step, sequences=[{"input": u, "taps": [0, 4]}], outputs_info=[x0]))
 
-The function that a person writes is called once, with variables that stand for the values
-of a step, to build the step's graph.  Every tap of a sequence becomes a sequence of its own,
-every state a buffer with its initial values in front; what was not said is filled in.
+PyTensor calls the step function once, with variables for the values of one step, to build the inner
+function.  Every tap of a sequence becomes a sequence of its own, every state a buffer that begins
+with its initial values, and missing arguments get their defaults.
+
+PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable: in the
+call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the
+gradient, which is a Scan again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,123 +17,165 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytensor
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
-from lab.equations.system import Writer
+from lab.equations.system import Role, Writer
 from lab.errors import ArgumentError, first_line, listing, quoted
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import Leaf, signed, text
+from lab.notation import Leaf, signed
+from lab.reports.calls.few_steps import FewSteps, few_steps
+from lab.reports.calls.written import written
+from lab.reports.tables import Report, Section, Table
 from lab.scans.buffers import initial_of
-from lab.scans.formula import formulas
-from lab.scans.node import ScanParts, outer_outputs, read_node
-from lab.scans.operations import plain_name
+from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import constant_value, cut_of, index_parts
+from lab.scans.slices import constant_value, cut_of
 from lab.tape import Kind
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
+NOTHING = "–"
+COLUMNS = ("name", "kind", "_slices", "_inner", "gradient", "_outer")  # as in the documentation
+LEGEND = (
+    "_slices: in the call of the step. _inner: number among the arguments or results of the inner "
+    "function. _outer: in the outer graph."
+)
+NAMES = {  # in PyTensor's documentation: of an input, and of an output
+    Kind.SEQUENCE: ("input", ""),
+    Kind.PARAMETER: ("parameter", ""),
+    Kind.NIT_SOT: ("", "output"),
+    Kind.UNTRACED: ("non-numeric input state", "non-numeric output state"),
+    **dict.fromkeys((Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT), ("input state", "output state")),
+}
 
 
 @dataclass(frozen=True)
 class Given:
-    """One thing that was said in the call, or was not said and `filled_in`.
-
-    `variable` is the name of the variable that it is about, if it is about one.
-    """
+    """One argument of the call; `filled_in` if it is a default."""
 
     argument: str
     value: str
     filled_in: bool = False
-    variable: str = ""
 
     @property
-    def is_output(self) -> bool:
-        """Whether it says None in the place of a state: an output that feeds nothing back."""
-        return self.argument == "outputs_info" and not self.variable
+    def cells(self) -> tuple[str, str]:
+        """The argument and its value."""
+        return self.argument, f"{self.value} (default)" if self.filled_in else self.value
 
 
 @dataclass(frozen=True)
 class Input:
-    """One argument of the Scan: from what it was made outside, and as what the step gets it.
+    """Input `number` of the Scan; `kind` is None for the number of steps.
 
-    `kind` is None for the number of steps.
+    `word` is its name in PyTensor's documentation, `slices` are the values that the step receives,
+    `arguments` their numbers in the inner function, and `outer` its variable in the outer graph.
     """
 
     number: int
     kind: Kind | None
     name: str
+    word: str
     outer: str
-    inner: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    arguments: tuple[int, ...] = ()
+    gradient: str = NOTHING
     note: str = ""
 
-    def __str__(self) -> str:
-        kind = str(self.kind) if self.kind is not None else "steps"
-        inside = f"  →  {', '.join(self.inner)}" if self.inner else ""
-        note = f"   ({self.note})" if self.note else ""
-        return f"  {self.number:>2}  {kind:10}{self.outer}{inside}{note}"
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        outer = f"{self.outer} ({self.note})" if self.note else self.outer
+        kind, slices = str(self.kind or NOTHING), ", ".join(self.slices) or NOTHING
+        return (
+            str(self.number),
+            self.word,
+            kind,
+            slices,
+            _span(self.arguments),
+            self.gradient,
+            outer,
+        )
 
 
 @dataclass(frozen=True)
 class Output:
-    """One result of the Scan: what the step returns for it, how many rows, and which come back."""
+    """Output `number` of the Scan.
+
+    `slices` are the values that the step returns for it, `results` their numbers in the inner
+    function, and `returned` is the part of its `rows` that ``pytensor.scan`` returns.
+    """
 
     number: int
     kind: Kind
     name: str
+    word: str
+    slices: str
+    results: tuple[int, ...]
+    gradient: str
     rows: str
     returned: str
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        outer, inner = f"{self.rows}, {self.returned}", _span(self.results)
+        kind = str(self.kind)
+        return str(self.number), self.word, kind, self.slices, inner, self.gradient, outer
+
 
 @dataclass(frozen=True)
-class Canonical:
-    """A call of ``pytensor.scan`` before, and the Scan that came of it after.
+class Canonical(Report):
+    """A call of ``pytensor.scan``, and the Scan that it builds.
 
-    `called` tells how often the step was called, and `called_with` what it got.  `inputs` and
-    `outputs` are empty where PyTensor made no Scan (a constant n_steps of 1).  Of a `lab.Loop`,
-    `ours` are the inputs of the Scan that the loop itself builds.
+    PyTensor calls the step `called` times, with `called_with`.  `inputs`, `outputs` and
+    `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).  `few_steps` is
+    None for a step function, and for a loop without a fixed number of at least two steps.
     """
 
     given: tuple[Given, ...]
     called: int
     called_with: tuple[str, ...]
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    ours: tuple[Input, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    first_rows: tuple[str, ...] = ()
+    few_steps: FewSteps | None = None
 
-    def __str__(self) -> str:
-        lines = ["given to pytensor.scan"]
-        for said in self.given:
-            mark = "   (filled in)" if said.filled_in else ""
-            lines.append(f"  {said.argument:18}{said.value}{mark}")
+    @property
+    def document(self) -> Section:
+        """Sections on the call, the Scan, the names of its variables, and few steps."""
+        return Section("The arguments of pytensor.scan, and its Scan", tuple(self._sections()))
+
+    def _sections(self) -> Iterator[Section]:
         times = "once" if self.called == 1 else f"{self.called} times"
-        lines += ["", f"the step was called {times}, to build its graph, with"]
-        lines.append(f"  {', '.join(self.called_with) or 'nothing'}")
-        if not self.inputs:
-            lines += ["", "no Scan: for a constant n_steps of 1 the step stands in the outer graph"]
-            return "\n".join(lines)
-        lines += ["", "what the Scan got, in its order  →  what step t gets of it"]
-        lines += map(str, self.inputs)
-        lines += ["", "what it gives back"]
-        for out in self.outputs:
-            lines.append(f"  {out.number:>2}  {out.kind:10}{out.name}: {out.rows}; {out.returned}")
-        other = [i for i, theirs in zip(self.ours, self.inputs, strict=False) if i != theirs]
-        if other:
-            lines += ["", "where a lab.Loop builds it in another way", *map(str, other)]
-        return "\n".join(lines)
+        arguments = ", ".join(self.called_with) or "no arguments"
+        call = f"PyTensor calls the step {times}, to build the inner function, with {arguments}."
+        cells = tuple(given.cells for given in self.given)
+        yield Section("Call", (Table(("argument", "value"), cells), call))
+        if self.inputs:
+            cells = tuple(each.cells for each in self.inputs)
+            yield Section("Inputs of the Scan", (Table(("input", *COLUMNS), cells), LEGEND))
+            cells = tuple(each.cells for each in self.outputs)
+            rows = (f"{row} is xs[0], if xs is the result of scan." for row in self.first_rows)
+            yield Section("Outputs of the Scan", (Table(("output", *COLUMNS), cells), *rows))
+        else:
+            yield Section("Scan", ("none: for a constant n_steps of 1, the step is in the graph.",))
+        if self.few_steps is not None:
+            yield self.few_steps.section
 
 
 def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canonical:
-    """Call ``pytensor.scan``, and tell what it was given and what its Scan got.
+    """Call ``pytensor.scan``, and report its arguments and its Scan.
 
-    `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  Raises
-    ArgumentError if PyTensor refuses them.
+    `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  The report
+    on a loop includes its graphs for −1, 0, 1 and 2 steps.
+
+    Raises ArgumentError if PyTensor refuses the call.
     """
     if isinstance(subject, Loop):
         if arguments:
-            raise ArgumentError(f"{listing(arguments)}: a Loop says itself what it is made of.")
+            raise ArgumentError(f"{listing(arguments)}: expected none, because a Loop has its own.")
         arguments = dict(scan_call(subject).arguments)
         function = arguments.pop("fn")
     elif callable(subject):
@@ -139,101 +185,115 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     received: list[tuple[str, ...]] = []
 
     def step(*values: Variable) -> object:
-        received.append(tuple(_plain(value) for value in values))
+        received.append(tuple(str(v.name or "unnamed").replace("-", "−") for v in values))
         return function(*values)
 
-    said = tuple(_given(arguments))
+    given = tuple(_given(arguments))
     try:
         made = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
-    except Exception as error:  # whatever PyTensor, or the step, finds wrong
+    except Exception as error:  # any error of PyTensor or of the step
         raise ArgumentError(f"pytensor.scan refused this: {first_line(error)}") from error
     nodes = scan_nodes([v for v in made if isinstance(v, Variable)])
-    with_names = received[0] if received else ()
+    called_with = received[0] if received else ()
+    steps = few_steps(subject) if isinstance(subject, Loop) else None
     if not nodes:
-        return Canonical(said, len(received), with_names, (), ())
-    node = nodes[-1]
-    parts = read_node(node)
-    inputs = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
-    ours = tuple(_inputs(subject.build().node, None)) if isinstance(subject, Loop) else ()
-    outputs = tuple(_outputs(parts, node))
-    return Canonical(said, len(received), with_names, inputs, outputs, ours)
+        return Canonical(given, len(received), called_with, few_steps=steps)
+    node, parts = nodes[-1], read_node(nodes[-1])
+    writer = Writer(system(node))
+    return Canonical(
+        given,
+        len(received),
+        called_with,
+        tuple(_inputs(parts, writer, called_with, _listed(arguments.get("non_sequences")))),
+        tuple(_outputs(parts, node, writer)),
+        tuple(
+            writer.at(quantity, quantity.tape.origin)
+            for quantity in writer.system.of_role(Role.STATE, Role.OUTPUT)
+        ),
+        steps,
+    )
 
 
-def _plain(value: Variable) -> str:
-    """``x0[t−1]``: an argument of the step by the name that PyTensor gives it."""
-    return str(value.name or "an unnamed value").replace("-", "−")
+def _listed(entries: object) -> list[object]:
+    if isinstance(entries, list | tuple):
+        return list(entries)
+    return [] if entries is None else [entries]
 
 
 def _given(arguments: Mapping[str, object]) -> Iterator[Given]:
-    """What was said, argument by argument, and what was filled in."""
+    """Yield the arguments of the call, and the defaults."""
     for name in GIVEN:
         value = arguments.get(name)
         if name in ("sequences", "outputs_info", "non_sequences"):
-            entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            yield from (_entry(name, entry) for entry in entries)
+            yield from (_entry(name, entry) for entry in _listed(value))
         elif name == "n_steps":
-            told = "as many as the shortest sequence" if value is None else str(value)
-            yield Given(name, told, value is None)
+            shown = "length of the shortest sequence" if value is None else str(value)
+            yield Given(name, shown, value is None)
         else:
-            default = DEFAULTS[name]
-            yield Given(name, str(arguments.get(name, default)), name not in arguments)
+            yield Given(name, str(arguments.get(name, DEFAULTS[name])), name not in arguments)
 
 
 def _entry(name: str, entry: object) -> Given:
-    """One sequence, state or parameter of the call."""
+    """Return the record of a sequence, state or parameter of the call."""
     if entry is None:
-        return Given(name, "None: an output that feeds nothing back")
+        return Given(name, "None: an output that no step reads")
     variable, taps = entry, None
     if isinstance(entry, dict):
         variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
-    called = _named(variable) if isinstance(variable, Variable) else str(variable)
+    called = str(variable)
+    if isinstance(variable, Variable):
+        called = str(variable.name or written(variable))
     if taps is not None:
-        word = "tap" if len(taps) == 1 else "taps"
-        return Given(name, f"{called}, {word} {signed(*taps)}", variable=called)
+        return Given(name, f"{called}, tap{'s' * (len(taps) != 1)} {signed(*taps)}")
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
     default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
     tap = default if is_numeric or not isinstance(variable, Variable) else ""
-    return Given(name, f"{called}{tap}", bool(tap), called)
+    return Given(name, f"{called}{tap}", bool(tap))
 
 
-def _named(variable: Variable) -> str:
-    return str(variable.name) if variable.name else written(variable)
+def _inputs(
+    parts: ScanParts, writer: Writer, called_with: tuple[str, ...], parameters: list[object]
+) -> Iterator[Input]:
+    """Yield the inputs of the Scan; `parameters` are those of the call.
 
-
-def _variables(entries: object) -> set[Variable]:
-    listed = entries if isinstance(entries, list | tuple) else [entries]
-    return {entry for entry in listed if isinstance(entry, Variable)}
-
-
-def _inputs(node: Apply, known: set[Variable] | None) -> Iterator[Input]:
-    """The arguments of a Scan, in its order; `known` are the parameters that were named."""
-    parts = read_node(node)
-    writer = Writer(system(node))
+    PyTensor calls the step with the sequences first, in the order of the Scan.
+    """
     steps = written(parts.n_steps)
-    is_plain = parts.n_steps.owner is None
-    yield Input(0, None, "n_steps", steps if is_plain else f"n = {steps}")
-    n = None if is_plain else parts.n_steps
+    n = None if parts.n_steps.owner is None else parts.n_steps
+    yield Input(0, None, "n_steps", "n_steps", steps if n is None else f"n = {steps}")
+    numbers = {v: number for number, v in enumerate(parts.inner_inputs)}
     for number, part in enumerate(parts.variables, start=1):
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
-        inner, note = tuple(map(writer.term, leaves)), ""
-        if part.kind.is_state:
-            reach = part.tape.origin
-            rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
-            outer = f"a buffer of {_rows(parts, reach)}"
-            note = f"{rows} filled with {written(initial_of(part.outer_input))}"
-        elif part.kind is Kind.NIT_SOT:
-            outer = f"{part.name}, {_rows(parts, 0)}"
-        else:
-            outer = written(part.outer_input, n)
-        if part.kind is Kind.SEQUENCE:
-            cut = cut_of(part.outer_input)
-            if cut.first >= 0 and cut.way == 1:
-                note = f"in older texts {written(cut.base)}[{cut.first}:]"
-        elif part.kind is Kind.PARAMETER and known is not None and part.outer_input not in known:
-            note = "found in the step"
-        elif part.kind is Kind.UNTRACED:
-            inner = (f"{part.name}[t−1]",)
-        yield Input(number, part.kind, part.name, outer, inner, note)
+        slices, note = tuple(map(writer.term, leaves)), ""
+        outer = written(part.outer_input, n) if part.kind is not Kind.NIT_SOT else ""
+        match part.kind:
+            case Kind.SEQUENCE:
+                slices = called_with[number - 1 : number]
+                cut = cut_of(part.outer_input)
+                if cut.first >= 0 and cut.way == 1:
+                    note = f"in older texts {written(cut.base)}[{cut.first}:]"
+            case Kind.PARAMETER:
+                note = "" if part.outer_input in parameters else "found in the step"
+            case Kind.UNTRACED:
+                slices = (f"{part.name}[t−1]",)
+            case Kind.NIT_SOT:
+                outer = f"{part.name}, {_rows(parts, 0)}"
+            case _:
+                reach = part.tape.origin
+                rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
+                outer = f"a buffer of {_rows(parts, reach)}"
+                note = f"{rows} filled with {written(initial_of(part.outer_input))}"
+        yield Input(
+            number,
+            part.kind,
+            part.name,
+            NAMES[part.kind][0] or NOTHING,
+            outer,
+            slices,
+            tuple(numbers[v] for v in part.inner_inputs),
+            _gradient_of_input(part),
+            note,
+        )
 
 
 def _rows(parts: ScanParts, more: int) -> str:
@@ -243,36 +303,66 @@ def _rows(parts: ScanParts, more: int) -> str:
     return f"n + {more} rows" if more else "n rows"
 
 
-def _outputs(parts: ScanParts, node: Apply) -> Iterator[Output]:
-    """The results of the Scan, in its order."""
+def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Output]:
+    """Yield the outputs of the Scan."""
+    first = 0
     for number, part in enumerate(outer_outputs(parts, node)):
-        if part.kind is Kind.UNTRACED:
-            yield Output(number, part.kind, part.name, "the last one", "returned as it is")
-            continue
+        argument = parts.variables.index(part)
+        symbol = writer.system.quantities[argument].symbol
+        slices = ", ".join(writer.term(Leaf(symbol, tap, argument)) for tap in part.tape.writes)
         reach = part.tape.origin if part.kind.is_state else 0
-        back = f"returned from row {reach} on" if reach else "returned whole"
-        yield Output(number, part.kind, part.name, _rows(parts, reach), back)
+        rows, returned = _rows(parts, reach), f"from row {reach} on" if reach else "all"
+        if part.kind is Kind.UNTRACED:
+            slices, rows, returned = f"{symbol}[t]", "1 value", "all"
+        returned = f"returned: {returned}"
+        results = tuple(range(first, first + len(part.inner_outputs)))
+        first += len(part.inner_outputs)
+        gradient, word = _gradient_of_output(part, symbol), NAMES[part.kind][1]
+        yield Output(
+            number,
+            part.kind,
+            symbol,
+            word,
+            slices,
+            results,
+            gradient,
+            rows,
+            f"returned: {returned}",
+        )
 
 
-def written(variable: Variable, n: Variable | None = None) -> str:
-    """How `variable` was made, as it stands in the graph: ``u[0:-4][:n]``; `n` is called n."""
-    node = variable.owner
-    if n is not None and variable is n:
-        return "n"
-    if node is None:
-        return str(variable.data) if isinstance(variable, Constant) else str(variable.name)
-    if plain_name(node) == "Subtensor":
-        base, _, indices = index_parts(node)
-        inside = ", ".join(index_text(index, n) for index in indices)
-        return f"{written(base, n)}[{inside}]"
-    if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
-        return written(node.inputs[0], n)
-    return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
+def _is_integer(part: LoopVariable) -> bool:
+    row = (part.inner_inputs or part.inner_outputs)[0]
+    return getattr(row.type, "dtype", "float")[0] not in "fc"
 
 
-def index_text(index: Variable | slice, n: Variable | None = None) -> str:
-    """An index of a Subtensor: a number, or a slice as ``1:-2``."""
-    if not isinstance(index, slice):
-        return written(index, n)
-    ends = [index.start, index.stop, *([] if index.step is None else [index.step])]
-    return ":".join("" if end is None else written(end, n) for end in ends)
+def _gradient_of_input(part: LoopVariable) -> str:
+    """Return the variable of the gradient Scan for an input."""
+    match part.kind:
+        case Kind.UNTRACED | Kind.NIT_SOT:
+            return NOTHING
+        case _ if not hasattr(part.outer_input.type, "dtype"):
+            return NOTHING
+        case _ if _is_integer(part):
+            return "none: integer"
+        case Kind.SEQUENCE:
+            return f"d{part.name}: nit-sot"
+        case Kind.PARAMETER:
+            return f"d{part.name}: sit-sot, a running sum"
+    return f"d{part.name}: mit-mot, writes {signed(*part.tape.reverse().writes)}"
+
+
+def _gradient_of_output(part: LoopVariable, symbol: str) -> str:
+    """Return the variable of the gradient Scan for an output."""
+    if part.kind is Kind.UNTRACED or _is_integer(part):
+        return NOTHING
+    if part.kind is Kind.NIT_SOT:
+        return f"d{symbol}: sequence, reversed"
+    return f"d{symbol}: mit-mot, reads {signed(*part.tape.reverse().reads)}"
+
+
+def _span(numbers: tuple[int, ...]) -> str:
+    """Write consecutive numbers: ``3``, or ``3 to 5``."""
+    if not numbers:
+        return NOTHING
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])

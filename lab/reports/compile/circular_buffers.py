@@ -20,7 +20,7 @@ from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
 from lab.notation import indexed
-from lab.reports.calls.canonical import index_text, written
+from lab.reports.calls.written import index_text, written
 from lab.reports.tables import Section, Table
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan_name

@@ -78,8 +78,6 @@ RECORDS = {
     "a scan after": lambda: compiled().after[0],
     "breakage": lambda: lab.break_rule(SQUARE, "accumulate-overwritten", order=2),
     "canonical": lambda: lab.canonical(WINDOW),
-    "vocabulary": lambda: lab.vocabulary(WINDOW),
-    "few steps": lambda: lab.few_steps(gallery.loops["logistic"]),
 }
 
 
@@ -94,7 +92,7 @@ PICTURES = {
     "compiled": (as_page,),
     "compiled with a gradient": (as_page,),
     "breakage": (visual.breaking,),
-    "canonical": (visual.canonical,),
+    "canonical": (as_page,),
 }
 
 

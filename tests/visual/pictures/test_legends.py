@@ -41,7 +41,6 @@ def scenes():
         "transposed": visual.transposed(gallery.loops["gap"].trace()),
         "clamp": visual.routing("clamp", (x, -0.5, 1.0)),
         "breaking": visual.breaking(lab.break_rule(square, "accumulate-overwritten", 3)),
-        "canonical": visual.canonical(lab.canonical(gallery.loops["window"])),
     }
     return found
 
