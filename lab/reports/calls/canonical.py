@@ -311,10 +311,9 @@ def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Output]:
         symbol = writer.system.quantities[argument].symbol
         slices = ", ".join(writer.term(Leaf(symbol, tap, argument)) for tap in part.tape.writes)
         reach = part.tape.origin if part.kind.is_state else 0
-        rows, returned = _rows(parts, reach), f"from row {reach} on" if reach else "all"
+        rows, returned = _rows(parts, reach), f"from row {reach} on" if reach else "all rows"
         if part.kind is Kind.UNTRACED:
-            slices, rows, returned = f"{symbol}[t]", "1 value", "all"
-        returned = f"returned: {returned}"
+            slices, rows, returned = f"{symbol}[t]", "1 value", "all of it"
         results = tuple(range(first, first + len(part.inner_outputs)))
         first += len(part.inner_outputs)
         gradient, word = _gradient_of_output(part, symbol), NAMES[part.kind][1]
