@@ -181,25 +181,33 @@ def derivative(
     if order > highest:
         raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
     cost = as_scans([cost])[0]
-    doubled = order if mode == "reverse" else 0
-    expected = require_scan([cost]) * (2.0**doubled if doubled < 1000 else math.inf)
-    if expected > MOST_SCANS:
-        told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
-        raise ArgumentError(
-            f"order = {quoted(order)}: every order doubles the number of Scans, which would be "
-            f"{told}; at most {MOST_SCANS:,} are made."
-        )
-    if expected >= MANY_SCANS and not is_watched():
-        warnings.warn(
-            f"order {order} makes about {expected:.0f} Scans: every order doubles their number.",
-            ManyScansWarning,
-            stacklevel=2,
-        )
+    check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces(), shared():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
         values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)
     return Derivative(tuple(values), wrt, mode=mode, direction=direction)
+
+
+def check_scan_count(cost: Variable, order: int) -> None:
+    """Raise ArgumentError if reverse mode makes too many Scans; warn if it makes many.
+
+    Every order doubles the number of Scans in the graph of `cost`.  Raises GraphError if there is
+    no Scan.
+    """
+    expected = require_scan([cost]) * (2.0**order if order < 1000 else math.inf)
+    if expected > MOST_SCANS:
+        count = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
+        raise ArgumentError(
+            f"order = {quoted(order)}: every order doubles the number of Scans, which would be "
+            f"{count}; at most {MOST_SCANS:,} are made."
+        )
+    if expected >= MANY_SCANS and not is_watched():
+        warnings.warn(
+            f"order {order} makes about {expected:.0f} Scans: every order doubles their number.",
+            ManyScansWarning,
+            stacklevel=3,  # the caller of the public function
+        )
 
 
 def _reverse(

@@ -18,6 +18,7 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab.checks.finite_differences import along
 from lab.errors import ArgumentError, printable, quoted
+from lab.gradients.derivative import check_scan_count
 from lab.gradients.status import Disconnected
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Check, Comparison, Pair, Row
@@ -52,11 +53,13 @@ def compare(
     the function that make the graph, which the report imports where it cannot be written down.
 
     Derivative k+1 is the gradient of the sum of all entries of derivative k.  Raises
-    ArgumentError for what cannot be asked, and GraphError if there is no Scan.
+    ArgumentError for what cannot be asked and for orders that `lab.derivative` refuses, GraphError
+    if there is no Scan, and MemoryError where a derivative does not fit into memory.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order = {quoted(order)}: expected 1, 2, 3, …")
     asked = replace(subject_of(subject, wrt, given, cotangents, cost, of), origin=origin)
+    check_scan_count(asked.cost, order)
     with without_backtraces():
         return _compared(asked, order)
 

@@ -94,9 +94,23 @@ def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
     try:
         return pytensor_gradients(target, wrt)
     except Exception as error:  # whatever a pullback stumbles over
+        reason = _reason(error)
         if len(wrt) == 1:
-            return [marker(Refused(first_line(error)))]
+            return [marker(Refused(reason))]
         return [gradient for one in wrt for gradient in _gradients(target, [one])]
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error of a pullback.
+
+    Lack of memory or time does not show that a pullback is wrong, and is raised again.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError | TimeoutError):
+            raise cause
+        cause = cause.__cause__
+    return first_line(error)
 
 
 def _is_number(gradient: Variable) -> bool:
@@ -202,13 +216,13 @@ def _run(
         nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
         return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
     except Exception as error:
-        told = first_line(error)
+        told = _reason(error)
     if len(asked) == 1:
         try:  # a gradient with which no Scan has to do
             value = freeze(np.array(value_at(asked[0], given)))
             return {asked[0]: value}, {}, None
         except Exception as error:
-            return {}, {asked[0]: first_line(error) or told}, None
+            return {}, {asked[0]: _reason(error) or told}, None
     values: dict[Variable, np.ndarray] = {}
     failed: dict[Variable, str] = {}
     for variable in asked:

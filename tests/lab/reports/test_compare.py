@@ -13,12 +13,13 @@ from broken_rules import following
 from graphs import known_mistakes
 from graphs.to_explain import new_draws
 from pytensor import config
-from pytensor.gradient import grad
+from pytensor.gradient import DisconnectedType, grad
 from pytensor.scan.op import Scan
 
 import lab
 from lab.checks.finite_differences import along
 from lab.errors import ArgumentError, GraphError
+from lab.gradients.derivative import ManyScansWarning
 from lab.gradients.status import Disconnected
 from lab.loops import gallery
 from lab.reports.breaking.rules import BROKEN
@@ -272,6 +273,42 @@ def test_both_wrong_in_the_same_way_fails_the_check():
     (check,) = found.checks
     assert check.admits(check.ours) is False
     assert "✗" in str(found)
+
+
+@pytest.mark.parametrize("kind", [MemoryError, TimeoutError])
+def test_lack_of_memory_or_time_is_no_answer_of_a_pullback(kind):
+    def pullback(op, inputs, outputs, output_gradients):
+        raise kind
+
+    with patch.object(Scan, "pullback", pullback), pytest.raises(kind):
+        compare(gallery.loops["square"])
+
+
+def test_a_gradient_that_does_not_fit_into_memory_is_no_answer_of_a_pullback():
+    original = Scan.pullback
+
+    def pullback(op, *args):
+        huge = pt.alloc(pt.constant(0.0), 10**14).sum()  # 800 TB
+        return [
+            g if isinstance(g.type, DisconnectedType) else g + huge for g in original(op, *args)
+        ]
+
+    with patch.object(Scan, "pullback", pullback), pytest.raises(MemoryError):
+        compare(gallery.loops["square"])
+
+
+@pytest.mark.parametrize("order", [20, 10**30])
+def test_orders_that_derivative_refuses_are_refused(order):
+    with pytest.raises(ArgumentError, match="at most 16,384"):
+        compare(gallery.loops["square"], order=order)
+
+
+def test_an_order_of_many_scans_warns():
+    with (
+        patch("lab.reports.compare.compare._compared", lambda *_: None),
+        pytest.warns(ManyScansWarning, match="32 Scans"),
+    ):
+        compare(gallery.loops["square"], order=5)
 
 
 # --- what is compared --------------------------------------------------------------------

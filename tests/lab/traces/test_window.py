@@ -223,3 +223,18 @@ def test_what_cannot_be_kept_is_not_drawn(keep):
 def test_what_all_steps_take_is_not_told_of_some():
     with pytest.raises(ArgumentError, match="some steps of it are kept"):
         lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last", backend=QUICK))
+
+
+@pytest.mark.parametrize("keep", ["all", "last", slice(1, 3)])
+def test_a_truncated_gradient_is_cut(keep):
+    """Of x₃ = x₀u₀u₁u₂ the last backward step alone remains: dx₃/du₂ = x₀u₀u₁, the others are 0."""
+    loop = lab.Loop(
+        lambda x, u: x * u,
+        states=(lab.State("x", 2.0),),
+        sequences=(lab.Sequence("u", [3.0, 5.0, 7.0]),),
+        n_steps=3,
+        truncate_gradient=1,
+    )
+    backend = None if keep == "all" else QUICK  # a run of all steps compiles nothing
+    trace = lab.trace(loop.derivative(1, wrt="u"), keep=keep, backend=backend)
+    np.testing.assert_allclose(trace.outputs[1], [0.0, 0.0, 30.0], rtol=1e-15)
