@@ -10,6 +10,7 @@ you trust, because `pickle` runs code.  `Derivative` has the graph, and what nee
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -171,17 +172,30 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Feed:
-    """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
+    """The filled tape or output `variable` of Scan `scan`, which another value is computed from.
 
     `into` is the number of the argument of a Scan, or of an output of the trace, that is
-    computed from its numbers with no other Scan in between.  An output may have `more` than what
-    Scans give: something else is added, as 5x₀ to the gradient of x[-1] + 5x₀²/2.
+    computed from it with no other Scan in between; `rows` are the rows of both.  An output may
+    have `more` than what Scans give: something else is added, as 5x₀ to the gradient of
+    x[-1] + 5x₀²/2.
     """
 
     into: int
     scan: int
     variable: int
     more: bool = False
+    rows: "tuple[FedRow, ...]" = ()
+
+
+class FedRow(NamedTuple):
+    """`row` of a value is computed from row `source` of a tape; of a sequence, `row` is a step.
+
+    `row` is None if all rows are; `is_summand` tells that the source is added unchanged.
+    """
+
+    row: int | None
+    source: int
+    is_summand: bool
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -14,21 +14,20 @@ from lab.gradients.derivation import deciding
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tapped
 from lab.progress import pause
-from lab.records import freeze, reached
+from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
-from lab.scans.operations import passed_on, plain_name
 from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces.loop_run import Recording, Within
+from lab.traces.origins import RowOrigins, feeds
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
     Axis,
-    Feed,
     Generator,
     Input,
     ParameterTrace,
@@ -130,6 +129,7 @@ def traced(
     axes: dict[Variable, Axis] = {}
     inside = StepValues()
     filled: dict[Variable, tuple[int, int]] = {}
+    rows = RowOrigins(filled, recordings, values)
     for number, recording in enumerate(recordings):
         pause()
         above = _parent(recording, recordings[:number])
@@ -140,10 +140,10 @@ def traced(
             formulas = step_equations(recording.node, recording.parts)
             computed, writes = inside.of(recording, above)
             scan = replace(scan, inside=computed, results=writes, formulas=formulas)
-        scans.append(replace(scan, feeds=feeds(made, filled)))
+        scans.append(replace(scan, feeds=feeds(made, rows, first=recording.first)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    fed = feeds(enumerate(asked), filled, values)
+    fed = feeds(enumerate(asked), rows, values)
     known = tuple(_inputs(inputs, values))
     return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
@@ -346,60 +346,3 @@ def _tape_axis(
     if known is None or len(known.index) < rows:
         return None
     return Axis(known.variable, freeze(known.index[:rows][::-1]))
-
-
-# How many inputs of an operation, from which one on, hold numbers that its result depends on.
-NUMBERS = {
-    "Shape": slice(0),
-    "Shape_i": slice(0),
-    "AllocEmpty": slice(0),
-    "Alloc": slice(0, 1),
-    "Second": slice(1, None),
-}
-
-
-def feeds(
-    made: Iterable[tuple[int, Variable]],
-    filled: Mapping[Variable, tuple[int, int]],
-    values: Values | None = None,
-) -> tuple[Feed, ...]:
-    """What the numbered variables `made` are computed from, with no other Scan in between.
-
-    Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.  With all
-    `values` it is told as well to which of them more is added.
-    """
-    found = []
-    for into, variable in made:
-        more = added_to(variable, filled, values) if values is not None else set()
-        found += [Feed(into, *filled[v], v in more) for v in sources(variable, filled)]
-    return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
-
-
-def added_to(variable: Variable, filled: Container[Variable], values: Values) -> set[Variable]:
-    """Those of `filled` that are terms of `variable` beside others that no Scan has filled."""
-    terms, others, waiting = set(), False, [variable]
-    while waiting:
-        found = waiting.pop()
-        node = found.owner
-        if found in filled:
-            terms.add(found)
-        elif node is not None and plain_name(node) == "Add":
-            waiting += node.inputs
-        elif node is not None and plain_name(node) in ("Sum", "Subtensor"):
-            waiting.append(node.inputs[0])
-        elif node is not None and (same := passed_on(node, found)) is not None:
-            waiting.append(node.inputs[same])
-        else:
-            others |= found not in values or bool(np.any(np.asarray(values[found]) != 0))
-    return terms if others else set()
-
-
-def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
-    """Those of `filled` that `variable` is computed from, the nearest on every way."""
-
-    def made_of(found: Variable) -> Sequence[Variable]:
-        node = None if found in filled else found.owner
-        return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
-
-    return [found for found in reached([variable], made_of) if found in filled]

@@ -48,7 +48,7 @@ class Builder:
         number = self.named.number
         if step is None:
             filling = self.clock.filling(number)
-            assert filling is not None, "only the tapes of a derivative are filled"
+            assert filling is not None, "an event fills the tapes of this Scan"
             writes = tuple(self._fillings())
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(filling, number, None, tuple(reads), writes)
@@ -69,21 +69,33 @@ class Builder:
         ]
 
     def _filled(self, tape: TapeTrace, row: int) -> Write:
-        """The sum of the outputs of other Scans, and of the part that comes from the cost."""
+        """The sum of the outputs of other Scans, and of the part that comes from elsewhere."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
-        terms = [self._given(*key) for key in self.origins.of_filling(self.named.number, tape, row)]
+        origins = self.origins.of(self.named.number, tape.argument, row)
+        terms = [self._given(*origin.slot) for origin in origins if origin.is_summand]
+        others = [self._given(*origin.slot).source for origin in origins if not origin.is_summand]
         with np.errstate(all="ignore"):
             left = new - sum((term.value for term in terms), np.zeros_like(new))
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
         if np.any(~(np.abs(left) <= CLOSE * size)):
-            name = self.named.direct_label(tape, row) if tape.gradient_of else ""
-            terms.append(Term(left, None, None, name or cost_name(self.scan.order), ""))
-        reads = tuple(term.source for term in terms if term.source is not None)
+            used = tuple(read for read in others if read is not None)
+            terms.append(Term(left, None, None, self._elsewhere(tape, row), "", used))
+        reads = [read for term in terms for read in (term.source, *term.reads)]
         formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
-        return Write(slot, None, new, WriteKind.WRITTEN, None, formula, reads, tuple(terms))
+        used = tuple(read for read in reads if read is not None)
+        return Write(slot, None, new, WriteKind.WRITTEN, None, formula, used, tuple(terms))
+
+    def _elsewhere(self, tape: TapeTrace, row: int) -> str:
+        """The name of what fills a row and is no output of a Scan."""
+        if row in self.scan.arrived(tape):
+            return f"steps before step {self.scan.first}"
+        if self.scan.parent is None:
+            return "given"
+        name = self.named.direct_label(tape, row) if tape.gradient_of else ""
+        return name or cost_name(self.scan.order)
 
     def _given(self, scan: int, argument: int, row: int) -> Term:
-        """The output of another Scan, as a term."""
+        """The value that another Scan leaves in a slot, as a term."""
         slot, tape = self.slot(scan, argument, row), self.origins.scans[scan].scan.tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)

@@ -1,14 +1,15 @@
 """When slots are touched, on one clock for all Scans, and what they are in between."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lab.equations.events.records import Role, Slot
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
 
 Key = tuple[int, int, int]  # of a slot: Scan, argument, row
 
@@ -35,8 +36,8 @@ class Clock:
     def first(self) -> tuple[int, ...]:
         """For each Scan the number of the event of its step 0."""
         found, now = [], 1
-        for scan in self.trace.scans:
-            now += scan.parent is not None  # its tapes are filled first
+        for number, scan in enumerate(self.trace.scans):
+            now += self.is_filled(number)
             found.append(now)
             now += scan.steps
         return tuple(found)
@@ -51,9 +52,15 @@ class Clock:
         """The number of the event that is a step of a Scan."""
         return self.first[scan] + step
 
+    def is_filled(self, scan: int) -> bool:
+        """Whether an event fills the tapes of a Scan: with gradients, or from another Scan."""
+        made = self.trace.scans[scan]
+        states = {tape.argument for tape in made.tapes}
+        return made.parent is not None or any(f.into in states and f.rows for f in made.feeds)
+
     def filling(self, scan: int) -> int | None:
-        """The number of the event that fills the tapes of a Scan; None for a loop."""
-        return None if self.trace.scans[scan].parent is None else self.first[scan] - 1
+        """The number of the event that fills the tapes of a Scan; None if there is none."""
+        return self.first[scan] - 1 if self.is_filled(scan) else None
 
     def at(self, number: int) -> tuple[int, int | None]:
         """The Scan and the step (None for a filling) of an event."""
@@ -63,13 +70,20 @@ class Clock:
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        gradients = [scan.parent is not None for scan in self.trace.scans]
-        return np.array(self.first) - np.array(gradients, int)
+        filled = [self.is_filled(number) for number in range(len(self.trace.scans))]
+        return np.array(self.first) - np.array(filled, int)
+
+
+class Origin(NamedTuple):
+    """A slot from which a value is computed; `is_summand` if its value is added unchanged."""
+
+    slot: Key
+    is_summand: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Origins:
-    """Which slots of other Scans the values come from that a Scan reads or begins with."""
+    """The slots of other Scans from which the values come that a Scan reads or begins with."""
 
     trace: Trace
 
@@ -78,63 +92,38 @@ class Origins:
         """All Scans, with the names of their quantities."""
         return tuple(Quantities.each(self.trace))
 
+    def of(self, scan: int, argument: int, row: int) -> list[Origin]:
+        """The slots from which a row of an argument is computed; of a sequence, `row` is a step."""
+        return [
+            *self._fed[scan].get((argument, row), ()),
+            *self._fed[scan].get((argument, None), ()),
+        ]
+
     def of_sequence(self, scan: int, sequence: SequenceTrace, step: int) -> Key | None:
-        """The slot whose value a step reads through a sequence; None for a value from outside."""
-        index = int(sequence.axis.index[step])
-        if sequence.is_outer_gradient:
-            return self._outer_gradient(scan, sequence, index, sequence.values[step])
-        reader, held = self.scans[scan].first_reader(sequence)
-        value = reader.slot_at(held, index)
-        tape = self.trace.scans[value.scan].tape(value.argument) if value.argument >= 0 else None
-        if tape is None or not 0 <= value.row < len(tape.final):
-            return None
-        return value.scan, value.argument, value.row
-
-    def _outer_gradient(
-        self, scan: int, sequence: SequenceTrace, index: int, number: np.ndarray
-    ) -> Key | None:
-        for feed in self.trace.scans[scan].feeds:
-            if feed.into != sequence.argument:
-                continue
-            tape = self.trace.scans[feed.scan].tape(feed.variable)
-            row = tape.axis.rows.get(index) if tape is not None and tape.axis else None
-            if tape is not None and row is not None and np.array_equal(tape.final[row], number):
-                return feed.scan, feed.variable, row
-        return None
-
-    def of_filling(self, scan: int, tape: TapeTrace, row: int) -> list[Key]:
-        """The slots of other Scans whose values are added up in a row before the first step."""
-        return self._fed.get((scan, tape.argument, self.scans[scan].whole_label(tape, row)), [])
+        """The slot that holds the value which a step reads through a sequence, if one does."""
+        found = self.of(scan, sequence.argument, step)
+        return found[0].slot if len(found) == 1 and found[0].is_summand else None
 
     @cached_property
-    def _fed(self) -> Mapping[tuple[int, int, str], list[Key]]:
-        found: dict[tuple[int, int, str], list[Key]] = {}
-        for named in self.scans:
-            for feed in named.scan.feeds:
-                giver = self.scans[feed.scan]
-                tape = giver.scan.tape(feed.variable)
-                if tape is None or tape.gradient_of is None or named.scan.is_reading(feed.into):
-                    continue
-                size = len(tape.final)
-                for row in range(max(0, size - 1) if tape.is_total else 0, size):
-                    place = named.number, feed.into, giver.whole_label(tape, row)
-                    found.setdefault(place, []).append((feed.scan, feed.variable, row))
+    def _fed(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
+        return tuple(self._rows(scan.feeds) for scan in self.trace.scans)
+
+    def _rows(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
+        found: dict[tuple[int, int | None], list[Origin]] = {}
+        for feed in feeds:
+            tape = self.trace.scans[feed.scan].tape(feed.variable)
+            rows = range(0 if tape is None else len(tape.final))
+            for row, source, is_summand in feed.rows:
+                if source in rows:  # and not outside the window that was kept
+                    slot = feed.scan, feed.variable, source
+                    found.setdefault((feed.into, row), []).append(Origin(slot, is_summand))
         return found
 
     @cached_property
     def results(self) -> frozenset[Key]:
-        """The slots that the values asked for are computed from, with no other Scan in between."""
-        found = set[Key]()
-        for feed in self.trace.feeds:
-            named = self.scans[feed.scan]
-            tape = named.scan.tape(feed.variable)
-            if tape is None:
-                continue
-            last = len(tape.final) - 1
-            is_gradient = named.scan.parent is not None and not tape.is_total
-            rows = named.wanted_rows(tape) if is_gradient else {last}
-            found |= {(feed.scan, feed.variable, row) for row in rows if row >= 0}
-        return frozenset(found)
+        """The slots from which the values asked for are computed, with no Scan in between."""
+        fed = self._rows(self.trace.feeds).values()
+        return frozenset(origin.slot for origins in fed for origin in origins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +157,13 @@ class Timeline:
                 for row in range(len(tape.initial)):
                     if not tape.unwritten[row]:
                         yield (number, tape.argument, row), Touch(filling, fills=True)
-                        for key in self.origins.of_filling(number, tape, row):
-                            yield key, Touch(filling, is_saved=True)
+                        for origin in self.origins.of(number, tape.argument, row):
+                            yield origin.slot, Touch(filling, is_saved=True)
             for sequence in scan.sequences:
                 for step in range(scan.steps):
-                    saved = self.origins.of_sequence(number, sequence, step)
-                    if saved is not None:
-                        yield saved, Touch(self.clock.of_step(number, step), is_saved=True)
+                    event = self.clock.of_step(number, step)
+                    for origin in self.origins.of(number, sequence.argument, step):
+                        yield origin.slot, Touch(event, is_saved=True)
 
     def _of_tape(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
         scan = self.trace.scans[number]
@@ -214,10 +203,10 @@ class Timeline:
             return Role.INTERMEDIATE if later else Role.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
             return Role.EMPTY
+        if self.clock.is_filled(slot.scan) and not any(touch.fills for touch in before):
+            return Role.EMPTY
         if scan.parent is None:
             return Role.INTERMEDIATE if slot.row in scan.arrived(tape) else Role.INPUT
-        if not any(touch.fills for touch in before):
-            return Role.EMPTY
         if is_result and is_final and np.any(tape.initial[slot.row]):
             return Role.RESULT
         if not later:

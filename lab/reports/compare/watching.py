@@ -32,7 +32,7 @@ from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, read
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
-from lab.traces.tracing import sources
+from lab.traces.origins import sources
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,7 @@ def check_replay(trace, events):
 def check_sums(trace, events):
     for event in events:
         for write in event.writes:
-            if trace.scans[event.scan].parent is None:
+            if event.step is not None and trace.scans[event.scan].parent is None:
                 assert write.terms == ()
                 continue
             parts = [np.asarray(term.value) for term in write.terms]
@@ -308,3 +308,44 @@ def test_a_step_with_a_scan_inside_has_the_events_of_that_scan():
 def test_what_is_no_trace_is_refused():
     with pytest.raises(lab.LabError, match="trace = 3"):
         lab.events(3)
+
+
+def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
+    """C = 3y₃ + x₁ for a loop y that begins with x₂ and reads x: by hand, row by row."""
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, None, [x0], n_steps=3, return_updates=False)
+    ys = pytensor.scan(lambda u, y: y + u * y, [xs], [xs[1]], return_updates=False)
+    trace = lab.trace(lab.derivative(ys[-1] * 3 + xs[0], x0), given={x0: 0.9})
+    events = lab.events(trace)
+    check_sums(trace, events)
+    check_reads(trace, events)
+    begin, last = events.filling(1), events.filling(3)
+    assert events.filling(0) is None
+    assert [(t.source.slot.scan, t.source.slot.row) for t in begin.writes[0].terms] == [(0, 2)]
+    found = {
+        w.slot.quantity: [t.text if t.source is None else t.source.slot.quantity for t in w.terms]
+        for w in last.writes
+    }
+    assert found == {
+        "dC/dx0₃": ["dC/ds₂"], "dC/dx0₂": ["dC/dv₀", "dC/ds₁"],
+        "dC/dx0₁": ["dC/ds₀", "∂C/∂x0₁"], "dC/dx0₀": [],
+    }  # fmt: skip
+    direct = last.writes[2].terms[1]
+    np.testing.assert_allclose(direct.value, 1)  # dC/dx₁ of the summand x₁
+
+
+@pytest.mark.parametrize("cost", ["last", "sum"])
+def test_results_are_the_slots_that_the_cost_reads(cost):
+    events = lab.events(gallery.loops["square"].trace(order=0, cost=cost))
+    roles = [events.role(slot, len(events)).value for slot in events.slots]
+    done = "result" if cost == "sum" else "done"
+    assert roles == ["input", done, done, "preserved", "written"]
+
+
+def test_the_gradient_of_an_output_comes_from_the_slot_that_holds_it():
+    loop = gallery.loops["extra"]
+    trace = loop.trace(order=2, of="cube", cost="sum")
+    events = lab.events(trace)
+    check_reads(trace, events)
+    outer = [r for e in events for r in e.reads if r.slot is None and r.variable != "w"]
+    assert {r.name[:2] for r in outer} <= {"dC"}  # what the cost gives, and no Scan
