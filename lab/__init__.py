@@ -25,7 +25,7 @@ Derivatives
 Whether they are right
 
 - compile the same graph: `Derivative.verify`; finite differences and more: `check`
-- hold our pullback against PyTensor's own, and report what differs: `compare`
+- compare our pullback with PyTensor's own: `compare`
 - break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
 
 Graphs of your own

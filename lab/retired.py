@@ -7,6 +7,7 @@ A name stays in the table for one release.  A dotted name is an attribute of an 
 from typing import NoReturn
 
 RETIRED_NAMES: dict[str, str] = {
+    "Comparison.report": "str(comparison).",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
     "few_steps": "lab.canonical(loop), whose last section has the graphs for few steps.",

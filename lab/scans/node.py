@@ -420,12 +420,3 @@ def stops_by_itself(node: Apply) -> bool:
 def scan_name(op: Scan) -> str:
     """What people call the Scan of `op`; PyTensor calls one without a name ``scan_fn``."""
     return readable(printable(op.name or "scan_fn"))
-
-
-def settings_text(op: Scan) -> tuple[str, ...]:
-    """What ``Scan(arguments, results, …)`` is told beside its step, as Python would write it."""
-    return (
-        repr(op.info),
-        f"truncate_gradient={op.truncate_gradient!r}",
-        f"name={op.name or 'scan_fn'!a}",
-    )

@@ -98,10 +98,6 @@ BAD = {
         lambda: lab.dot_product(square(), tangents={"x": 1j}),
         ["tangents['x']", "real"],
     ),
-    "masked cotangents": (
-        lambda: lab.compare(square().build().node, cotangents=[MASKED]),
-        ["cotangents", "filled"],
-    ),
     "a masked array to route": (
         lambda: lab.structural.cat([MASKED, MASKED], 0),
         ["cat: inputs[0]", "filled"],

@@ -35,7 +35,7 @@ examples:
 {DRAWING}
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
   scantape why mymodule:mygraph --value nan              the first nan, and what led there
-  scantape compare mymodule:mygraph --order 2 -o report.py
+  scantape compare mymodule:mygraph --order 2 -o report.html
   scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape page --out lesson.html                        many loops to choose from, without Python

@@ -2,7 +2,6 @@
 
 Start with `tapes`, which all the others stand beside.  Of a trace: `unrolled`, `rolled`, `ssa`,
 `taps`, `genealogy`, `stepgraph`, `values`, `equations`.  Of how a gradient is derived: `phases`,
-`connections`.  Of what `lab` reports: `canonical`, `compiled`, `comparing`, `breaking`,
+`connections`.  Of what `lab` reports: `canonical`, `compiled`, `breaking`,
 `dot_product`, `directions`, `influence`, `memory`, `orders`.  Of other engines: `eager`, `routing`.
-`parting` is the step at which two runs part, which `comparing` and `breaking` draw.
 """

@@ -12,12 +12,11 @@ import numpy as np
 from lab.checks.finite_differences import Estimate
 from lab.errors import expect
 from lab.notation import number_text
-from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
+from lab.reports.breaking.breakage import Breakage, Effect, Row, precise, written
 from lab.traces.parting import Parting
 from visual.layout.canvas import finished, heading, note
 from visual.layout.cells import cell, full_text, inside
 from visual.layout.sheet import SCREEN
-from visual.pictures.parting import cause, parting_rows, sides
 from visual.scene.combinators import Piece, above, beside, gap, sized, words
 from visual.scene.shapes import Box, Group, Scene, Text, fitted, folded, shortened
 from visual.scene.theme import Role
@@ -48,9 +47,7 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     if parting is None:
         parts.append(heading("The numbers do not part", _same(breakage)))
     else:
-        head = heading(_place(breakage, parting), _story(breakage, parting))
-        both = sides(breakage.true, breakage.broken, parting)
-        parts.append(above(head, parting_rows(*both, parting)))
+        parts.append(heading(_place(breakage, parting), _story(breakage, parting)))
     return finished(
         above(parts[0], above(*parts[1:], apart=18)),
         WORDS,
@@ -60,7 +57,7 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     )
 
 
-# the table, which a comparison has as well
+# the table
 
 
 def heads(names: Iterable[str], label: float, wide: float) -> Piece:
@@ -204,9 +201,12 @@ def _place(breakage: Breakage, parting: Parting) -> str:
 def _story(breakage: Breakage, parting: Parting) -> list[str]:
     """Where the numbers part, in sentences."""
     order = breakage.true.scans[parting.scan].order
-    why = cause(*sides(breakage.true, breakage.broken, parting), parting.step)
+    tap, step = parting.tap, parting.step
+    right = written(breakage.true, parting.scan, parting.tape, tap, step)
+    wrong = written(breakage.broken, parting.other_scan, parting.other_tape, tap, step)
     shown = _outcome(breakage)
     if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"
-    told = f"Up to there both rules write the same. {why}".strip()
-    return [told, shown, *breakage.contrast.unlike]
+    formulas = [f"True rule: {line}" for line in right] + [f"Broken rule: {line}" for line in wrong]
+    same = "Up to there both rules write the same."
+    return [same, *formulas, shown, *breakage.contrast.unlike]

@@ -16,6 +16,8 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
 from lab.checks.finite_differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.equations.quantities import Quantities
+from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, expect, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
@@ -66,6 +68,15 @@ def differences_by(
             return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
 
     return tuple(differences(moved, at, order) for order in orders)
+
+
+def written(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
+    """Write the formula by which a step writes a tape at a tap, plain and with numbers."""
+    speller = Speller(Quantities(trace, scan))
+    formulas = trace.scans[scan].formulas
+    targets = [f for f in formulas if (f.target.argument, f.target.tap) == (tape, tap)]
+    lines = [write(f, step) for f in targets for write in (speller.at, speller.numbers)]
+    return [line for line in lines if line]
 
 
 @record_of_arrays

@@ -1,6 +1,5 @@
-"""Our pullback beside PyTensor's own.
+"""Compare our pullback of Scan with PyTensor's own.
 
-Start with `compare`; the record and its words are in `comparison`.  `subject` is what is compared,
-`sides` differentiates it twice, `watching` records what PyTensor's pullback builds, `facets` holds
-two backward Scans against one another, `script` writes a report for a maintainer.
+Start with `compare`; `comparison` contains the report.  `subject` is the cost that is compared,
+`sides` differentiates it twice, and `watching` records the Scans that PyTensor's pullback builds.
 """

@@ -6,7 +6,7 @@ are numbers on both sides go into that sum, so that both always differentiate th
 `MovedCost` is the judge of both: the cost itself at nearby points, for finite differences.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,13 +28,12 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.records import freeze
-from lab.reports.compare.freezing import frozen
 from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
 from lab.scans.names import unique_names
 from lab.scans.node import TapeScan, is_scan, scan_name
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
-from lab.traces.run import Values
+from lab.traces.run import Ready, Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 
@@ -51,19 +50,18 @@ class Refused(Undefined):
 class Side:
     """One of the two pullbacks at work on its copy of a graph.
 
-    `gradients` has, for every order, one entry for each input, a graph or a marker that tells why
-    there is none; `paths` the Scans that its pullback built, by what they differentiate: the Scan's
-    own place among those of the cost, then the orders at which it was differentiated.
+    `gradients` has, for every order, one entry for each input: a graph, or a marker with the reason
+    why there is none.  `scans` are those of the cost, and `known` also those of its derivatives.
     """
 
     kind: type[Scan]
     cost: Variable
     wrt: tuple[Variable, ...]
     gradients: list[list[Variable]] = field(default_factory=list)
-    paths: dict[Apply, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.paths = {node: (place,) for place, node in enumerate(scan_nodes([self.cost]))}
+        self.scans = tuple(scan_nodes([self.cost]))
+        self.known = {*self.scans}
 
     def differentiate(self, target: Variable) -> None:
         """One order more: the gradient of `target` with regard to all inputs."""
@@ -76,10 +74,10 @@ class Side:
             self._note(call, made, order)
 
     def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
-        path, node = self.paths.get(call.parent), call.backward()
-        if path is None or node is None or node not in made or node in self.paths:
-            return  # the step of a Scan was differentiated, or nothing came of the call
-        self.paths[node] = (*path, order)
+        node = call.backward()
+        if call.parent not in self.known or node not in made or node in self.known:
+            return  # the step of a Scan was differentiated, or the result is not used
+        self.known.add(node)
         if not isinstance(node.op, TapeScan):
             identify(call, order)
 
@@ -155,23 +153,16 @@ class Answer:
     value: np.ndarray | None
     status: Status
 
-    @property
-    def words(self) -> str:
-        """Why there is no number; empty where there is one that was computed."""
-        return "" if isinstance(self.status, Connected) else str(self.status)
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What one pullback gave: for every order an answer for each input, and the run.
 
-    `trace` is None where there are Scans inside other operations, or nothing can be run;
-    `numbers` are those of the Scans in it, by what they differentiate as in `Side.paths`.
+    `trace` is None where there are Scans inside other operations, or nothing can be run.
     """
 
     answers: tuple[tuple[Answer, ...], ...]
     trace: Trace | None
-    numbers: Mapping[tuple[int, ...], tuple[Apply, int]]
 
 
 def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Outcome:
@@ -198,12 +189,11 @@ def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Out
         rest = [v for v in (side.cost, *asked) if v in values]
         run_of_all = _run(rest, given)[2] if rest else None
     if run_of_all is None:
-        return Outcome(rows, None, {})
+        return Outcome(rows, None)
     found, nodes = run_of_all
     if [scan_name(node.op) for node in nodes] != [scan.name for scan in found.scans]:
-        return Outcome(rows, None, {})  # there are some inside other operations
-    places = {side.paths[n]: (n, i) for i, n in enumerate(nodes) if n in side.paths}
-    return Outcome(rows, _named(found, nodes, side), places)
+        return Outcome(rows, None)  # there are some inside other operations
+    return Outcome(rows, _named(found, nodes, side))
 
 
 def _run(
@@ -234,8 +224,8 @@ def _run(
 
 def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
     """The run, with those Scans of the cost that are called alike numbered."""
-    own = [node for node, path in side.paths.items() if len(path) == 1]
-    names = dict(zip(own, unique_names([scan_name(n.op) for n in own]), strict=True))
+    numbered = unique_names([scan_name(node.op) for node in side.scans])
+    names = dict(zip(side.scans, numbered, strict=True))
     scans = tuple(
         replace(scan, name=names.get(node, scan.name))
         for node, scan in zip(nodes, found.scans, strict=True)
@@ -244,16 +234,10 @@ def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
 
 
 class MovedCost:
-    """The cost as a function of all inputs that are differentiated by, laid out in a row.
-
-    The older steps of truncated loops stay as they are; `is_judge` tells whether they could be
-    frozen, so that differences are those of what the gradients are asked for.
-    """
+    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
 
     def __init__(self, asked: Subject) -> None:
-        self.asked = asked
-        still = frozen(asked.cost, asked.given) if asked.truncated else asked.cost
-        self.is_judge, self.function = still is not None, asked.cost if still is None else still
+        self.asked, self.ready = asked, Ready()
         sizes = [np.size(value) for value in asked.at]
         self.ends = np.cumsum([0, *sizes])
         flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
@@ -267,7 +251,7 @@ class MovedCost:
             part = flat[self.part(place)].reshape(np.shape(value))
             given[variable] = part.astype(variable.type.dtype)
         with np.errstate(all="ignore"):
-            return float(value_at(self.function, given))
+            return float(value_at(self.asked.cost, given, self.ready))
 
     def part(self, place: int) -> slice:
         """Where an input stands in the row."""

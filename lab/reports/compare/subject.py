@@ -1,14 +1,14 @@
 """What is compared: a cost, the inputs to differentiate by, and a value for every input."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
@@ -16,36 +16,22 @@ from lab.errors import ArgumentError, one_of, quoted, refused
 from lab.loops.build import a_step_each
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
-from lab.loops.scan_call import ScanCall, scan_call
+from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier, one_named
-from lab.records import refuse_masked
-from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.names import unique_names
-from lab.scans.node import LoopVariable, is_scan, read_node
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
-from lab.tape import Kind
-from lab.traces.loop_run import Computed
 from lab.traces.run import Values, checked_values, run
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A scalar `cost`, `wrt` with `names` to call them, `given` values, and those `at` wrt.
-
-    A declared loop also has the `call` of ``pytensor.scan`` that made the graph, the number of
-    the result that is `chosen`, and the cost of its {values} as Python: `declared`.  `origin`
-    are the module and function that made the graph, where they are known.
-    """
+    """A scalar `cost`, `wrt` with `names` to call them, `given` values, and those `at` wrt."""
 
     cost: Variable
     wrt: tuple[Variable, ...]
     names: tuple[str, ...]
     given: Values
     at: tuple[np.ndarray, ...]
-    call: ScanCall | None = None
-    chosen: int = 0
-    declared: str | None = None
-    origin: tuple[str, str] | None = None
 
     @property
     def truncated(self) -> bool:
@@ -57,15 +43,12 @@ def subject_of(
     subject: object,
     wrt: object,
     given: Values | None,
-    cotangents: Sequence[ArrayLike] | None,
     cost: str | ArrayLike,
     of: str | None,
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
     if given is not None and not isinstance(given, Mapping):
         raise refused("given", given, "expected a dict of variables and their values.")
-    if cotangents is not None and not isinstance(subject, Apply):
-        raise ArgumentError("cotangents: these are given for the results of a Scan node.")
     if isinstance(subject, Loop):
         if given is not None:
             raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
@@ -73,12 +56,10 @@ def subject_of(
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
             raise refused(name, value, "only of a loop is a cost made.")
-    if isinstance(subject, Apply):
-        return _of_node(subject, wrt, dict(given or {}), cotangents)
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         kind = getattr(subject, "type", type(subject).__name__)
         raise ArgumentError(
-            f"subject = {quoted(subject)} ({kind}): expected a scalar cost, a Scan node, or a loop."
+            f"subject = {quoted(subject)} ({kind}): expected a scalar cost or a loop."
         )
     return _made(subject, wrt, dict(given or {}))
 
@@ -91,104 +72,18 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     of = one_named("of", of, results, OF)
     values = pt.as_tensor_variable(results[of])
     if cost == "last":
-        target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
+        target = pt.sum(values[-1])
     elif cost == "sum":
-        target, declared = pt.sum(values), "{values}.sum()"
+        target = pt.sum(values)
     else:
         weights = a_step_each(cost, loop.steps, values.type.ndim)
         target = pt.sum(values * pt.constant(weights)[: values.shape[0]])
-        made = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
-        declared = f"({{values}} * {made}).sum()"
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
     asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
         one_of("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
-    subject = _made(target, chosen, dict(call.given))
-    return replace(subject, call=call, chosen=call.names.index(of), declared=declared)
-
-
-def _of_node(
-    node: Apply, wrt: object, given: dict[Variable, object], cotangents: Sequence[ArrayLike] | None
-) -> Subject:
-    """A Scan on inputs of its own, whose values are those that it has in its graph."""
-    if not is_scan(node):
-        raise ArgumentError(f"subject = {node.op}: expected a node of a Scan.")
-    _complete(node.inputs, given)
-    values, _ = run(node.inputs, given, record=False)
-    parts = read_node(node).variables
-    names = unique_names(["n_steps", *(part.name for part in parts)])
-    count = int(values[node.inputs[0]])
-    at: dict[Variable, object] = {}
-    replaced: dict[Variable, Variable] = {}
-    arguments: list[Variable] = []
-    for old, name, part in zip(node.inputs, names, (None, *parts), strict=True):
-        steps = arguments[0] if arguments else None
-        new, argument, value = _fresh(old, name, part, steps, count, values)
-        replaced[old] = new
-        arguments.append(argument)
-        if value is not None:
-            at[new] = value
-    outputs = node.op.make_node(*arguments).outputs
-    real = [output for output in outputs if _is_real(output)]
-    if not real:
-        raise ArgumentError(f"subject = {node.op}: none of its results is real.")
-    weights = _weights([1.0] * len(real) if cotangents is None else cotangents, real, at)
-    terms = [(output * weight).sum() for output, weight in zip(real, weights, strict=True)]
-    for variable in () if wrt is None else _listed(wrt):
-        if variable not in replaced and variable not in at:
-            raise ArgumentError(f"wrt = {variable}: expected inputs of the node itself.")
-    chosen = None if wrt is None else [replaced.get(v, v) for v in _listed(wrt)]
-    return _made(sum(terms[1:], start=terms[0]), chosen, at)
-
-
-def _weights(
-    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Values
-) -> list[np.ndarray]:
-    """A cotangent for each result: a number, or an array of its shape."""
-    if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
-        raise ArgumentError(
-            f"cotangents = {quoted(cotangents)}: the Scan has {len(results)} real results and "
-            "takes as many, in a list."
-        )
-    values, _ = run(results, given, record=False)
-    refuse_masked("cotangents", cotangents)
-    found = [np.asarray(cotangent) for cotangent in cotangents]
-    for weight, result in zip(found, results, strict=True):
-        shape = np.shape(values[result])
-        if weight.dtype.kind not in "biuf" or weight.shape not in ((), shape):
-            raise ArgumentError(
-                f"cotangents: {quoted(weight)} is none of a result of shape {shape}; expected a "
-                "number, or as many as that."
-            )
-    return found
-
-
-def _fresh(
-    old: Variable,
-    name: str,
-    part: LoopVariable | None,
-    steps: Variable | None,
-    count: int,
-    values: Mapping[Variable, Computed],
-) -> tuple[Variable, Variable, Computed]:
-    """An input in the place of `old`, what is made of it for the Scan, and its value.
-
-    For the buffer of a state these are its initial values: what else lies in it is no input.
-    """
-    value = values[old]
-    if isinstance(old, Constant):
-        return old, old, None
-    if part is not None and steps is not None and part.kind in (Kind.SIT_SOT, Kind.MIT_SOT):
-        reach = part.tape.origin
-        if len(value) == reach + count:
-            new = TensorType(old.type.dtype, shape=(reach, *np.shape(value)[1:]))(name)
-            return new, fresh_buffer(new, steps), value[:reach]
-    new = old.type(name)
-    if isinstance(old.type, TensorType) and old.type.ndim:
-        value = np.array(value)
-        value[unwritten_rows(old, values)] = 0
-    return new, new, value
+    return _made(target, chosen, dict(call.given))
 
 
 def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:

@@ -21,9 +21,7 @@ from lab.loops import gallery
 from lab.records import same
 from lab.reports.breaking.rules import BROKEN
 from lab.reports.tables import as_html
-from visual.pages.comparison import comparison_page
 from visual.pages.explanation import explanation_page
-from visual.pictures.comparing import comparing
 from visual.pictures.connections import connections
 
 SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
@@ -87,8 +85,8 @@ def as_page(record):
 
 PICTURES = {
     "explanation": (explanation_page, connections),
-    "comparison": (comparison_page, comparing),
-    "a comparison that differs": (comparison_page, comparing),
+    "comparison": (as_page,),
+    "a comparison that differs": (as_page,),
     "compiled": (as_page,),
     "compiled with a gradient": (as_page,),
     "breakage": (visual.breaking,),

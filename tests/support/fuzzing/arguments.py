@@ -13,7 +13,6 @@ from lab import eager, structural
 from lab.checks import check
 from lab.loops import gallery
 from lab.tape import Tape
-from visual.pictures.comparing import comparing
 
 
 class Mute:
@@ -142,7 +141,6 @@ CALLS = {
     visual.Work: {"name": "a sum", "right": sum, "cases": (([1.0],),)},
     visual.Workbench: {"subject": LOOP, "view": "taps"},
     visual.breaking: {"breakage": lab.break_rule(LOOP, "never-accumulate", order=1)},
-    comparing: {"comparison": lab.compare(LOOP)},
     visual.connections: {"source": DERIVATIVE},
     visual.dot_product: {"test": lab.dot_product(LOOP)},
     visual.draw: {"subject": LOOP, "picture": "taps"},
