@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted, refused
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from lab.reports.runs.orders import orders as orders_of
@@ -41,6 +41,9 @@ from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
+from visual.pictures.machine.arrange import arrange, most_columns
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.still import still
 from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
 from visual.pictures.orders import orders
@@ -196,6 +199,7 @@ LIMIT = Whole(
 TIMED = Switch(
     "timed", "of orders: seconds as well, which are measured, and others every time", "with seconds"
 )
+MOMENT = Whole("moment", "the event of the machine, 0 before all (default: the last)", "moment")
 PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
 BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
@@ -212,7 +216,21 @@ def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
     return lambda study, theme, **options: draw(study.trace, theme=theme, **options)
 
 
+def _machine(study: Study, theme: str, moment: int | None = None, sheet: Sheet = SCREEN) -> Scene:
+    machine = machine_of(study.trace, most=most_columns(sheet.width))
+    if moment is not None and moment > machine.moments:
+        raise refused("moment", moment, f"this machine has the moments 0 to {machine.moments}.")
+    at = machine.moments if moment is None else moment
+    return still(arrange(machine, sheet.width), at, theme, study.trace, sheet)
+
+
 _KINDS = (
+    Kind(
+        "machine",
+        "all tapes at the end of one event: what it reads, overwrites, and adds",
+        _machine,
+        (MOMENT,),
+    ),
     Kind(
         "tapes",
         "what every backward step reads, overwrites and leaves",

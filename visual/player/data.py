@@ -64,7 +64,7 @@ def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
         "w": round(box.width, 2),
         "h": round(box.height, 2),
         "size": round(box.letters, 2),
-        "keys": [(key.moment, key.role, key.text) for key in cell.keys],
+        "keys": [(key.moment, key.role, key.text, key.full) for key in cell.keys],
         "seed": cell.has_seed,
         "faulty": row.is_faulty,
         "wrong": cell.wrong_from,

@@ -13,7 +13,7 @@
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
  * @typedef {{scan: number, tape: string, position: number, name: string, x: number, y: number,
- *   w: number, h: number, size: number, keys: [number, string, string][], result: string,
+ *   w: number, h: number, size: number, keys: [number, string, string, string][], result: string,
  *   seed: boolean, faulty: boolean}} Cell
  */
 
@@ -60,7 +60,7 @@ function along(points, share) {
   return points[0];
 }
 
-/** The key of a cell at a moment: [moment, role, number]. */
+/** The key of a cell at a moment: [moment, role, number, all digits]. */
 function keyAt(cell, moment) {
   let found = cell.keys[0];
   for (const key of cell.keys) if (key[0] <= moment) found = key;

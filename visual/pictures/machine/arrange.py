@@ -31,6 +31,7 @@ MOST_TALL = 3  # rows
 LABELS, NARROW = 150.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
 BOW, LANE, HEAD, CHIP = 13.0, 6.0, 16.0, 16.0
 FACTOR, UNDER = 52.0, 13.0  # room for a factor between two boxes; else lines run so far below them
+NARROWEST = 56.0  # a column
 LOW = 24.0  # the least space below a row with such lines
 GAP_COLUMN = 0.55  # of a column: hidden columns
 NAME, SMALLEST = 11.0, 11.0
@@ -202,13 +203,18 @@ def _between(start: Point, end: Point, share: float) -> Point:
     return x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
 
 
+def most_columns(width: float) -> int:
+    """Return how many columns have room on a sheet."""
+    return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
+
+
 def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     """Give every cell of a machine its place on a sheet, `width` pixels wide."""
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
     pitch = (width - left - 8) / max(1.0, sum(shares))
-    pitch = max(pitch, 62.0)
+    pitch = max(pitch, NARROWEST)
     starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
     is_tall = sum(not row.is_output for row in machine.rows) <= MOST_TALL

@@ -16,8 +16,8 @@ from lab.errors import GraphError
 from lab.notation import signed
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
-from visual.layout.cells import values_text
-from visual.pictures.machine.columns import Address, Columns
+from visual.layout.cells import full_text, values_text
+from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
 from visual.pictures.machine.content import (
     Cell,
     Event,
@@ -37,14 +37,20 @@ from visual.pictures.machine.wording import Wording
 MOST_ROWS = 80
 
 
-def machine_of(trace: Trace, around: int | None = None, entry: int | None = None) -> Machine:
+def machine_of(
+    trace: Trace,
+    around: int | None = None,
+    entry: int | None = None,
+    most: int = MOST_COLUMNS,
+) -> Machine:
     """Return the machine of a run.
 
-    Of a long loop, the ends are shown and the columns next to the step `around`. `entry` is the
-    entry of arrays whose numbers are shown; without it, cells of arrays show norms. Raises
-    GraphError for a run without a Scan, without a step, or with more than `MOST_ROWS` tapes.
+    Of a loop with more than `most` columns, the ends are shown and the columns next to the step
+    `around`. `entry` is the entry of arrays whose numbers are shown; without it, cells of arrays
+    show norms. Raises GraphError for a run without a Scan, without a step, or with more than
+    `MOST_ROWS` tapes.
     """
-    return _Builder(trace, around, entry).machine()
+    return _Builder(trace, around, entry, most).machine()
 
 
 def address(slot: Slot) -> Address:
@@ -57,6 +63,7 @@ class _Builder:
     trace: Trace
     around: int | None = None
     entry: int | None = None
+    most: int = MOST_COLUMNS
 
     @cached_property
     def events(self) -> Events:
@@ -65,7 +72,7 @@ class _Builder:
     @cached_property
     def columns(self) -> Columns:
         """Where every slot stands."""
-        return Columns(self.trace, self.around)
+        return Columns(self.trace, self.around, self.most)
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
@@ -105,7 +112,9 @@ class _Builder:
         keys: list[Key] = []
         for moment, number in self._changes(slot, ends):
             role = self.events.role(slot, number).value
-            key = Key(moment, role, self.wording.number(self.events.value(slot, number)))
+            value = self.events.value(slot, number)
+            full = "" if value is None else full_text(value)
+            key = Key(moment, role, self.wording.number(value), full)
             if not keys or (keys[-1].role, keys[-1].text) != (key.role, key.text):
                 keys.append(key)
         scan = self.trace.scans[slot.scan]

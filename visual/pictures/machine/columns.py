@@ -18,6 +18,7 @@ class Columns:
 
     trace: Trace
     around: int | None = None
+    most: int = MOST_COLUMNS
 
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
@@ -68,9 +69,10 @@ class Columns:
     def shown(self) -> list[int | None]:
         """The columns that are shown, in order, and None for a stretch that is not."""
         every = sorted(set(self.times.values()))
-        if len(every) <= MOST_COLUMNS:
+        if len(every) <= self.most:
             return list(every)
         ends = ENDS_ALONE if self.around is None else ENDS
+        ends = max(1, min(ends, (self.most - 1) // 2))
         kept = {*every[:ends], *every[-ends:]}
         if self.around is not None:
             kept |= {self.around - 1, self.around, self.around + 1} & {*every}

@@ -45,11 +45,15 @@ class Piece:
 
 @dataclass(frozen=True)
 class Key:
-    """The role and the number of a cell from a moment on, until the next key."""
+    """The role and the number of a cell from a moment on, until the next key.
+
+    `text` is the number as the cell shows it, `full` the same with all digits.
+    """
 
     moment: int
     role: str
     text: str
+    full: str = ""
 
 
 @dataclass(frozen=True)

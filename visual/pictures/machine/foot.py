@@ -1,10 +1,10 @@
-"""The words below a machine: the sentence of the event, its reason, the legend, the text twin."""
+"""The words below a machine: the sentence of the event, its reason, and the text twin."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from visual.pictures.machine.arrange import Arrangement
+from visual.pictures.machine.arrange import NARROW, Arrangement
 from visual.pictures.machine.content import Event, Group, Ink, Machine, Piece
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
@@ -16,13 +16,7 @@ INKS = {
     Ink.SAVED: Role.READ,
     Ink.WRONG: Role.WRONG,
 }
-SENTENCE, LINE, LEGEND = 15, 20.0, 11
-KEY = (
-    (Role.OVERWRITTEN, "overwritten: read, then replaced"),
-    (Role.PRESERVED, "preserved: read, unchanged"),
-    (Role.READ, "saved value: sets the factor"),
-)
-RESTORED, SEED = "↺ written back unchanged", "◤ seed: nonzero initial gradient"
+SENTENCE, LINE = 15, 20.0
 
 
 class Stage(IntEnum):
@@ -60,24 +54,25 @@ def at_moment(machine: Machine, number: int) -> Moment:
     return Moment(number, event, 0)
 
 
-def foot_height(arrangement: Arrangement) -> float:
-    """Return the height of the words below a machine, in pixels."""
-    return 3 * LINE + 10 + 16 * len(_legend_lines(arrangement.width))
+def words_height(arrangement: Arrangement) -> float:
+    """Return the height of the sentence, its reason, and the name of the event, in pixels."""
+    return (2 + _sentence_lines(arrangement)) * LINE + 10
 
 
-def foot(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
-    """Yield the sentence, its reason, the name of the event, and the legend."""
+def _sentence_lines(arrangement: Arrangement) -> int:
+    return 2 if arrangement.width < NARROW else 1
+
+
+def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
+    """Yield the sentence, its reason, and the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
-    group = moment.playing
+    group, results = moment.playing, arrangement.machine.results
     sentence = group.summary or group.parts[0].sentence if group else ()
     yield from _sentence(sentence, 8, y, room)
-    reason = (
-        group.reason if group else " · ".join(f"{n} = {v}" for n, v in arrangement.machine.results)
-    )
+    reason = group.reason if group else " · ".join(f"{name} = {value}" for name, value in results)
+    y += (_sentence_lines(arrangement) - 1) * LINE
     yield fitted(8, y + LINE, reason, room, 12)
     yield fitted(8, y + 2 * LINE - 2, heading(arrangement.machine, moment), room, 11, muted=True)
-    for n, line in enumerate(_legend_lines(arrangement.width)):
-        yield from _legend(line, y + 3 * LINE + 16 * n)
 
 
 def heading(machine: Machine, moment: Moment) -> str:
@@ -88,45 +83,26 @@ def heading(machine: Machine, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Iterator[Shape]:
-    """The pieces side by side, colored numbers in boxes of their role; smaller if they need to."""
+    """The pieces side by side, colored numbers in boxes of their role; in two lines if need be."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
     for piece in pieces:
         role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME)
         wide = text_width(piece.text, size, bold=bold)
-        if x + wide > end:
-            yield fitted(x, y, piece.text, max(20.0, end - x), size, bold=bold)
-            return
+        if x + wide + 10 > end:
+            x, y = end - room + 12, y + LINE
         if role is not None:
             yield Box(x, y - size - 1, wide + 10, size + 6, role)
             x += 5
-        yield Text(x, y, piece.text, size, bold=bold, muted=piece.ink is Ink.NAME, role=role)
+        content = piece.text.strip()
+        indent = text_width(
+            piece.text[: len(piece.text) - len(piece.text.lstrip())], size, bold=bold
+        )
+        if content:
+            look = {"bold": bold, "muted": piece.ink is Ink.NAME}
+            yield Text(x + indent, y, content, size, role=role, **look)
         x += wide + (5 if role else 0)
-
-
-def _legend_lines(width: float) -> list[list[tuple[Role | None, str]]]:
-    """The entries of the legend, in as many lines as the width needs."""
-    entries: list[tuple[Role | None, str]] = [*KEY, (None, RESTORED), (None, SEED)]
-    lines, x = [list[tuple[Role | None, str]]()], 8.0
-    for role, text in entries:
-        wide = text_width(text, LEGEND) + (30 if role else 14)
-        if x + wide > width and lines[-1]:
-            lines.append([])
-            x = 8.0
-        lines[-1].append((role, text))
-        x += wide
-    return lines
-
-
-def _legend(entries: Sequence[tuple[Role | None, str]], y: float) -> Iterator[Shape]:
-    x = 8.0
-    for role, text in entries:
-        if role is not None:
-            yield Box(x, y - 9, 13, 11, role)
-            x += 17
-        yield Text(x, y, text, LEGEND, muted=True)
-        x += text_width(text, LEGEND) + 13
 
 
 def text_twin(machine: Machine, moment: Moment) -> str:

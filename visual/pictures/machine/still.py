@@ -4,23 +4,26 @@ A frame is a mapping from what it shows (a cell, an arrow, the sentence) to shap
 each shape once for each stretch of frames in which it does not change.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from lab.traces.trace import Trace
+from visual.layout.legend import explained
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.machine.arrange import CHIP, Arrangement, Point
 from visual.pictures.machine.content import Kind, Machine, Part
 from visual.pictures.machine.foot import (
     Moment,
     Stage,
     at_moment,
-    foot,
-    foot_height,
     heading,
     text_twin,
+    words_below,
+    words_height,
 )
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline
+from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import THEMES, Role
 
@@ -33,28 +36,24 @@ ROLES = {
     "empty": Role.WAITING,
 }
 COLORED = ("overwritten", "preserved", "restored", "saved", "written")
+RESTORED = "↺: written back unchanged"
+SEED = "◤ in a corner: a seed, a nonzero initial gradient"
+OTHERS = "every other value"
 Frame = dict[str, Shape]
 
 
 def still(
-    arrangement: Arrangement, number: int, theme: str = "light", trace: Trace | None = None
+    arrangement: Arrangement,
+    number: int,
+    theme: str = "light",
+    trace: Trace | None = None,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
-    machine = arrangement.machine
-    moment = at_moment(machine, number)
-    shapes = _frame(arrangement, moment, is_end=True)
-    height = arrangement.height + foot_height(arrangement)
-    return Scene(
-        arrangement.width,
-        height,
-        tuple(shapes.values()),
-        machine.title,
-        f"{heading(machine, moment)}.",
-        THEMES[theme],
-        twin=text_twin(machine, moment),
-        trace=trace,
-        film=partial(film, arrangement, theme),
-    )
+    moment = at_moment(arrangement.machine, number)
+    shapes = (*_frame(arrangement, moment, is_end=True).values(),)
+    scene = _scene(arrangement, shapes, shapes, moment, theme, sheet)
+    return replace(scene, trace=trace, film=partial(film, arrangement, theme))
 
 
 def film(arrangement: Arrangement, theme: str = "light") -> Scene:
@@ -63,20 +62,44 @@ def film(arrangement: Arrangement, theme: str = "light") -> Scene:
     moments = [*_moments(machine)]
     frames = [_frame(arrangement, moment) for moment in moments]
     names = dict.fromkeys(key for frame in frames for key in frame)
-    shapes: list[Shape] = []
+    labels = [Shapes((), n, moment=heading(machine, m)) for n, m in enumerate(moments)]
+    shapes: list[Shape] = [*labels]
     for name in sorted(names, key=_layer):
         shapes += _runs([frame.get(name) for frame in frames])
-    last = moments[-1]
-    labels = tuple(Shapes((), n, moment=heading(machine, m)) for n, m in enumerate(moments))
-    height = arrangement.height + foot_height(arrangement)
+    every = [shape for frame in frames for shape in frame.values()]
+    return _scene(arrangement, tuple(shapes), every, moments[-1], theme, SCREEN)
+
+
+def _scene(
+    arrangement: Arrangement,
+    shapes: tuple[Shape, ...],
+    explained_shapes: Iterable[Shape],
+    moment: Moment,
+    theme: str,
+    sheet: Sheet,
+) -> Scene:
+    """The shapes, and below them the legend of the roles that are drawn."""
+    machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
+    below: list[Shape] = []
+    if sheet.legend:
+        drawn = {s.role for s in walk(explained_shapes) if isinstance(s, Box)}
+        sheet = replace(sheet, width=arrangement.width)
+        roles = {
+            role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
+        }
+        below, bottom = explained(roles, bottom, arrangement.width, close=True, sheet=sheet)
+        signs = {s.content for s in walk(explained_shapes) if isinstance(s, Text)}
+        notes = [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
+        below.append(Text(sheet.margin, bottom + 11, "; ".join(notes), 11, muted=True))
+        bottom += 16 * bool(notes)
     return Scene(
         arrangement.width,
-        height,
-        (*labels, *shapes),
+        bottom,
+        (*shapes, *below),
         machine.title,
-        f"{heading(machine, last)}.",
+        f"{heading(machine, moment)}.",
         THEMES[theme],
-        twin=text_twin(machine, last),
+        twin=text_twin(machine, moment),
     )
 
 
@@ -137,7 +160,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     if moment.playing is not None:
         for n, part in enumerate(moment.playing.parts):
             shapes |= _moves(arrangement, part, moment.stage, str(n))
-    shapes["foot"] = Shapes(tuple(foot(arrangement, moment)))
+    shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes
 
 
@@ -235,7 +258,7 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         )
         if named and place.height >= 20 and text_width(cell.name, 11) <= arrangement.pitch + 6:
             inside.append(Text(place.x, place.top - 4, cell.name, 11, "middle", muted=True))
-        title = f"{cell.name}{f' = {text}' if text else ''}, {role}, position {cell.position}"
+        title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
         shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
     return shapes
 
