@@ -258,7 +258,8 @@ class Picture {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.moves.map((move) => move.product || move.value)].filter(Boolean);
     const size = this.data.tall ? 13 : 11, line = size + 2, high = Math.max(cell.h, line * terms.length + 6);
-    const wide = Math.max(cell.w, ...terms.map((text) => textWidth(text, size) + 26));
+    const above = terms.map((text, n) => (n && text.startsWith("-") ? `(${text})` : text)).join(" + ");
+    const wide = Math.max(cell.w, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
     const top = cell.y - cell.h / 2;
     shape("rect", { x: cell.x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
@@ -269,7 +270,7 @@ class Picture {
       return row;
     });
     const sum = shape("g", { class: "sum" }, group);
-    shape("text", { x: cell.x, y: top + 12, class: "parts" }, sum, terms.join(" + "));
+    shape("text", { x: cell.x, y: top + 12, class: "parts" }, sum, above);
     shape("text", { x: cell.x, y: top + high - (high - 14) / 2 + size * 0.42, "font-size": size + 2, class: "total" }, sum, part.new);
     return { group, rows, sum };
   }

@@ -136,7 +136,8 @@ class Arrangement:
         if apart == 0:
             return self._down(start, to, cell)
         points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        return points, _between(*points, 0.68), 0.68
+        share = 0.3 if self.is_cramped else 0.68
+        return points, _between(*points, share), share
 
     def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
         """A term that no slot carries enters from the side with no neighbor yet."""
@@ -219,7 +220,9 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
     is_tall = sum(not row.is_output for row in machine.rows) <= MOST_TALL
     usual = TALL if is_tall else COMPACT
-    box_width = min(112.0 if is_tall else 92.0, max(46.0, 0.53 * pitch))
+    box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch)
+    if pitch - box_width < FACTOR:
+        box_width = 0.76 * pitch
     if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
     texts = (key.text for cell in machine.cells for key in cell.keys)
@@ -259,7 +262,7 @@ def _rows(
         name = f"{scan.number} {scan.name}"
         headings += _headings(row, name, middle, is_first, is_narrow, density)
         y += density.box + density.below
-    return heights, headings, y + 2
+    return heights, headings, y + (2 if is_tall else 12)
 
 
 def _headings(

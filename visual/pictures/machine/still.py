@@ -22,6 +22,7 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
+from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
@@ -285,6 +286,8 @@ def _moves(arrangement: Arrangement, part: Part, stage: Stage, name: str) -> Fra
         return shapes
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
+    above = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
+    wide = max(wide, text_width(above, 11) + 8)
     left = place.x - wide / 2
     inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
     if stage is Stage.ADD:
@@ -296,7 +299,7 @@ def _moves(arrangement: Arrangement, part: Part, stage: Stage, name: str) -> Fra
                 Text(left + wide - 7, y, text, size, "end", bold=True, role=Role.OVERWRITTEN)
             )
     else:
-        above, y = " + ".join(summands), place.top + high - (high - 14) / 2 + size * 0.42
+        y = place.top + high - (high - 14) / 2 + size * 0.42
         inside.append(
             fitted(place.x, place.top + 12, above, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
         )
