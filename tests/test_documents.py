@@ -1,9 +1,11 @@
-"""What README, the guide, CONTRIBUTING and the hosting document promise is run.
+"""Every command and every piece of Python in the documents and in `--help` runs as it is printed.
 
-Commands are the lines of code blocks without a language.  A line that ends in `# by hand` is not
-run; `make` is asked what it would do; all others are run.
+Commands are the examples of each `--help`, the lines of code blocks, and code in running text. A
+small module stands in for the reader's own. `NOT_RUN` names the commands that install, serve,
+publish, or need what a test does not have; `make` prints what it would do.
 """
 
+import io
 import math
 import os
 import re
@@ -11,15 +13,25 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout, suppress
+from glob import glob
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
+import ipywidgets
+import jupytext
 import pytest
-from sites import build, written
+from graphs import mymodule
+from in_browser.chromium import CHROMIUM, Opened
+from sites import build, inline_calls, inline_code, written
 
 import lab
 import visual
 from lab.loops import gallery
-from visual.cli.main import main
+from visual.cli.main import COMMANDS, main
 from visual.drawing.catalogue import PICTURES
 
 ROOT = Path(__file__).parent.parent
@@ -28,39 +40,126 @@ DOCUMENTS = {
     for name in ("README.md", "GUIDE.md", "CONTRIBUTING.md", "binder/README.md")
 }
 README, GUIDE = DOCUMENTS["README.md"], DOCUMENTS["GUIDE.md"]
-BY_HAND = "# by hand"
+NOTEBOOKS = {
+    path.name: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.md")
+}
+# Lessons have numbers; `test_lessons` runs their Python.
+PAGES = {name: text for name, text in NOTEBOOKS.items() if not name[0].isdigit()}
+TOOLS = {
+    "docker", "git", "helm", "jupyter-repo2docker", "make", "marimo", "nbgrader", "pip", "python",
+    "scantape", "twine",
+}  # fmt: skip
+NOT_RUN = {
+    "docker push": "publishes",
+    "git tag": "publishes",
+    "helm": "needs a cluster",
+    "jupyter-repo2docker --no-run": "needs Docker",
+    "marimo": "is not installed",
+    "nbgrader": "is not installed",
+    "pip install": "installs",
+    "python -m build": "publishes",
+    "python bench": "measures for minutes",
+    "twine": "publishes",
+}
+FENCED = re.compile(r"^ *(`{3,}|~{3,})(.*?)\n(.*?)^ *\1", flags=re.DOTALL | re.MULTILINE)
 
 
 def blocks(language, document=README):
-    found = re.findall(r"^```(.*?)\n(.*?)^```", document, flags=re.DOTALL | re.MULTILINE)
-    return [content for name, content in found if name == language]
+    return [content for _, name, content in FENCED.findall(document) if name == language]
 
 
-def commands(document):
-    """The commands of a document that can be run, without their comments."""
-    lines = [line for block in blocks("", document) for line in block.splitlines()]
-    return [line.split(" # ")[0].strip() for line in lines if line and BY_HAND not in line]
+def examples(text):
+    """The commands of a `--help` or of a block of code, without their comments."""
+    lines = [line.strip() for line in re.sub(r"\\\n\s*", " ", text).splitlines()]
+    lines = [line for line in lines if line.partition(" ")[0] in TOOLS]
+    return [" ".join(re.split(" # | {3,}", line)[0].split()) for line in lines]
+
+
+def help_of(*words):
+    with redirect_stdout(io.StringIO()) as text, suppress(SystemExit):
+        main([*words, "--help"])
+    return text.getvalue()
+
+
+def commands():
+    """Every command, and the first place that prints it."""
+    places = {}
+    for words in ((), *((name,) for name in COMMANDS)):
+        for command in examples(help_of(*words)):
+            places.setdefault(command, " ".join(["scantape", *words, "--help"]))
+    for name, text in (DOCUMENTS | NOTEBOOKS).items():
+        for _, language, content in FENCED.findall(text):
+            for command in examples(content) if language in ("", "text") else ():
+                places.setdefault(command, name)
+        for command in inline_code(text):
+            tool, *words = command.split(" ")
+            if tool in TOOLS and words:
+                is_name = tool == "scantape" and len(words) == 1  # of a command in running text
+                places.setdefault(command + " --help" * is_name, name)
+    return places
+
+
+ALL = commands()
+
+
+def is_run(command):
+    return not command.startswith(tuple(NOT_RUN))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A reader's folder: modules, a file of answers; JupyterLab does not open there."""
+    for module in ("mymodule", "mine", "module"):
+        shutil.copy(mymodule.__file__, tmp_path / f"{module}.py")
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "anna" / "scantape-progress.json").write_text('{"answers": {}}', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    nothing = SimpleNamespace(run=lambda *_, **__: None)
+    monkeypatch.setattr("visual.cli.course.subprocess", nothing)
+    return tmp_path
 
 
 def run(command):
-    """What one command does, if it is known how to run it in a test."""
-    first, *rest = shlex.split(command)
-    if first == "scantape":
-        assert main(rest) == 0, command
-        return
-    if first == "make":
-        rest = ["-n", *rest]
-    elif first == "jupyter-repo2docker":
-        assert "--no-build" in rest, command
-    else:
-        raise AssertionError(f"{command}: it is not known how to run this; see BY_HAND")
-    tool = shutil.which(
-        first, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    )
-    if tool is None:
-        pytest.skip(f"{first} is not installed")
-    done = subprocess.run([tool, *rest], cwd=ROOT, capture_output=True, text=True)
+    """Run a command; return the files that it names as its output."""
+    tool, *words = shlex.split(command)
+    if tool == "scantape":
+        words = [path for word in words for path in (glob(word) or [word])]
+        try:
+            status = main(words)
+        except SystemExit as error:
+            status = error.code
+        assert status == 0, command
+        outputs = [after for word, after in pairwise(words) if word in ("-o", "--out")]
+        outputs += words[1:2] if words[0] == "lessons" and len(words) < 4 else []
+        return [Path(output) for output in outputs if output not in ("-", "--help")]
+    assert tool in ("make", "jupyter-repo2docker"), command
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    found = shutil.which(tool, path=path)
+    if found is None:
+        pytest.skip(f"{tool} is not installed")
+    dry = ["-n"] if tool == "make" else []
+    done = subprocess.run([found, *dry, *words], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: {done.stderr}"
+    return []
+
+
+def check_output(path):
+    """A file is what its suffix says; a folder has an index."""
+    if path.is_dir():
+        assert [*path.glob("index.*")], path
+        return
+    content = path.read_bytes()
+    match path.suffix:
+        case ".svg":
+            assert ElementTree.fromstring(content).tag.endswith("svg"), path
+        case ".html":
+            assert content.lower().startswith(b"<!doctype html>"), path
+            assert content.rstrip().endswith(b"</html>"), path
+        case ".py":
+            compile(content, path, "exec")
+        case suffix:
+            start = {".pdf": b"%PDF", ".png": b"\x89PNG", ".gif": b"GIF8", ".csv": b""}[suffix]
+            assert content.startswith(start), path
 
 
 def test_the_picture_that_moves_is_todays(tmp_path):
@@ -69,65 +168,126 @@ def test_the_picture_that_moves_is_todays(tmp_path):
     assert (ROOT / "notebooks" / "moving.svg").read_text() == (tmp_path / "moving.svg").read_text()
 
 
-def test_the_commands_in_readme_and_guide_work(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    drawn = [one for one in commands(README) + commands(GUIDE) if one.startswith("scantape")]
-    assert len(drawn) >= 4
-    for command in drawn:
-        run(command)
-    written = {"tape.svg", "figure.svg", "figure.pdf", "walk.svg", "pictures"}
-    assert {path.name for path in tmp_path.iterdir()} == written
-    assert (tmp_path / "pictures" / "index.html").exists()
-    assert "dC/dbirth" in capsys.readouterr().out
+@pytest.mark.parametrize("command", [c for c in ALL if is_run(c) and " page " not in c], ids=str)
+def test_a_command_works_as_it_is_printed(command, folder):
+    if "model" in command and find_spec("pymc") is None:
+        pytest.skip("PyMC is not installed")
+    for path in run(command):
+        check_output(path)
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "GUIDE.md"])
-def test_all_other_commands_work(name):
-    found = [command for command in commands(DOCUMENTS[name]) if not command.startswith("scantape")]
-    assert found, name
-    for command in found:
-        run(command)
+@pytest.mark.browser
+@pytest.mark.parametrize("command", [c for c in ALL if " page " in c], ids=str)
+def test_a_page_without_python_shows_every_view(command, folder, request):
+    (path,) = run(command)
+    check_output(path)
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: no page is opened")
+    with Opened(request.getfixturevalue("browser"), folder / path) as opened:
+        page = opened.page
+        views = page.locator("[data-atlas] input[name=view]").evaluate_all(
+            "all => all.map(x => x.value)"
+        )
+        assert views
+        for view in views:
+            page.locator(f"input[name=view][value={view}]").check()
+            page.wait_for_function(
+                "view => document.querySelector('[data-atlas]').dataset.shown.endsWith(` ${view}`)",
+                arg=view,
+            )
+            assert page.locator("[data-atlas] .picture svg").count() == 1, view
+        assert opened.told == []
+
+
+def test_the_commands_are_found():
+    """From `--help` and documents; every command has an example, and no exception is idle."""
+    assert {"scantape --help", "README.md", "GUIDE.md", "debug.md"} <= set(ALL.values())
+    assert {c.split()[1] for c in ALL if c.startswith("scantape ")} >= set(COMMANDS)
+    assert [start for start in NOT_RUN if not any(c.startswith(start) for c in ALL)] == []
+    text = "  scantape draw a \\\n    -o b.svg   its tape\n  scantape x # not\nscantape-y z\n"
+    assert examples(text) == ["scantape draw a -o b.svg", "scantape x"]
 
 
 @pytest.mark.parametrize(
-    "wrong", ["make nothing", "rm -rf /", "jupyter-repo2docker .", "scantape x"]
+    "wrong", ["make nothing", "rm -rf /", "scantape x", "scantape draw tapes --loop nope -o a.svg"]
 )
-def test_a_wrong_command_is_seen(wrong, capsys):
-    with pytest.raises((AssertionError, SystemExit)):
+def test_a_wrong_command_is_seen(wrong, folder, capsys):
+    with pytest.raises(AssertionError):
         run(wrong)
 
 
-def test_what_is_done_by_hand_says_so():
-    """No fence hides a command: what is no command is text, and by hand are only a few."""
-    marked = [line for text in DOCUMENTS.values() for line in text.splitlines() if BY_HAND in line]
-    assert {line.split()[0] for line in marked if "`" not in line} == {
-        "docker", "helm", "jupyter-repo2docker", "python",
-    }  # fmt: skip
-    for text in DOCUMENTS.values():
-        languages = re.findall(r"^```(.*)$", text, flags=re.MULTILINE)[::2]
-        assert set(languages) <= {"", "python", "text", "markdown"}
+@pytest.mark.parametrize("name", ["missing.svg", "a.svg", "a.pdf", "a.html", "a.py"])
+def test_a_wrong_file_is_seen(name, tmp_path):
+    (tmp_path / f"{name[0]}{Path(name).suffix}").write_text("<p> no", encoding="utf-8")
+    with pytest.raises((AssertionError, OSError, SyntaxError, ElementTree.ParseError)):
+        check_output(tmp_path / name)
 
 
-def test_the_snippets_for_contributors_work(tmp_path):
-    loop, picture, broken, eager = blocks("python", DOCUMENTS["CONTRIBUTING.md"])
-    names = {}
-    exec(loop, names)
+# Python
+
+
+def python_of(name, text):
+    """The names that the Python of a document leaves, after all calls in its running text ran."""
+    cells = jupytext.reads(text, fmt="md:myst").cells if name in PAGES else ()
+    code = [cell.source for cell in cells if cell.cell_type == "code"] or blocks("python", text)
+    cost, wrt, given = mymodule.mygraph()
+    names = {"lab": lab, "visual": visual, "loop": gallery.loops["square"], "cost": cost}
+    names |= {"wrt": wrt, "given": given, "ipywidgets": ipywidgets}
+    names |= {"exercise": visual.Exercise(names["loop"].trace(), "overwritten")}
+    if find_spec("pymc"):
+        names["model"] = mymodule.mymodel()
+    calls = [call for call in inline_calls(text) if "model" in names or "(model)" not in call]
+    for source in code + calls:
+        exec(compile(source, f"{name}: {source:.60}", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("name", [*DOCUMENTS, *PAGES])
+def test_the_python_of_a_document_works(name, folder, capsys):
+    text = (DOCUMENTS | PAGES)[name]
+    names = python_of(name, text)
+    for path in re.findall(r"""\.save\(["']([^"']+)""", text):
+        check_output(folder / path)
+    check = {"GUIDE.md": check_guide, "CONTRIBUTING.md": check_contributing}.get(name)
+    if check is not None:
+        check(names, capsys.readouterr().out)
+
+
+def check_guide(names, printed):
+    assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
+    assert names["bench"].state.order == 2
+    assert names["derivative"].verify(names["trace"]) < 1e-12
+    assert "Determine gradient step count" in printed
+    assert names["run"].result.value == pytest.approx(second_derivative_of_sines(0.5), rel=1e-12)
+
+
+def check_contributing(names, printed):
     slope, x = 1.0, 0.5
-    for _ in range(6):  # by hand: the chain rule of sin(x) * 0.9
+    for _ in range(6):  # the chain rule of sin(x) * 0.9
         slope, x = slope * 0.9 * math.cos(x), 0.9 * math.sin(x)
     assert float(names["damped"].trace().outputs[1]) == pytest.approx(slope, rel=1e-12)
-    exec(picture, names)
     study = type("Study", (), {"trace": gallery.loops["square"].trace()})
     assert names["kind"].draw(study, "dark").svg() == names["picture"].svg()
     assert names["picture"].moments == {0: "the end"}
     assert "Where it ends" in names["picture"].text()
-    exec(broken, names)
-    rows = names["broken"].rows
-    second = rows[-1]
+    second = names["broken"].rows[-1]
     assert float(second.true) == pytest.approx(240 * 0.95**14, rel=1e-12)
     assert float(second.broken) != pytest.approx(240 * 0.95**14, rel=0.1)
-    exec(eager, names)
     assert names["worst"] < 1e-6
+
+
+def second_derivative_of_sines(x):
+    """Of sin(sin(sin(sin(x)))), by the chain rule for first and second derivatives."""
+    first, second = 1.0, 0.0
+    for _ in range(4):
+        second = -math.sin(x) * first**2 + math.cos(x) * second
+        first, x = math.cos(x) * first, math.sin(x)
+    return second
+
+
+def test_a_wrong_call_in_running_text_is_seen(folder):
+    with pytest.raises(AttributeError, match="gradd"):
+        python_of("x.md", "Call `lab.gradd(\ncost, wrt)` and be happy; `(cost, wrt)` is no call.")
 
 
 @pytest.mark.site
@@ -175,42 +335,6 @@ def test_since_when_a_gradient_too_much_is_seen():
     third = five.rows[2]
     assert float(third.broken) == pytest.approx(3 * float(third.true))
     assert float(third.true) == pytest.approx(32 * 31 * 30 * 0.95**29)
-
-
-def test_the_python_in_readme_and_guide_works(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (first,) = blocks("python")
-    exec(first, {})
-    assert (tmp_path / "sine.svg").exists()
-    (tmp_path / "sine.svg").unlink()
-    declare, bench, graph, routing, eager = blocks("python", GUIDE)
-    names = {}
-    exec(declare, names)
-    assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
-    exec(bench, names)
-    assert names["bench"].state.order == 2
-    assert (tmp_path / "tape.svg").exists()
-    exec(graph, names)
-    assert (tmp_path / "sine.svg").exists()
-    assert (tmp_path / "sine.pdf").exists()
-    assert names["derivative"].verify(names["trace"]) < 1e-12
-    assert "Determine gradient step count" in capsys.readouterr().out
-    exec(routing, names)
-    for name in ("where", "clamp", "overwritten", "products"):
-        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
-    exec(eager, names)
-    assert names["run"].result.value == pytest.approx(second_derivative_of_sines(0.5), rel=1e-12)
-    assert (tmp_path / "eager.svg").exists()
-    assert (tmp_path / "beside.svg").exists()
-
-
-def second_derivative_of_sines(x):
-    """Of sin(sin(sin(sin(x)))), by the chain rule for first and second derivatives."""
-    first, second = 1.0, 0.0
-    for _ in range(4):
-        second = -math.sin(x) * first**2 + math.cos(x) * second
-        first, x = math.cos(x) * first, math.sin(x)
-    return second
 
 
 @pytest.mark.parametrize(

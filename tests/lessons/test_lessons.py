@@ -16,7 +16,7 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import v4
-from sites import LESSONS, ROOT
+from sites import LESSONS, ROOT, inline_calls
 from solving import solve
 from traitlets.config import Config
 
@@ -60,7 +60,11 @@ def code_cells(lesson):
 def run(lesson, checks):
     """The lesson after it was run, and what its exercises are, each solved or not."""
     lesson = nbformat.from_dict(lesson)
-    parts = [START, *solutions(lesson), f"from solving import solve\n{checks}"]
+    told = (cell.source for cell in lesson.cells if cell.cell_type == "markdown")
+    calls = [call for source in told for call in inline_calls(source)]
+    elsewhere = "os.chdir(tempfile.mkdtemp())"  # where they write files
+    solving = [*solutions(lesson), f"from solving import solve\n{checks}"]
+    parts = [START, *solving, elsewhere, *calls]
     first, *others, last = map(nbformat.v4.new_code_cell, [*parts, END])
     lesson.cells = [first, *lesson.cells, *others, last]
     place = {"metadata": {"path": ROOT}}
@@ -161,6 +165,9 @@ def test_what_is_wrong_with_a_lesson_is_found():
     source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
     made.cells = [nbformat.v4.new_code_cell(source)]
     assert run(made, "")[1] == {"left": False}
+    made.cells.append(nbformat.v4.new_markdown_cell("Call `visual.nothing(1)`."))
+    with pytest.raises(CellExecutionError, match="nothing"):
+        run(made, "")
     broken = nbformat.v4.new_notebook()
     broken.cells = [nbformat.v4.new_code_cell("import warnings; warnings.warn('old')")]
     with pytest.raises(CellExecutionError, match="UserWarning: old"):

@@ -1,6 +1,7 @@
 """The lessons; and a small site, built once for all tests of a run: one of everything."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -69,6 +70,17 @@ kernelspec: {display_name: Python 3, name: python3}
 ---
 
 """
+
+
+def inline_code(text):
+    """The code in the running text of a document, each piece in one line."""
+    prose = re.sub(r"^ *(`{3,}|~{3,}).*?^ *\1", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose)]
+
+
+def inline_calls(text):
+    """The calls in the running text of a document, some with a name for their result."""
+    return [code for code in inline_code(text) if re.match(r"(\w+ = )?[a-z][\w.]*\(", code)]
 
 
 def code(source, tags=""):
