@@ -7,14 +7,17 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 import urllib.parse
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 TOLD = (ROOT / "binder" / "README.md").read_text(encoding="utf-8")
+REQUIREMENTS = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8")
 VALUES = yaml.safe_load((ROOT / "binder" / "values.yaml").read_text(encoding="utf-8"))
 
 
@@ -56,9 +59,51 @@ def test_without_its_files_binder_would_build_another(tmp_path):
     assert "RUN ./binder/postBuild" not in made
 
 
-def test_the_requirements_are_this_project_and_nbgitpuller():
-    lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
-    assert [line.split("#")[0].strip() for line in lines] == ["./[notebook]", "nbgitpuller"]
+def pinned(project, constraints):
+    """The direct dependencies that the image installs, and whether a fitting version is pinned."""
+    (extras,) = re.findall(r"^\./\[(.*)\]$", REQUIREMENTS, flags=re.MULTILINE)
+    direct = [*project["dependencies"]]
+    for extra in extras.split(","):
+        assert f"--extra {extra} " in constraints.splitlines()[1]
+        direct += project["optional-dependencies"][extra]
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", constraints, flags=re.MULTILINE))
+    wanted = map(Requirement, direct)
+    return {one.name: one.specifier.contains(pins.get(one.name, "0")) for one in wanted}
+
+
+def test_all_that_the_image_installs_is_pinned():
+    """By a dated file, whose head has the command that renews it, and no address of an index."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    constraints = (ROOT / "binder" / "constraints.txt").read_text(encoding="utf-8")
+    assert REQUIREMENTS.splitlines()[0] == "-c constraints.txt"
+    found = pinned(project, constraints)
+    assert {"pytensor", "jupyterlab", "nbgitpuller"} <= set(found)
+    assert [name for name, fits in found.items() if not fits] == []
+    head = [line for line in constraints.splitlines() if line.startswith("#")]
+    assert re.search(r"uv pip compile .*--exclude-newer 20\d\d-\d\d-\d\d ", head[1])
+    assert "--output-file binder/constraints.txt" in head[1]
+    assert "--python-version 3.13 " in head[1]
+    assert (ROOT / "binder" / "runtime.txt").read_text().strip() == "python-3.13"
+    assert "://" not in constraints
+    old = re.sub(r"^pytensor==.*", "pytensor==2.38.3", constraints, flags=re.MULTILINE)
+    assert not pinned(project, old)["pytensor"]
+
+
+def test_nobody_can_enter_the_hub_before_it_is_configured():
+    """JupyterHub 5 admits nobody whom it is not told to allow, but for the class dummy."""
+    config = VALUES["hub"]["config"]
+    assert config["JupyterHub"] == {"authenticator_class": "generic-oauth"}
+    settings = config["GenericOAuthenticator"]
+    assert not any("allow_all" in name or "existing" in name for name in settings)
+    assert settings["allowed_users"] == []
+    filled = ("client_id", "client_secret", "authorize_url", "token_url", "userdata_url")
+    assert {settings[name] for name in filled} == {""}
+    https = VALUES["proxy"]["https"]
+    assert https["enabled"]
+    assert settings["oauth_callback_url"] == f"https://{https['hosts'][0]}/hub/oauth_callback"
+    (version,) = re.findall(r"helm upgrade .*--version (\S+)", TOLD)
+    assert version.partition(".")[0] >= "4"  # the first with JupyterHub 5
+    assert f"JupyterHub {version}" in (ROOT / "binder" / "values.yaml").read_text(encoding="utf-8")
 
 
 def test_post_build_makes_notebooks_and_fills_caches(tmp_path):
@@ -127,8 +172,6 @@ def test_all_ways_open_on_the_table_of_lessons():
 
 
 def test_the_citation_names_no_person_and_says_what_the_package_says():
-    import tomllib
-
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert cited["authors"] == [{"name": "The Scantape developers"}]

@@ -3,7 +3,11 @@
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pypdfium2
 import pytest
@@ -176,22 +180,42 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
 
 
 def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_path):
-    outer = tmp_path / "outer.html"
-    inner = (small_site() / "01_square.html").as_uri()
-    outer.write_text(
-        f'<iframe id="lesson" src="{inner}?embed" style="width:800px"></iframe>'
-        "<script>addEventListener('message', ({data}) => { window.told = data; });</script>"
-    )
-    page = browser.new_page()
-    page.goto(outer.as_uri())
-    page.wait_for_function("window.told")
-    assert page.evaluate("told.scantape") > 500
-    frame = page.frames[1]
-    assert not frame.locator(".sidebar-drawer").is_visible()
-    assert frame.locator("h1").is_visible()
-    page.goto(inner)
-    assert page.locator("html[data-embedded]").count() == 0
-    page.close()
+    """By the snippet for lecturers, which listens to the lesson alone."""
+    text = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"^```html\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert snippet.count("01_loop.html?embed") == 1
+    snippet = snippet.replace("01_loop.html", "site/01_square.html")
+    stranger = "<script>parent.postMessage({scantape: 7}, '*')</script>"
+    stranger = f'<iframe sandbox="allow-scripts" srcdoc="{stranger}"></iframe>'
+    told = "<script>told = []; onmessage = ({data}) => told.push(data.scantape)</script>"
+    (tmp_path / "outer.html").write_text(f"{told}{snippet}")
+    (tmp_path / "strange.html").write_text(f"{told}{snippet}{stranger}".replace("?embed", ""))
+    (tmp_path / "site").symlink_to(small_site())
+    with served(tmp_path) as address:
+        page = browser.new_page()
+        page.goto(f"{address}/outer.html")
+        height = "parseFloat(lesson.style.height)"
+        page.wait_for_function(f"{height} > 500")
+        assert page.evaluate(f"told.includes({height})")
+        frame = page.frames[1]
+        assert not frame.locator(".sidebar-drawer").is_visible()
+        assert frame.locator("h1").is_visible()
+        page.goto(f"{address}/strange.html")
+        page.wait_for_function("told.includes(7)")
+        assert page.evaluate("lesson.style.height") == ""
+        assert page.frames[1].locator("html[data-embedded]").count() == 0
+        page.close()
+
+
+@contextmanager
+def served(folder):
+    """The address of a server of the files in a folder, as long as the block runs."""
+    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=folder))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
 
 
 def test_lessons_are_printed_with_all_their_pictures(tmp_path):
