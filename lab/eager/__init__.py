@@ -2,8 +2,7 @@
 
 What you can do, and the name for it:
 
-- differentiate, to any order: `grad`, of functions written with `np`, by numbers, arrays, and
-  tuples, lists and dicts of them
+- differentiate, to any order: `grad`, of functions written with `np`, wrt real numbers and arrays
 - teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
 - take a declared loop along: `unrolled`
 - watch its tapes fill and empty: `recording`; mark the steps of a loop: `steps`
@@ -16,7 +15,7 @@ One simplification: a tape keeps the arrays that an operation was given, not cop
 Do not change an array in place after it was used and before the gradient is there.
 
 Start reading in `tape`: it is the whole algorithm.  The rules stand below the functions that they
-belong to, in `elementwise`, `shaping`, `routing`, `reductions`, `rearranging` and `linalg`; `rules`
+belong to, in `elementwise`, `shaping`, `routing`, `reductions` and `products`; `rules`
 is how a function of numpy gets one, `np` collects them, and `operators` makes signs and methods of
 them.  A run is watched by `recorder`, as the frozen data of `records`; `checks` is what is refused.
 """

@@ -58,8 +58,8 @@ def check_start(what: str, value: object) -> None:
             f"{example}."
         )
     raise ArgumentError(
-        f"{what}: expected a real number or a numpy array of real numbers, or a tuple, list or "
-        "dict of them."
+        f"{what}: expected a real number or a numpy array of real numbers; for several arguments, "
+        "pass argnum=(0, 1)."
     )
 
 
@@ -84,15 +84,10 @@ def check_real_number(function: object, value: object) -> None:
 def check_real_gradient(function: object, value: object) -> None:
     """Raise GradientError if a function was real, but went through complex numbers."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
-        raise complex_numbers(name_of(function))
-
-
-def complex_numbers(what: str) -> GradientError:
-    """What to raise where complex numbers occur in `what`."""
-    return GradientError(
-        f"{what}: complex numbers occur in it, for which the rules here do not "
-        "hold; write it with real and imaginary parts of their own."
-    )
+        raise GradientError(
+            f"{name_of(function)}: complex numbers occur in it, for which the rules here do not "
+            "hold; write it with real and imaginary parts of their own."
+        )
 
 
 def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:

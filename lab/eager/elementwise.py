@@ -42,16 +42,6 @@ tanh = _unary("tanh", lambda g, y, x: g * (1 - y * y))
 arcsinh = _unary("arcsinh", lambda g, y, x: g / sqrt(x * x + 1))
 arccosh = _unary("arccosh", lambda g, y, x: g / sqrt(x * x - 1))
 arctanh = _unary("arctanh", lambda g, y, x: g / (1 - x * x))
-deg2rad = _unary("deg2rad", lambda g, y, x: g * (numpy.pi / 180))
-radians = _unary("radians", lambda g, y, x: g * (numpy.pi / 180))
-rad2deg = _unary("rad2deg", lambda g, y, x: g * (180 / numpy.pi))
-degrees = _unary("degrees", lambda g, y, x: g * (180 / numpy.pi))
-fabs = _unary("fabs", lambda g, y, x: g * numpy.sign(value_of(x)))
-positive = _unary("positive", lambda g, y, x: g)
-conjugate = _unary("conjugate", lambda g, y, x: g)
-real = _unary("real", lambda g, y, x: g)
-real_if_close = _unary("real_if_close", lambda g, y, x: g)
-nan_to_num = _unary("nan_to_num", lambda g, y, x: g * numpy.isfinite(value_of(x)))
 
 
 def _add_gradient(z: Value, x: Value, y: Value) -> Gradients:
@@ -134,21 +124,6 @@ hypot = _binary("hypot", lambda z, x, y: x / z, lambda z, x, y: y / z)
 arctan2 = _binary(
     "arctan2", lambda z, x, y: y / (x * x + y * y), lambda z, x, y: -x / (x * x + y * y)
 )
-
-
-@rules.composed(numpy.logaddexp2)
-def logaddexp2(x: object, y: object) -> Value:
-    """The logarithm to base 2 of 2**x + 2**y."""
-    unit = numpy.log(2)
-    return logaddexp(multiply(x, unit), multiply(y, unit)) / unit
-
-
-@rules.composed(numpy.linspace)
-def linspace(start: object, stop: object, num: int = 50, endpoint: bool = True) -> Value:
-    """`num` numbers at equal distances from `start` to `stop`; without it unless `endpoint`."""
-    whole = multiply(subtract(stop, start), 1.0)
-    parts = numpy.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * len(shape_of(whole)))
-    return add(start, multiply(whole, parts))
 
 
 # Python's own signs do the same as the functions above, many times faster on single numbers.

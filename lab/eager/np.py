@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, linalg, operators, rearranging, reductions, routing, shaping
+from lab.eager import elementwise, operators, products, reductions, routing, shaping
 from lab.eager.rules import REGISTERED
 
 # each registers its functions of numpy, and the last what one can write with a node
-_MODULES = elementwise, linalg, rearranging, reductions, routing, shaping, operators
+_MODULES = elementwise, products, reductions, routing, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]
     for name, theirs in vars(numpy).items()

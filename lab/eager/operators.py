@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy
 
-from lab.eager import elementwise, linalg, shaping
+from lab.eager import elementwise, products, shaping
 from lab.eager.checks import name_of
 from lab.eager.rules import REGISTERED
 from lab.eager.shaping import take
@@ -24,9 +24,7 @@ FLAT = {
     *(numpy.ceil, numpy.floor, numpy.floor_divide, numpy.rint, numpy.trunc),
     *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
     *(numpy.ones_like, numpy.zeros_like, numpy.round, numpy.around, numpy.count_nonzero),
-    *(numpy.allclose, numpy.array_equal, numpy.iscomplexobj, numpy.isrealobj),
-    *(numpy.imag, numpy.iscomplex, numpy.isreal, numpy.logical_xor, numpy.flatnonzero),
-    *(numpy.argwhere, numpy.argpartition, numpy.angle),
+    *(numpy.allclose, numpy.array_equal, numpy.logical_xor, numpy.flatnonzero, numpy.argwhere),
 }
 
 
@@ -111,9 +109,8 @@ def _method(name: str) -> Function:
 
 
 METHODS_OF_NUMPY = (
-    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "dot", "trace", "diagonal"),
-    *("ravel", "squeeze", "swapaxes", "repeat", "clip", "copy", "round", "all", "any"),
-    *("argmax", "argmin", "argsort", "nonzero"),
+    *("sum", "mean", "var", "std", "max", "min", "prod", "dot", "ravel", "squeeze", "swapaxes"),
+    *("clip", "round", "all", "any", "argmax", "argmin", "argsort", "nonzero"),
 )
 # Signs between two, either of which may be the node.
 SIGNS: dict[str, Plain] = {
@@ -125,7 +122,7 @@ SIGNS: dict[str, Plain] = {
     "mod": elementwise.remainder,
     "floordiv": _of_values(operator.floordiv),
     "divmod": lambda one, other: (one // other, one % other),
-    "matmul": linalg.at_sign,
+    "matmul": products.at_sign,
 }
 METHODS: dict[str, Plain | property] = {
     **{f"__{name}__": sign for name, sign in SIGNS.items()},
@@ -146,7 +143,6 @@ METHODS: dict[str, Plain | property] = {
     **dict.fromkeys(("__array__", "__float__", "__int__", "__index__"), _plain),
     **{name: _property(name) for name in ("shape", "ndim", "size", "dtype")},
     "T": property(shaping.transpose),
-    "astype": shaping.astype,
     "flatten": lambda self, order="C": shaping.ravel(self, order),
     "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
     "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),

@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import DTypeLike
 
 from lab.eager.elementwise import divide, multiply, sqrt, square, subtract
-from lab.eager.routing import array, concatenate, select
+from lab.eager.routing import concatenate, select
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import Axis, kept_shape, reshape, shape_of, sum, transpose, unbroadcast
 from lab.eager.tape import Gradients, Operand, Value, value_of
@@ -28,14 +28,12 @@ def mean(
     a: object, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False
 ) -> Value:
     """The sum over `axis`, divided by how many entries it has."""
-    a = array(a)
     return divide(sum(a, axis, dtype, keepdims=keepdims), _entries(a, axis))
 
 
 @composed(numpy.var)
 def var(a: object, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
     """The mean square distance from the mean; ddof is taken off the number of entries."""
-    a = array(a)
     away = square(subtract(a, mean(a, axis, keepdims=True)))
     return divide(sum(away, axis, keepdims=keepdims), _entries(a, axis) - ddof)
 
@@ -88,8 +86,6 @@ def _extreme_gradient(
 
 maximum = rule(numpy.maximum, _larger_gradient)
 minimum = rule(numpy.minimum, _larger_gradient)
-fmax = rule(numpy.fmax, _larger_gradient)
-fmin = rule(numpy.fmin, _larger_gradient)
 max = rule(numpy.max, _extreme_gradient)
 min = rule(numpy.min, _extreme_gradient)
 rule(numpy.amax, _extreme_gradient)
@@ -99,7 +95,6 @@ rule(numpy.amin, _extreme_gradient)
 @composed(numpy.prod)
 def prod(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
     """The product over `axis`: by halves, so that entries may be zero."""
-    a = array(a)
     value: Operand = numpy.asarray(value_of(a))
     whole = value.prod(axis, keepdims=keepdims)
     if not value.size:

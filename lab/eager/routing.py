@@ -1,4 +1,4 @@
-"""Operations that only route entries: where, clip and concatenate, and those made of them.
+"""Operations that only route entries: where, clip and concatenate.
 
 Their gradients are routed the same way back, by what `lab.structural` routes with: `kept` and
 `part` take nodes as they take arrays, since numpy's functions do.  Conditions and axes are
@@ -8,24 +8,14 @@ times as long as all else.  A test holds both beside each other.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy
 from numpy.typing import DTypeLike
 
 from lab.eager.rules import REGISTERED, composed, holds_node
-from lab.eager.shaping import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    expand_dims,
-    ravel,
-    shape_of,
-    transpose,
-    unbroadcast,
-)
-from lab.eager.tape import Function, Gradients, Node, Value, primitive, value_of
-from lab.errors import ArgumentError, GradientError, quoted
+from lab.eager.shaping import expand_dims, ravel, shape_of, unbroadcast
+from lab.eager.tape import Gradients, Node, Value, primitive, value_of
+from lab.errors import ArgumentError, GradientError
 from lab.structural.arrays import kept, part
 
 
@@ -98,15 +88,6 @@ def clip(
     return _clip(x, lo, hi)
 
 
-@composed(numpy.select)
-def choose(condlist: Sequence[object], choicelist: Sequence[object], default: object = 0) -> Value:
-    """Of every entry the choice whose condition is the first to hold, `default` if none does."""
-    chosen: Value = array(default)
-    for condition, entries in [*zip(condlist, choicelist, strict=True)][::-1]:
-        chosen = select(numpy.asarray(value_of(condition), bool), entries, chosen)
-    return chosen
-
-
 @composed(numpy.concatenate)
 def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
     """The arrays one after the other along `axis`; all their entries in a row for None."""
@@ -119,38 +100,6 @@ def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
 def stack(arrays: Sequence[object], axis: int = 0) -> Value:
     """Arrays of one shape, side by side along a new axis."""
     return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
-
-
-@composed(numpy.vstack)
-def vstack(arrays: Sequence[object]) -> Value:
-    """The arrays, each at least a row, one below the other."""
-    return _concatenated(0, *map(atleast_2d, arrays))
-
-
-@composed(numpy.hstack)
-def hstack(arrays: Sequence[object]) -> Value:
-    """The arrays side by side: numbers and rows in one row."""
-    rows = [*map(atleast_1d, arrays)]
-    return _concatenated(0 if len(shape_of(rows[0])) == 1 else 1, *rows)
-
-
-@composed(numpy.dstack)
-def dstack(arrays: Sequence[object]) -> Value:
-    """The arrays one behind the other along the third axis."""
-    return _concatenated(2, *map(atleast_3d, arrays))
-
-
-@composed(numpy.column_stack)
-def column_stack(arrays: Sequence[object]) -> Value:
-    """The arrays side by side: numbers and rows as columns."""
-    flat = (atleast_2d(a) if len(shape_of(a)) < 2 else transpose(a) for a in arrays)
-    return transpose(_concatenated(0, *flat))
-
-
-@composed(numpy.append)
-def append(arr: object, values: object, axis: int | None = None) -> Value:
-    """`values` after `arr`, along `axis`; all entries in a row for None."""
-    return concatenate([array(arr), array(values)], axis)
 
 
 def array(entries: object, dtype: DTypeLike | None = None) -> Value:
@@ -169,21 +118,4 @@ def array(entries: object, dtype: DTypeLike | None = None) -> Value:
     return nodes
 
 
-class Joined:
-    """What ``np.r_[a, 2.0, b]`` and ``np.c_[a, b]`` are made by: `join`, of all that is listed."""
-
-    def __init__(self, theirs: Any, join: Function) -> None:
-        self.theirs, self.join = theirs, join
-
-    def __getitem__(self, parts: object) -> Value:
-        listed = parts if isinstance(parts, tuple) else (parts,)
-        if not holds_node(listed):
-            return self.theirs[parts]
-        if isinstance(listed[0], str):
-            raise GradientError(f"{quoted(listed[0])}: with nodes, only arrays can be joined.")
-        return self.join([numpy.r_[p] if isinstance(p, slice) else array(p) for p in listed])
-
-
 REGISTERED.update({numpy.where: where, numpy.clip: clip, numpy.array: array})
-REGISTERED[numpy.r_] = Joined(numpy.r_, lambda parts: concatenate([*map(atleast_1d, parts)]))
-REGISTERED[numpy.c_] = Joined(numpy.c_, column_stack)

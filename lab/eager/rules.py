@@ -8,18 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from lab.eager.checks import check_arguments, name_of
-from lab.eager.tape import (
-    Function,
-    GradientMaker,
-    Node,
-    Operand,
-    Plain,
-    Value,
-    map_leaves,
-    primitive,
-    value_of,
-)
-from lab.errors import LabError
+from lab.eager.tape import Function, GradientMaker, Node, Operand, Plain, Value, primitive
 
 #: The differentiable version of every function of numpy that has one.
 REGISTERED: dict[object, Operand] = {}
@@ -31,34 +20,27 @@ def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
     return ours
 
 
-def composed(*theirs: Plain) -> Callable[[Plain], Function]:
-    """A decorator: the differentiable version of functions of numpy, made of such versions.
+def composed(theirs: Plain) -> Callable[[Plain], Function]:
+    """Decorator: the differentiable version of a function of numpy, composed of other versions.
 
-    Where there are no nodes, numpy's own function is called; and where there is an error, to
-    tell what it refuses.
+    Without a node in its arguments, numpy's own function is called.
     """
 
     def register(function: Plain) -> Function:
         @wraps(function)
         def lifted(*args: object, **kwargs: object) -> Value:
             if not holds_node(args) and not holds_node([*kwargs.values()]):
-                return theirs[0](*args, **kwargs)
+                return theirs(*args, **kwargs)
             try:
                 return function(*args, **kwargs)
-            except (TypeError, ValueError, IndexError) as error:
-                if not isinstance(error, LabError):
-                    theirs[0](*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
-                    check_arguments(name_of(theirs[0]), function, args, kwargs)
+            except TypeError:
+                check_arguments(name_of(theirs), function, args, kwargs)
                 raise
 
-        REGISTERED.update(dict.fromkeys(theirs, lifted))
+        REGISTERED[theirs] = lifted
         return lifted
 
     return register
-
-
-def _plain(x: object, _: str) -> object:
-    return value_of(x)
 
 
 def holds_node(entries: object) -> bool:

@@ -12,8 +12,7 @@ import numpy
 from numpy.typing import DTypeLike
 
 from lab.eager.rules import composed, rule
-from lab.eager.tape import Function, Gradients, Plain, Setter, Value, primitive, value_of
-from lab.errors import GradientError
+from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
 
 Shape = tuple[int, ...]
 Axis = int | tuple[int, ...] | None  # the number of an axis, several, or None for all
@@ -100,25 +99,6 @@ untake: Function = primitive(
 )
 
 
-def _cast_gradient(y: Value, a: Value, dtype: DTypeLike) -> Gradients:
-    old = value_of(a).dtype
-    return [lambda g: _cast(g, old)]
-
-
-_cast: Function = primitive(lambda a, dtype: a.astype(dtype), _cast_gradient, "astype")
-
-
-def astype(a: object, dtype: DTypeLike) -> Value:
-    """`a` in another dtype; whole numbers and truth values are constants.
-
-    Raises GradientError for complex numbers.
-    """
-    kind = numpy.dtype(dtype).kind
-    if kind == "c":
-        raise GradientError(f"dtype = {dtype}: the rules here hold for real numbers only.")
-    return _cast(a, dtype) if kind == "f" else value_of(a).astype(dtype)
-
-
 @composed(numpy.ravel)
 def ravel(a: object, order: str = "C") -> Value:
     """All entries in one row, the last axis fastest, or with order "F" the first."""
@@ -135,17 +115,3 @@ def expand_dims(a: object, axis: int | tuple[int, ...]) -> Value:
 def squeeze(a: object, axis: Axis = None) -> Value:
     """`a` without its axes of length 1, or without those named."""
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)
-
-
-def _at_least(theirs: Plain) -> Function:
-    @composed(theirs)
-    def reshaped(*arrays: object) -> Value | list[Value]:
-        several = [reshape(a, theirs(value_of(a)).shape) for a in arrays]
-        return several if len(several) > 1 else several[0]
-
-    return reshaped
-
-
-atleast_1d = _at_least(numpy.atleast_1d)
-atleast_2d = _at_least(numpy.atleast_2d)
-atleast_3d = _at_least(numpy.atleast_3d)

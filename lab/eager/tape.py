@@ -33,7 +33,6 @@ from lab.eager.checks import (
     check_real_gradient,
     check_real_number,
     check_start,
-    complex_numbers,
     name_of,
 )
 from lab.errors import expect
@@ -247,10 +246,9 @@ def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None =
 def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     """The function that returns the gradient of `function` by its argument `argnum`.
 
-    `function` returns one real number.  The argument is a real number, an array of them, or a
-    tuple, list or dict of such arguments; the gradient has its form, and is zero where the
-    result does not depend on it.  For several numbers of arguments there is a tuple of
-    gradients.
+    `function` returns one real number.  The argument is a real number or an array of real numbers.
+    The gradient has its shape, and is zero where the result does not depend on it.  For several
+    numbers of arguments there is a tuple of gradients.
 
     Raises ArgumentError if there is no such argument, if it is not real (an integer cannot
     be moved a little), or if the result is not one real number.
@@ -263,13 +261,9 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     def gradient(*args: object, **kwargs: object) -> Value | tuple[Value, ...]:
         for number in numbers:
             check_given(function, args, number)
-            what = f"argument {number} of {name_of(function)}"
-            map_leaves(lambda x, place: check_start(place, value_of(x)), args[number], what)
+            check_start(f"argument {number} of {name_of(function)}", value_of(args[number]))
         with new_tape.get()(name_of(function)) as tape:
-            starts = {
-                number: map_leaves(lambda x, _: tape.node(x, tape), args[number])
-                for number in numbers
-            }
+            starts = {number: tape.node(args[number], tape) for number in numbers}
             end = function(*(starts.get(n, x) for n, x in enumerate(args)), **kwargs)
             check_real_number(function, value_of(end))
             if isinstance(end, Node) and end.tape is tape:
@@ -278,26 +272,12 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
                     node = tape.pop()
                     node.send_upstream()
                     node.leave()
-            gradients = tuple(
-                map_leaves(lambda x, _: _handed_over(x.sum_outgrads(), function), start)
-                for start in starts.values()
-            )
+            sums = (start.sum_outgrads() for start in starts.values())
+            gradients = tuple(_handed_over(total, function) for total in sums)
             return gradients if several else gradients[0]
 
     gradient.__name__ = f"grad({name_of(function)})"
     return gradient
-
-
-def map_leaves(function: Callable[[Any, str], object], tree: object, place: str = "") -> Any:
-    """`tree` with ``function(x, place)`` for every x that is no tuple, list or dict."""
-    if isinstance(tree, dict):
-        return {k: map_leaves(function, x, f"{place}[{k!r}]") for k, x in tree.items()}
-    if not isinstance(tree, tuple | list):
-        return function(tree, place)
-    parts = [map_leaves(function, x, f"{place}[{n}]") for n, x in enumerate(tree)]
-    if isinstance(tree, list):
-        return parts
-    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
 
 
 def _handed_over(gradient: Value, function: Plain) -> Value:
@@ -326,8 +306,6 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
                 old[new.index] += new.value
         except (IndexError, ValueError) as error:
             raise bad_setter(old, new, error) from error
-    elif np.iscomplexobj(new):
-        raise complex_numbers("a gradient")
     else:
         old += new
     return old

@@ -194,7 +194,6 @@ RULES = {
     "matmul, broadcast stacks": (np.matmul, [A, STACK]),
     "@": (lambda a, b: a @ b.T @ a, [A, B]),
     "@, array to the left": (lambda a: B.T @ a, [A]),
-    "outer": (np.outer, [ROW, V]),
     "reshape": (lambda a: np.reshape(a, (3, 2)) @ a, [A]),
     "a.reshape": (lambda a: a.reshape(3, -1) * a.reshape((3, 2)), [A]),
     "ravel": (lambda a: a.ravel() ** 2, [A]),

@@ -520,16 +520,6 @@ BAD = {
         ArgumentError,
         ["True", "real number"],
     ),
-    "a list with text in it": (
-        lambda: grad(np.sum)([1.0, "a"]),
-        ArgumentError,
-        ["argument 0 of sum[1] = 'a'", "numpy array", "tuple, list or dict"],
-    ),
-    "a dict with an integer in it": (
-        lambda: grad(lambda p: p["w"][1])({"w": (1.0, 2)}),
-        ArgumentError,
-        ["argument 0 of <lambda>['w'][1] = 2", "integer", "2.0"],
-    ),
     "an argnum that comes twice": (
         lambda: grad(np.add, (0, 0)),
         ArgumentError,
@@ -579,20 +569,15 @@ BAD = {
         GradientError,
         ["Node(array([1., 1., 1.])).tolist is not registered", "lab.eager.value_of"],
     ),
-    "a cast to complex numbers": (
-        lambda: grad(lambda a: np.sum(a.astype(complex)))(ones),
-        GradientError,
-        ["dtype = <class 'complex'>", "real numbers only"],
-    ),
-    "a norm of singular values": (
-        lambda: grad(lambda a: np.linalg.norm(a, 2))(A),
-        GradientError,
-        ["norm: ord = 2", "'fro'"],
-    ),
-    "subscripts for another number of arrays": (
-        lambda: grad(lambda a: np.einsum("i,i", a))(ones),
+    "a list": (
+        lambda: grad(np.sum)([1.0, 2.0]),
         ArgumentError,
-        ["subscripts = 'i,i'", "name 2 arrays", "there are 1"],
+        ["argument 0 of sum = [1.0, 2.0]", "numpy array", "argnum=(0, 1)"],
+    ),
+    "a dot product of stacks": (
+        lambda: grad(lambda a: np.sum(np.dot(a, ones[:2])))(numpy.ones((2, 2, 2))),
+        GradientError,
+        ["dot: arrays of 3 and 1 axes", "np.matmul"],
     ),
     "a complex number": (lambda: grad(np.sum)(1j), ArgumentError, ["1j", "real number"]),
     "argnum out of range": (
@@ -721,21 +706,6 @@ BAD = {
         lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5),
         ArgumentError,
         ["lo = 2.0, hi = 1.0"],
-    ),
-    "complex gradients that meet": (
-        lambda: grad(lambda a: np.sum(np.sin(np.real((a + 1j)[0] + a))))(numpy.ones(3)),
-        GradientError,
-        ["complex", "real and imaginary"],
-    ),
-    "r_ by a text": (
-        lambda: grad(lambda a: np.sum(np.r_["0,2", a]))(numpy.ones(3)),
-        GradientError,
-        ["'0,2'", "arrays"],
-    ),
-    "pad by a mean": (
-        lambda: grad(lambda a: np.sum(np.pad(a, 1, "mean")))(numpy.ones(3)),
-        ArgumentError,
-        ["mode = 'mean'", "reflect"],
     ),
 }
 

@@ -1,0 +1,61 @@
+"""Products of vectors and matrices.
+
+With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and that of B is Aᵀ·G.  A
+single row to the left or column to the right, which numpy writes with one axis, is a matrix
+here while its gradient is formed; stacks of matrices that were broadcast are summed back.
+"""
+
+import operator
+
+import numpy
+
+from lab.eager.elementwise import multiply
+from lab.eager.rules import composed, rule
+from lab.eager.shaping import reshape, shape_of, swapaxes, unbroadcast
+from lab.eager.tape import Gradients, Value, primitive
+from lab.errors import GradientError
+
+
+def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
+    """The gradients: dA = G·Bᵀ, dB = Aᵀ·G."""
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    row, column = len(a_shape) == 1, len(b_shape) == 1
+    rows = (1, *a_shape) if row else a_shape
+    columns = (*b_shape, 1) if column else b_shape
+
+    def matrix(g: Value) -> Value:
+        shape = (*shape_of(g), 1) if column else shape_of(g)
+        return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
+
+    def a_gradient(g: Value) -> Value:
+        # a column times a row is every product of their entries
+        times = multiply if column else matmul
+        whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
+        return _as(unbroadcast(whole, rows), a_shape)
+
+    def b_gradient(g: Value) -> Value:
+        times = multiply if row else matmul
+        whole = times(swapaxes(_as(a, rows), -1, -2), matrix(g))
+        return _as(unbroadcast(whole, columns), b_shape)
+
+    return [a_gradient, b_gradient]
+
+
+def _as(x: Value, shape: tuple[int, ...]) -> Value:
+    return x if shape_of(x) == shape else reshape(x, shape)
+
+
+matmul = rule(numpy.matmul, _matmul_gradient)
+at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
+
+
+@composed(numpy.dot)
+def dot(a: object, b: object) -> Value:
+    """The product of numbers, vectors, and matrices.
+
+    Raises GradientError for more than two axes.
+    """
+    axes = len(shape_of(a)), len(shape_of(b))
+    if max(axes) > 2:
+        raise GradientError(f"dot: arrays of {axes[0]} and {axes[1]} axes; use np.matmul.")
+    return matmul(a, b) if all(axes) else multiply(a, b)
