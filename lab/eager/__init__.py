@@ -5,7 +5,8 @@ What you can do, and the name for it:
 - differentiate, to any order: `grad`, of functions written with `np`, wrt real numbers and arrays
 - teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
 - take a declared loop along: `unrolled`
-- watch its tapes fill and empty: `recording`; mark the steps of a loop: `steps`
+- watch its tapes fill and empty: `recording`, and `lab.events` of it; mark the steps of a loop:
+  `steps`
 - look at the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`,
   `take`, `untake`
 

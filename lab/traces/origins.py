@@ -138,8 +138,9 @@ class RowOrigins:
         return found
 
     def _constants(self, node: Apply) -> Mapping[Variable, Computed]:
-        constants = {v: v.data for v in node.inputs if isinstance(v, Constant)}
-        return {**{v: self.values[v] for v in node.inputs[1:] if v in self.values}, **constants}
+        found = {v: self.values[v] for v in node.inputs[1:] if v in self.values}
+        found |= {v: v.data for v in node.inputs if isinstance(v, Constant)}
+        return found
 
     def _added(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         whole, *others = np.broadcast_arrays(*parts)

@@ -5,7 +5,8 @@
 'buf[0]·2·x₃'
 """
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import overload
 
@@ -15,22 +16,108 @@ from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Role, Slot
 from lab.equations.events.table import table
 from lab.equations.events.timeline import Clock, Origins, Timeline
-from lab.errors import expect, refused, whole
+from lab.errors import KindError, quoted, refused, whole
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
+# What else has events than a trace: by class, a function that lists them.
+OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 
-def events(trace: Trace) -> "Events":
+
+@overload
+def events(trace: Trace) -> "Events": ...
+@overload
+def events(trace: object) -> "EventSequence": ...
+def events(trace: object) -> "EventSequence":
     """Return what every step of every Scan of `trace` reads, preserves, overwrites, and adds.
 
-    Before the first step of the Scan of a derivative, one event fills its tapes.
+    Before the first step of the Scan of a derivative, one event fills its tapes. The events of a
+    recording of `lab.eager` are the nodes that are appended and the gradients that arrive in nodes.
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
-    return Events(trace)
+    if isinstance(trace, Trace):
+        return Events(trace)
+    if type(trace) not in OTHERS:
+        expected = "a Trace, as of lab.gallery.loops['square'].trace(), or an eager recording"
+        raise KindError(f"trace = {quoted(trace)}: expected {expected}.")
+    return OTHERS[type(trace)](trace)
 
 
-class Events(Sequence[Event]):
-    """The events of a run in order: event k has the number k + 1, and ends at moment k + 1."""
+class EventSequence(Sequence[Event]):
+    """Events in order: the one with index k has the number k + 1, and ends at moment k + 1."""
+
+    @abstractmethod
+    def role(self, slot: Slot, moment: int) -> Role:
+        """Return what `slot` is at `moment`, from all events before and after it."""
+
+    @property
+    @abstractmethod
+    def slots(self) -> tuple[Slot, ...]:
+        """All slots."""
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} events)"
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return one dictionary for each slot that an event touches and each value that it reads.
+
+        The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
+        quantity, role ("preserved", "overwritten", "written", "read"), old, and new.
+        """
+        return [row for event in self for row in event.rows()]
+
+    def check_moment(self, moment: int) -> int:
+        """Return `moment`; raise ArgumentError unless it is between 0 and the number of events."""
+        if not 0 <= whole("moment", moment) <= len(self):
+            raise refused("moment", moment, f"this run has the moments 0 to {len(self)}.")
+        return moment
+
+
+class Listed(EventSequence):
+    """Events of a run that is no trace; everything about a slot follows from the events."""
+
+    def __init__(self, listed: tuple[Event, ...]) -> None:
+        self._listed = listed
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        return self._listed[index]
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """All slots, in the order in which they are written first."""
+        return tuple(dict.fromkeys(write.slot for event in self for write in event.writes))
+
+    def role(self, slot: Slot, moment: int) -> Role:
+        """Return what `slot` is at `moment`, from all events before and after it."""
+        events = self._listed
+        at = events[self.check_moment(moment) - 1] if moment else None
+        for write in at.writes if at else ():
+            if write.slot == slot:
+                return Role.WRITTEN if write.old is None else Role.OVERWRITTEN
+        if at and any(read.slot == slot for read in at.reads):
+            return Role.PRESERVED
+        if not any(w.slot == slot for event in events[:moment] for w in event.writes):
+            return Role.EMPTY
+        later = events[moment:]
+        touched = [read.slot for event in later for read in event.reads]
+        touched += [write.slot for event in later for write in event.writes]
+        if slot in touched:
+            return Role.INTERMEDIATE
+        is_read = any(read.slot == slot for event in events for read in event.reads)
+        return Role.DONE if is_read else Role.RESULT
+
+
+class Events(EventSequence):
+    """The events of a trace, computed when they are asked for."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -51,19 +138,8 @@ class Events(Sequence[Event]):
         numbers = range(1, len(self) + 1)[index]
         return self._event(numbers) if isinstance(numbers, int) else [*map(self._event, numbers)]
 
-    def __str__(self) -> str:
-        return table(self)
-
     def __repr__(self) -> str:
         return f"Events({len(self)} events, {len(self.trace.scans)} Scans)"
-
-    def rows(self) -> list[dict[str, object]]:
-        """Return one dictionary for each slot that an event touches and each value that it reads.
-
-        The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
-        quantity, role ("preserved", "overwritten", "written", "read"), old, and new.
-        """
-        return [row for event in self for row in event.rows()]
 
     def step(self, scan: int, step: int) -> Event:
         """Return the event that is `step` of the Scan with the index `scan`."""
@@ -96,9 +172,7 @@ class Events(Sequence[Event]):
 
         Moment k is the end of event number k, moment 0 comes before all events.
         """
-        if not 0 <= whole("moment", moment) <= len(self):
-            raise refused("moment", moment, f"this run has the moments 0 to {len(self)}.")
-        return self._timeline.role(slot, moment)
+        return self._timeline.role(slot, self.check_moment(moment))
 
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`; None if it holds no value."""

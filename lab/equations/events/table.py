@@ -14,7 +14,7 @@ HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 def table(events: Sequence[Event]) -> str:
     """One line for each slot that an event touches; saved values stand in the formulas."""
     shown = range(len(events))
-    lines, half = [HEAD], MOST // 2
+    lines, half = list[tuple[str, ...]]([HEAD]), MOST // 2
     for number in shown:
         if len(events) > MOST and half <= number < len(events) - half:
             if number == half:
@@ -59,4 +59,6 @@ def _slot(slot: object) -> str:
 
 
 def _number(value: np.ndarray) -> str:
+    if value.dtype.kind == "U":  # of an eager node that is no number
+        return str(value)
     return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lab
-from lab import gallery
+from lab import eager, gallery
 from lab.equations.events.records import EventKind, Role, WriteKind
 from tests.support.random_loops import costs, loops
 
@@ -349,3 +349,30 @@ def test_the_gradient_of_an_output_comes_from_the_slot_that_holds_it():
     check_reads(trace, events)
     outer = [r for e in events for r in e.reads if r.slot is None and r.variable != "w"]
     assert {r.name[:2] for r in outer} <= {"dC"}  # what the cost gives, and no Scan
+
+
+def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():
+    """d(x·x·x)/dx = 3x² = 12 at 2, and the two ways through x·x add up."""
+    recording = eager.recording(eager.grad(lambda x: x * x * x), 2.0)
+    events = lab.events(recording)
+    check_listed_sums(events)
+    arrivals = [e.writes[0] for e in events if e.writes[0].slot.tape == "gradients"]
+    assert [float(w.new) for w in arrivals] == [1.0, 2.0, 4.0, 8.0, 12.0]
+    assert [t.factor for t in arrivals[0].terms] == [None]
+    assert [float(w.terms[0].factor) for w in arrivals[1:]] == [2.0, 4.0, 2.0, 2.0]
+    end = arrivals[-1].slot
+    assert [events.role(end, m).value for m in (0, len(events))] == ["empty", "overwritten"]
+    start = next(s for s in events.slots if s.tape == "values")
+    assert [events.role(start, m).value for m in (0, 1, 2)] == ["empty", "written", "preserved"]
+    assert all(list(row) == KEYS for row in events.rows())
+    broken = replace(arrivals[-1], adds_old=False)
+    with pytest.raises(AssertionError):
+        check_listed_sums([replace(events[-1], writes=(broken,))])
+
+
+def check_listed_sums(events):
+    for event in events:
+        for write in event.writes:
+            if write.terms:
+                total = np.sum([t.value for t in write.terms], axis=0)
+                np.testing.assert_allclose(total + (write.old if write.adds_old else 0), write.new)
