@@ -50,6 +50,8 @@ def command() -> None:
         sys.stdout.flush()
     except OSError:  # it was told; and Python flushes once more as it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ValueError, AttributeError):  # the user's module has closed it, or taken it away
+        pass
     sys.exit(status)
 
 

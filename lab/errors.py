@@ -9,13 +9,18 @@ import re
 import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from enum import StrEnum
+from itertools import islice
+from math import inf
+from numbers import Real
 from operator import index
 from typing import Any, TypeVar
 
 LONGEST = 80  # characters of a value that an error quotes
 MOST = 30  # items of a list that an error names
+MOST_MEMBERS = 1_000_000  # of an argument that holds several: more would not fit into memory
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
@@ -144,16 +149,29 @@ def whole(argument: str, value: object, expected: str = "a whole number") -> int
     raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
 
 
+def real(argument: str, value: object, expected: str = "a number of 0 or more") -> float:
+    """Return a finite real number of 0 or more; KindError or ArgumentError for all else."""
+    expect(argument, value, Real, expected)
+    with suppress(Exception):  # a number may be too large, and an object may refuse
+        number = float(value)  # type: ignore[arg-type]  # it is a Real
+        if not isinstance(value, bool) and 0 <= number < inf:
+            return number
+    raise refused(argument, value, f"expected {expected}.")
+
+
 def several(argument: str, values: object, expected: str, kind: type = object) -> tuple[Any, ...]:
-    """The members of what holds several; KindError for a text, and for members of another kind."""
+    """Return the members of `values`; KindError for a text, and for members of another kind.
+
+    An iterable of more than a million members, which may have no end, is refused as well.
+    """
     members: tuple[Any, ...] | None = None
-    try:
+    with suppress(Exception):  # whatever an object raises when it is asked for its members
         if not isinstance(values, str | bytes):
-            members = tuple(values)  # type: ignore[arg-type]  # or it is refused
-    except Exception:  # whatever an object says that is asked for its members
-        pass
+            members = tuple(islice(values, MOST_MEMBERS + 1))  # type: ignore[call-overload]
     if members is None:
         raise KindError(f"{argument} = {quoted(values)}: expected {expected}.")
+    if len(members) > MOST_MEMBERS:
+        raise refused(argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} of them.")
     return tuple(expect(argument, member, kind, expected) for member in members)
 
 
@@ -170,9 +188,12 @@ def first_line(error: BaseException) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value as an error quotes it: in one line, shortened, whatever its ``repr`` does."""
+    """A value as an error quotes it: in one line, shortened, whatever its ``repr`` does.
+
+    A member of a StrEnum is quoted as the text that the user writes.
+    """
     try:
-        told = _SHORT.repr(value)
+        told = _SHORT.repr(str(value) if isinstance(value, StrEnum) else value)
     except Exception:  # an object may refuse even that
         told = f"a {type(value).__name__}"
     return shortened(told)

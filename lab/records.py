@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, dataclass_transform
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from lab.errors import refused
 
+MOST_ENTRIES = 100_000_000  # of a value that becomes an array: more would not fit into memory
 T = TypeVar("T")
 
 
@@ -39,6 +40,28 @@ def refuse_masked(argument: str, value: object) -> None:
             raise refused(
                 argument, value, "what is masked is no number; fill it, as by value.filled(0.0)."
             )
+
+
+def as_array(
+    argument: str,
+    value: object,
+    expected: str = "a number or an array of numbers",
+    dtype: str | None = None,
+) -> np.ndarray:
+    """Return `value` as an array of numbers; ArgumentError for all else, masked entries as well.
+
+    What is no array yet, as a range, may have 100 million members.
+    """
+    refuse_masked(argument, value)
+    try:
+        if isinstance(value, Sized) and not hasattr(value, "dtype") and len(value) > MOST_ENTRIES:
+            raise OverflowError(f"it has more than {MOST_ENTRIES:,} members")
+        array = np.asarray(value, dtype)
+        if array.dtype.kind not in "biufc":
+            raise TypeError("its entries are no numbers")
+    except Exception as error:  # lists of different lengths, or whatever an object raises
+        raise refused(argument, value, f"expected {expected}.") from error
+    return array
 
 
 def same(first: object, second: object) -> bool:

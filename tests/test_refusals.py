@@ -1,10 +1,12 @@
 """Mistakes that people make, in Python, on the command line and with files: what they are told."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,6 +24,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.cli.main import main
 from visual.workbench.workbench import Workbench
+from visual.workbench.written import written
 
 ROOT = Path(__file__).parent.parent
 SQUARE = gallery.loops["square"]
@@ -38,6 +41,7 @@ CIRCLING = pytensor.scan(
     lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
 )[-1]
 LONG = "x" * 100_000
+ENDLESS = range(10**12)
 
 
 class Mute:
@@ -203,6 +207,83 @@ REFUSED = {
         lambda: visual.draw(SQUARE).save("walk.pdf", animate=True),
         ["animate = True: 'walk.pdf'", ".gif"],
     ),
+    "a figure of no width": (lambda: visual.figure(1, width=85), ["width = 85", "240 pixels"]),
+    "a figure of no steps": (lambda: visual.figure(1, steps="x"), ["steps = 'x'", "2:5"]),
+    "a figure with an option too many": (
+        lambda: visual.figure(1, colour="red"),
+        ["option = 'colour'", "the options of a figure are width"],
+    ),
+    "a format of its own": (
+        lambda: visual.taps(SQUARE.trace()).rendered(".xyz"),
+        ["suffix = '.xyz'", ".svg, .pdf"],
+    ),
+    "weights that are too few": (
+        lambda: lab.compare(SQUARE, cost=np.ones(2)),
+        ["cost", "4 steps"],
+    ),
+    "more weights than the memory holds": (lambda: SQUARE.trace(cost=ENDLESS), ["cost = range"]),
+    "more taps than the memory holds": (
+        lambda: lab.State("x", 1.0, taps=ENDLESS),
+        ["taps of state x = range(0, 1000000000000)", "1,000,000"],
+    ),
+    "more values than the memory holds": (
+        lambda: lab.Sequence("u", ENDLESS),
+        ["values of sequence u = range(0, 1000000000000)", "array of numbers"],
+    ),
+    "more values of a graph": (
+        lambda: lab.trace(DOUBLED, {FOREIGN: ENDLESS, STEPS: 2}),
+        ["given: w = range(0, 1000000000000)"],
+    ),
+    "more Scans than there are": (
+        lambda: visual.draw(SQUARE, "unrolled", scans=ENDLESS),
+        ["scans = range(0, 1000000000000)"],
+    ),
+    "more entries to clamp": (
+        lambda: lab.structural.clamp(ENDLESS, 0.0, 1.0),
+        ["x = range(0, 1000000000000)"],
+    ),
+    "a question misspelt": (
+        lambda: visual.Exercise(SQUARE.trace(), "tap"),
+        ["kind = 'tap': did you mean 'taps'?"],
+    ),
+    "a function that takes no array": (
+        lambda: lab.first(SQUARE.trace(), int),
+        ["value = <class 'int'>", "one True or False for each entry", "TypeError"],
+    ),
+    "a function that answers with another shape": (
+        lambda: lab.first(SQUARE.trace(), lambda entries: [True] * 7),
+        ["value = <function", "one True or False for each entry"],
+    ),
+    "a loop in the place of its trace": (
+        lambda: SQUARE.derivative().verify(SQUARE),
+        ["trace = Loop(", "expected a Trace of this graph"],
+    ),
+    "a node in the place of a trace": (
+        lambda: SQUARE.derivative().verify(SQUARE.build().node),
+        ["trace = ", "expected a Trace of this graph"],
+    ),
+    "a variable as a name": (lambda: SQUARE.with_values({FOREIGN: 1}), ["values = w", "names"]),
+    "digits of another script": (lambda: SQUARE.trace(keep="٣"), ["keep = '٣'"]),
+    "steps in digits of another script": (
+        lambda: visual.draw(SQUARE, steps="٠:٢"),
+        ["steps = '٠:٢'"],
+    ),
+    "a width in digits of another script": (
+        lambda: visual.draw(SQUARE, width="٨٥mm"),
+        ["width = '٨٥mm'"],
+    ),
+    "a tolerance below 0": (
+        lambda: lab.check.compare(1.0, 1.0, -1),
+        ["tolerance = -1", "0 or more"],
+    ),
+    "a gradient of a number, checked": (
+        lambda: lab.check.gradient(5, FOREIGN, FOREIGN, {FOREIGN: 1.0}),
+        ["cost = 5", "variable of PyTensor"],
+    ),
+    "a step to nowhere": (
+        lambda: lab.check.finite_differences(float, 1.0, float("nan")),
+        ["step = nan"],
+    ),
     "a huge film": (lambda: visual.draw(SQUARE).save("walk.gif", 100), ["scale = 100", "pixels"]),
     "a huge image": (lambda: visual.taps(SQUARE.trace()).png(1e6), ["scale = 1000000.0", "pixels"]),
 }
@@ -335,6 +416,97 @@ def test_a_message_without_its_parts_is_told(case):
     assert told.startswith("message = ")
     assert "a number, a key and a value" in told
     assert bench.svg == before
+
+
+def test_an_array_that_is_changed_later_changes_no_loop():
+    start, values, weight = np.array(0.5), np.array([0.1, 0.2]), np.array([0.9])
+    made = lab.Loop(
+        lambda u, x, w: w[0] * x + u,
+        states=(lab.State("x", start),),
+        sequences=(lab.Sequence("u", values),),
+        parameters=(lab.Parameter("w", weight),),
+    )
+    again = SQUARE.with_values({"x": start})
+    for array in (start, values, weight):
+        array[...] = 7.0
+    assert made.trace(order=0).outputs[0] == 0.9 * (0.9 * 0.5 + 0.1) + 0.2
+    assert again.trace(order=0).outputs[0] == 0.5**16
+
+
+def test_a_loop_of_weights_is_compared_whatever_holds_them():
+    weights = [1.0, 0.0, 2.0, 1.0]
+    first, second = (lab.compare(SQUARE, cost=given) for given in (weights, np.array(weights)))
+    assert first.rows == second.rows
+
+
+def test_the_command_leaves_the_filters_of_warnings_as_they_were():
+    before, shown = list(warnings.filters), warnings.showwarning
+    assert main([*DRAW, "-o", "-"]) == 0
+    assert (list(warnings.filters), warnings.showwarning) == (before, shown)
+
+
+OWN = """
+import sys
+class Own(BaseException): pass
+def pair(): return 1, 2
+def many(): return 1, 2, 3, 4
+def given():
+    import lab
+    graph = lab.gallery.loops["square"].build()
+    return graph.buffers["x"][-1], graph.inputs["x"], 5
+def own(): raise Own("mine")
+def generator(): raise GeneratorExit
+def closes():
+    import lab
+    sys.stdout.close()
+    return lab.gallery.loops["square"]
+def takes():
+    import lab
+    sys.stdout = None
+    return lab.gallery.loops["square"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["why", "theirs:pair"], "theirs:pair = (1, 2): expected (cost, wrt)"),
+        (["explain", "theirs:pair"], "(cost, wrt)"),
+        (["compare", "theirs:pair"], "(cost, wrt)"),
+        (["why", "theirs:many"], "theirs:many = (1, 2, 3, 4): expected (cost, wrt)"),
+        (["why", "theirs:given"], "values of inputs in a dictionary"),
+        (["why", "theirs:own"], "NAME theirs:own: Own: mine"),
+        (["draw", "taps", "--loop", "theirs:generator", "-o", "-"], "GeneratorExit"),
+        (["draw", "taps", "--loop", "theirs:closes", "-o", "-"], "the screen cannot be written"),
+    ],
+)
+def test_what_a_function_of_ones_own_returns_or_does_is_told_in_a_line(folder, words, says):
+    (folder / "theirs.py").write_text(OWN)
+    done = subprocess.run(
+        [sys.executable, "-m", "scantape", *words],
+        cwd=folder, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))},
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert says in done.stderr
+    check_sentence(done.stderr.removesuffix("\n"))
+
+
+def test_a_long_line_of_values_is_read_in_a_moment():
+    before = time.process_time()
+    for text in ("x = 1" + " " * 300_000, "x = 1" + " " * 300_000 + "y", " " * 300_000 + "x"):
+        with contextlib.suppress(lab.LabError):
+            written("x**2", text)
+    assert time.process_time() - before < 3  # quadratic, the first alone takes many minutes
+    assert written("x**2", " x = 0.5 ").states[0].initial == 0.5
+
+
+def test_what_a_page_sends_as_a_step_is_no_traceback():
+    stepper = visual.Stepper(visual.tapes(SQUARE.trace()))
+    before = stepper.step
+    for wrong in ([1], {"a": 1}, "1", 99, 1.5):
+        stepper.set_state({"step": wrong})
+        assert stepper.step == before
 
 
 def test_a_moment_that_is_not_there_is_refused_by_the_trait():

@@ -134,7 +134,7 @@ class Whole(Choice):
         text = str(written).strip()
         if not text and self._may_be_empty:
             return None
-        return int(text) if text.removeprefix("-").isdecimal() else text
+        return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else text
 
     @property
     def _may_be_empty(self) -> bool:
@@ -198,7 +198,8 @@ class Shown(Choice):
 
     def check(self, value: object) -> range:
         """The steps: a trace knows which there are."""
-        found = re.fullmatch(r"(\d{0,9}):(\d{1,9})", value) if isinstance(value, str) else None
+        text = value if isinstance(value, str) else ""
+        found = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
         shown = range(int(found[1] or 0), int(found[2])) if found else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
             raise ArgumentError(f"{self.name} = {quoted(value)}: expected {STEPS_OR_SOME}.")
@@ -237,7 +238,7 @@ class Width(Choice):
             return value
         told = isinstance(value, str | int | float) and not isinstance(value, bool)
         written = NAMED_WIDTHS.get(str(value), str(value)) if told else ""
-        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?(mm|cm|in|px|)", written)
+        found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
         unit = UNITS[found[2]] if found else 0.0
         pixels = float(found[1]) * unit if found else 0.0
         on_paper = found is not None and found[2] not in ("", "px")

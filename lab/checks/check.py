@@ -12,8 +12,9 @@ import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab.checks.finite_differences import finite_differences
-from lab.errors import ArgumentError, LabError
-from lab.traces.run import Ready, Values, run
+from lab.errors import ArgumentError, LabError, expect, real, refused, whole
+from lab.records import as_array
+from lab.traces.run import Ready, Values, checked_values, run
 
 
 class WrongGradientError(LabError, AssertionError):
@@ -39,6 +40,9 @@ def gradient(
     Returns the largest difference, relative to the size of the gradient (or to 1, if that is
     larger); raises `WrongGradientError` where it exceeds `tolerance`.
     """
+    for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
+        expect(name, variable, Variable, "a variable of PyTensor")
+    given, step = checked_values(given), real("step", step)
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
 
@@ -69,8 +73,10 @@ def eager_gradients(
     """
     from lab import eager  # as in `_weighted`: only who needs it waits for its import
 
+    if not callable(function):
+        raise refused("function", function, "expected a function.")
     worst = 0.0
-    for order in range(1, orders + 1):
+    for order in range(1, whole("orders", orders) + 1):
         weighted = _weighted(function, seed=order)
         function = eager.grad(weighted, argnum)
         found = function(*args)
@@ -98,7 +104,8 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
 
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
     """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
-    found, expected = np.asarray(found), np.asarray(expected)
+    found, expected = as_array("found", found), as_array("expected", expected)
+    tolerance = real("tolerance", tolerance)
     if found.shape != expected.shape:
         raise WrongGradientError(
             f"{what}: its shape is {found.shape}, but should be {expected.shape}."

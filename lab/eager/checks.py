@@ -1,6 +1,5 @@
 """What the eager tape refuses, each in a clear sentence."""
 
-import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
@@ -19,7 +18,7 @@ def name_of(function: object) -> str:
 def check_function(argument: str, function: object) -> None:
     """Raise ArgumentError unless `function` can be called."""
     if not callable(function):
-        raise ArgumentError(f"{argument} = {reprlib.repr(function)}: expected a function.")
+        raise ArgumentError(f"{argument} = {quoted(function)}: expected a function.")
 
 
 def check_argnum(argnum: object) -> tuple[int, ...]:
@@ -50,7 +49,7 @@ def check_start(what: str, value: object) -> None:
     if kind == "f":
         refuse_masked(what, value)
         return
-    what = f"{what} = {reprlib.repr(value)}"
+    what = f"{what} = {quoted(value)}"
     if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
         raise ArgumentError(
@@ -76,7 +75,7 @@ def check_real_number(function: object, value: object) -> None:
     else:
         what = f"of type {type(value).__name__}"
     raise ArgumentError(
-        f"f not in R: {name_of(function)} returned {reprlib.repr(value)}, {what}; only one real "
+        f"f not in R: {name_of(function)} returned {quoted(value)}, {what}; only one real "
         "number has a gradient."
     )
 
@@ -125,14 +124,14 @@ def check_gradients(
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(
-            f"gradient_maker of {operation}: returned {reprlib.repr(gradients)}; expected a list "
+            f"gradient_maker of {operation}: returned {quoted(gradients)}; expected a list "
             f"of one function for each of the {len(args)} arguments."
         )
     completed = [*gradients, *[None] * (len(args) - len(gradients))]
     lacking = [n for n, (g, on) in enumerate(zip(completed, on_top, strict=True)) if on and not g]
     if lacking:
         raise GradientError(
-            f"{operation}: argument {listing(lacking)} = {reprlib.repr(args[lacking[0]])} is a "
+            f"{operation}: argument {listing(lacking)} = {quoted(args[lacking[0]])} is a "
             "node, but there is no gradient by it; give its value, lab.eager.value_of(…)."
         )
     return completed
@@ -140,7 +139,7 @@ def check_gradients(
 
 def bad_setter(old: np.ndarray, setter: Any, error: Exception) -> ArgumentError:
     """What to raise for a Setter that `old` cannot take, from numpy's own `error`."""
-    what = f"Setter(index={reprlib.repr(setter.index)}, value={reprlib.repr(setter.value)})"
+    what = f"Setter(index={quoted(setter.index)}, value={quoted(setter.value)})"
     if isinstance(error, IndexError):
         return ArgumentError(f"{what}: there is no such place in shape {old.shape}; {error}.")
     entries = np.shape(old[setter.index])

@@ -4,7 +4,6 @@
 >>> recording(grad(unrolled(loop)), 0.95), loop.trace(order=1)
 """
 
-import reprlib
 from typing import TYPE_CHECKING, NoReturn
 
 from pytensor.tensor import _as_tensor_variable
@@ -12,7 +11,7 @@ from pytensor.tensor import _as_tensor_variable
 from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
-from lab.errors import ArgumentError, GradientError, listing
+from lab.errors import ArgumentError, GradientError, listing, quoted
 from lab.loops.variables import State, results_of
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def unrolled(loop: "Loop") -> Function:
     truncated.
     """
     if not hasattr(loop, "truncate_gradient"):
-        raise ArgumentError(f"loop = {reprlib.repr(loop)}: expected a lab.Loop.")
+        raise ArgumentError(f"loop = {quoted(loop)}: expected a lab.Loop.")
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")

@@ -26,7 +26,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError, expect, refused, several
+from lab.errors import GradientError, KindError, expect, first_line, refused, several
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
@@ -110,7 +110,13 @@ def derive(
     inputs = _variables("inputs", inputs, op.n_outer_inputs)
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
-    given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
+    try:
+        given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
+    except TypeError as error:
+        raise KindError(
+            "output_gradients: expected, for each of the outputs of the node, a gradient of its "
+            f"type: {first_line(error)}."
+        ) from error
     if rule is None:
         own = op.rule if isinstance(op, TapeScan) else None
         rule = own if isinstance(own, PullbackRule) else RULE

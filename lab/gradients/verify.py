@@ -49,7 +49,7 @@ def verify(
     where they are above; nan and infinities agree with themselves.  Raises ArgumentError if the run
     is of another graph, LabError where PyTensor fails.
     """
-    if not hasattr(run, "outputs"):
+    if not _is_run(run):
         raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
     mode_named(mode)
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
@@ -68,6 +68,15 @@ def verify(
         raise LabError(f"verify, mode = {quoted(mode)}: {told}") from error
     recorded = (*run.outputs, *run.outputs[: len(others)])
     return max(map(_difference, recorded, theirs), default=0.0)
+
+
+def _is_run(run: object) -> bool:
+    """Whether it has the values of inputs and outputs, as a Trace: a Loop, a node has others."""
+    inputs, outputs = getattr(run, "inputs", None), getattr(run, "outputs", None)
+    if not isinstance(inputs, tuple) or not isinstance(outputs, tuple):
+        return False
+    are_arrays = all(isinstance(value, np.ndarray | np.generic) for value in outputs)
+    return are_arrays and all(hasattr(one, "name") and hasattr(one, "value") for one in inputs)
 
 
 def _difference(first: object, second: object) -> float:

@@ -28,7 +28,7 @@ from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import one_named
 from lab.loops.variables import Parameter, results_of
 from lab.notation import indexed, number_text
-from lab.records import refuse_masked
+from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import call_now
@@ -286,7 +286,7 @@ def cost_told(
     is_number = as_tensor(graph.outputs[of]).type.ndim < 2
     first = given.get(of, 0)
     weights = {first + steps - 1: 1.0}
-    if cost != "last" or not isinstance(cost, str):
+    if not isinstance(cost, str) or cost != "last":
         each = np.ones(steps) if isinstance(cost, str) else as_weights(cost)
         weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
     values = {n: indexed(of, n) if is_number else f"sum({indexed(of, n)})" for n in weights}
@@ -307,11 +307,7 @@ def a_step_each(cost: object, steps: int, ndim: int) -> np.ndarray:
 
 def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
-    refuse_masked("cost", cost)
-    try:
-        weights = np.asarray(cost, dtype="float64")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.") from error
+    weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1:
         raise refused("cost", cost, "expected a list of weights, one for each step.")
     return weights

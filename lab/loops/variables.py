@@ -12,17 +12,16 @@ from pytensor.tensor.type import all_dtypes
 
 from lab.errors import ArgumentError, expect, quoted, refused, shortened
 from lab.loops.text.source import identifier
-from lab.records import refuse_masked
+from lab.records import as_array
 from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
-    """`value` as an array: Python numbers become floats, arrays keep their dtype."""
-    refuse_masked(argument, value)
-    try:
-        array = np.asarray(value)
-    except Exception:  # lists of different lengths, or whatever an object says instead
-        array = np.asarray(None)
+    """Return a copy of `value` as an array: Python numbers become floats, arrays keep their dtype.
+
+    It is a copy, because a loop does not change when somebody writes into the array.
+    """
+    array = as_array(argument, value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "c":
         raise ArgumentError(
@@ -31,7 +30,8 @@ def as_value(value: object, argument: str) -> np.ndarray:
         )
     if array.dtype.name not in all_dtypes:
         raise refused(argument, value, "expected a number or an array of numbers.")
-    return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
+    kept = isinstance(value, np.ndarray | np.generic)
+    return array.astype(array.dtype if kept else config.floatX, copy=True)
 
 
 def checked_name(name: object) -> str:

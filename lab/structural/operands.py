@@ -112,8 +112,10 @@ def _array(primitive: str, name: str, value: object) -> Array:
 def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
     try:
         return np.asarray(value)
-    except ValueError as error:
-        raise refused(primitive, name, value, "its rows differ") from error
+    except Exception as error:  # too many members for the memory; or whatever an object raises
+        is_ragged = isinstance(error, ValueError)
+        why = "its rows differ" if is_ragged else "expected numbers"
+        raise refused(primitive, name, value, why) from error
 
 
 def _is_plain(value: object) -> bool:

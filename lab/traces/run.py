@@ -17,7 +17,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.errors import ArgumentError, GraphError, KindError, first_line, quoted
 from lab.progress import Progress, pause
-from lab.records import refuse_masked
+from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
@@ -88,9 +88,8 @@ def checked(variable: Variable, value: object) -> Computed:
     """`value` as what `variable` holds; generators are copied, since a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
-    refuse_masked(f"given: {variable}", value)
+    array = as_array(f"given: {variable}", value)
     try:
-        array = np.asarray(value)
         with np.errstate(invalid="ignore"):  # as of nan as a whole number
             taken = variable.type.filter(array, strict=False, allow_downcast=True)
         if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):

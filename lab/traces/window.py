@@ -45,7 +45,7 @@ MOST_BYTES = 4_000_000_000  # of a trace
 def check_keep(keep: object) -> Keep:
     """What is to be kept; ArgumentError for what cannot be."""
     if isinstance(keep, str):
-        found = re.fullmatch(r"(-?\d{1,15})?:(-?\d{1,15})?", keep)
+        found = re.fullmatch(r"(-?[0-9]{1,15})?:(-?[0-9]{1,15})?", keep)
         if keep in ("all", "last"):
             return keep
         if found:

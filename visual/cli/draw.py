@@ -62,7 +62,7 @@ def picture(options: argparse.Namespace) -> Scene:
         if options.picture != "unrolled" or options.loop is not None:
             raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")
         paper = {one.name: getattr(options, one.name) for one in PAPER}
-        given = {one.name: one.check(paper[one.name]) for one in PAPER if paper[one.name]}
+        given = {name: value for name, value in paper.items() if value}
         return figure(options.figure, options.theme, **given)
     if options.loop is None:
         raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")

@@ -57,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.run is None:
             made.print_help()
             return 0
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _show_warning  # type: ignore[assignment]  # only the message counts
-        with _interrupts():
+        with _interrupts(), warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment]  # the message only
             options.run(options)
     except LabError as error:
         print(*map(printable, f"scantape: {error}".splitlines()), sep="\n", file=sys.stderr)
@@ -97,7 +97,7 @@ def _joined(arguments: Sequence[str]) -> Iterator[str]:
     waiting = list(arguments)
     while waiting:
         argument = waiting.pop(0)
-        if re.fullmatch(r"--[a-z-]+", argument) and waiting and re.match(r"-\d", waiting[0]):
+        if re.fullmatch(r"--[a-z-]+", argument) and waiting and re.match("-[0-9]", waiting[0]):
             argument = f"{argument}={waiting.pop(0)}"
         yield argument
 

@@ -7,10 +7,12 @@ options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:f
 import argparse
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
 from lab.gradients.derivative import derivative
@@ -114,10 +116,9 @@ def show(words: object, end: str = "\n") -> None:
         print(words, end=end, flush=True)
     except BrokenPipeError:  # the reader has seen enough
         raise
-    except OSError as error:
-        raise ArgumentError(
-            f"out = '-': the screen cannot be written: {error.strerror}."
-        ) from error
+    except (OSError, ValueError) as error:  # ValueError: somebody has closed it
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"out = '-': the screen cannot be written: {reason}.") from error
 
 
 def save_report(report: Report, options: argparse.Namespace) -> None:
@@ -163,12 +164,15 @@ def graph_of(name: str, subject: object = None) -> tuple[Any, Any, Any]:
         graph = subject.build()
         by = next(iter(graph.inputs[v] for v in subject.variables))
         return subject.cost(graph), by, graph.given
-    if not isinstance(subject, tuple) or len(subject) not in (2, 3):
-        raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
-        )
-    cost, wrt, *given = subject
-    return cost, wrt, given[0] if given else None
+    match subject:
+        case (Variable() as cost, wrt):
+            return cost, wrt, None
+        case (Variable() as cost, wrt, None | Mapping() as given):
+            return cost, wrt, given
+    raise ArgumentError(
+        f"{name} = {quoted(subject)}: expected (cost, wrt) or (cost, wrt, given), with a cost that "
+        "is a variable of PyTensor, and values of inputs in a dictionary."
+    )
 
 
 def made_by(option: str, name: str) -> object:
@@ -186,9 +190,9 @@ def made_by(option: str, name: str) -> object:
     try:
         named = getattr(importlib.import_module(module), function)
         made = named() if callable(named) else named
-    except LabError:
+    except (LabError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # whatever a person's own module does
+    except BaseException as error:  # whatever the user's module raises
         raise ArgumentError(f"{option} {shortened(name)}: {first_line(error)}") from error
     is_unnamed = isinstance(made, Loop) and made.name == UNNAMED
     return replace(made, name=function) if is_unnamed else made

@@ -128,6 +128,8 @@ def _equations(
     sheet: Sheet = SCREEN,
 ) -> Scene:
     number = opened(study.trace, scan)
+    if len(study.scans) != len(study.trace.scans):
+        raise GraphError("keep: the run has several windows; the equations are those of one.")
     return equations(study.trace, system(study.scans[number]), theme, number + 1, step, sheet)
 
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, Named, quoted
 from lab.loops.gallery import loops
 from visual.drawing.paper import on_paper, sheet
+from visual.options import BARE, HEIGHT, NO_LEGEND, SHOWN, WIDTH
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
@@ -42,11 +43,18 @@ FIGURES: Mapping[int, Figure] = {
 }
 
 
+PAPER = Named(
+    "option",
+    {choice.name: choice for choice in (WIDTH, HEIGHT, SHOWN, NO_LEGEND, BARE)},
+    "the options of a figure are {}.",
+)
+
+
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     """The figure with a number from 1 to 8, for a `paper` as pictures of loops are."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise ArgumentError(f"number = {quoted(number)}: expected 1 to {len(FIGURES)}.")
-    chosen = FIGURES[number]
+    chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     direct, laid = chosen.all_direct, sheet(**paper)
     scene = unrolled(trace, theme, scans=chosen.scans, all_direct=direct, sheet=laid)

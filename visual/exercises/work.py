@@ -97,7 +97,9 @@ class Work:
     def _wrong(self, written: Function, case: tuple[object, ...], tries: int) -> Verdict | None:
         try:
             returned = written(*deepcopy(case))
-        except Exception as error:  # whatever a person writes
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the reader writes, exit() as well
             where = traceback.extract_tb(error.__traceback__)[-1]
             told = f"{first_line(error)} (line {where.lineno}: {where.line})"
             return Verdict(Outcome.WRONG, f"With {_called(case)} it stops: {told}.")

@@ -190,7 +190,8 @@ def _patch(value: float, shades: _Shades, place: tuple[float, float, float, floa
 
 def _labelled(numbers: list[int], room: float) -> Iterator[tuple[int, str]]:
     """Which rows or columns have their number beside them, as many as have room."""
-    every = max(1, math.ceil(max(text_width(f"{n:,}", SMALL) + 6 for n in numbers) / room))
+    widest = max((text_width(f"{n:,}", SMALL) + 6 for n in numbers), default=0.0)
+    every = max(1, math.ceil(widest / room))
     for place in range(0, len(numbers), every):
         yield place, f"{numbers[place]:,}"
 

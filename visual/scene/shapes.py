@@ -15,7 +15,7 @@ from math import atan2, ceil, cos, sin
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
-from lab.errors import expect, listing, quoted, refused
+from lab.errors import expect, listing, one_of, quoted, refused
 from lab.traces.trace import Trace
 from visual.scene.fonts import text_width
 from visual.scene.formats import (
@@ -346,6 +346,8 @@ class Scene:
 
     def can_be(self, suffix: str) -> bool:
         """Whether there is such a file of it: not all pictures have a graph, or steps."""
+        if not isinstance(suffix, str) or suffix not in SUFFIXES:
+            return False
         if suffix == ".dot":
             return bool(self.dot)
         return suffix not in MOVING or self.can_move
@@ -356,7 +358,9 @@ class Scene:
         return self.film is not None or len(self.moments) > 1
 
     def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
-        """What stands in its file that has this suffix."""
+        """Return the content of its file that has this suffix; ArgumentError if it has none."""
+        one_of("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
+        expect("animate", animate, bool, "True or False")
         check_scale(scale)
         if suffix == ".dot":
             return self.dot

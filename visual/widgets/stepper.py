@@ -62,7 +62,7 @@ class Walked(Widget):
     def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step of a picture that is gone meanwhile comes too late."""
         step = sync_data.get("step")
-        if step is not None and step not in {-1, *self._moments}:
+        if step is not None and not (isinstance(step, int) and step in {-1, *self._moments}):
             sync_data = {name: value for name, value in sync_data.items() if name != "step"}
         super().set_state(sync_data)
 

@@ -213,7 +213,7 @@ class Workbench(Walked):
             with self.hold_sync():
                 self.svg = drawn.svg
                 self.step = step
-                self._tell(**({} if answers else self.form["problem"]))
+                self._tell(*(() if answers else self._problem))
                 self.python = cell(self._bench, step)
 
     def _present(self, bench: Bench) -> int:
@@ -264,6 +264,7 @@ class Workbench(Walked):
 
     def _tell(self, key: Iterable[object] = (), text: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
+        self._problem: tuple[list[object], str] = list(key), text
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
@@ -271,7 +272,7 @@ class Workbench(Walked):
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
             "chosen": chosen_step(self._bench),
-            "problem": {"key": list(key), "text": text},
+            "problem": {"key": self._problem[0], "text": text},
             "answered": self._number if self._asked is None else -1,
         }
 

@@ -20,7 +20,7 @@ from lab.loops.variables import RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # what a loop is called that is written here
-PAIR = re.compile(r"\s*([^\W\d]\w*)\s*=\s*(.*?)\s*", re.DOTALL)
+NAME = re.compile(r"[^\W\d]\w*")
 START = ("x**2", "x = 0.95")
 STEPS = 4
 
@@ -45,17 +45,17 @@ def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> 
 
 def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
     for part in filter(str.strip, re.split(r"[;\n]", values)):
-        pair = PAIR.fullmatch(part)
+        name, equals, value = map(str.strip, part.partition("="))
         try:
-            if pair is None:
+            if not equals or not NAME.fullmatch(name):
                 raise ValueError
-            entries = [float(entry) for entry in re.split(r"[,\s]+", pair.group(2))]
+            entries = [float(entry) for entry in re.split(r"[,\s]+", value)]
         except ValueError:
             raise ArgumentError(
                 f"values: {quoted(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 "
                 "0.3'."
             ) from None
-        yield pair.group(1), entries if len(entries) > 1 else entries[0]
+        yield name, entries if len(entries) > 1 else entries[0]
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:

@@ -26,7 +26,7 @@ from lab.notation import Call, Leaf, Number, Term
 LONGEST, FARTHEST = 2000, 100
 LARGEST, HIGHEST = 1e12, 64
 TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
-STEPS_BACK = re.compile(r"(.*\D)(\d+)")
+STEPS_BACK = re.compile(r"(.*[^0-9])([0-9]+)")
 # Signs of printed formulas, as Python's parser reads them.
 TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

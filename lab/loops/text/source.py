@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from lab.errors import ArgumentError, one_of, quoted
+from lab.errors import ArgumentError, expect, one_of, quoted
 
 T = TypeVar("T")
 DEEPEST = 30
@@ -34,6 +34,7 @@ def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
     """What is given by names, each in its one form; ArgumentError if two are the same."""
     named: dict[str, T] = {}
     for name, value in given:
+        expect(argument, name, str, "the names of variables")
         own = identifier(name)
         if own in named:
             raise ArgumentError(

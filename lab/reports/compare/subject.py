@@ -71,9 +71,10 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     results = {name: v for name, v in call.results().items() if name in names}
     of = one_named("of", of, results, OF)
     values = pt.as_tensor_variable(results[of])
-    if cost == "last":
+    is_word = isinstance(cost, str)  # an array has no truth
+    if is_word and cost == "last":
         target = pt.sum(values[-1])
-    elif cost == "sum":
+    elif is_word and cost == "sum":
         target = pt.sum(values)
     else:
         weights = a_step_each(cost, loop.steps, values.type.ndim)

@@ -13,6 +13,7 @@ those of its inputs that are not finite, to where they first were so.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import ArgumentError, expect, quoted
+from lab.errors import ArgumentError, LabError, expect, first_line, quoted, refused
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
 from lab.records import freeze, record_of_arrays
@@ -35,6 +36,7 @@ from lab.traces.window import earliest
 Look = Callable[[np.ndarray], np.ndarray]  # which entries of an array are what is looked for
 LONGEST = 12  # links of a chain
 WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", a number, or a function of an array'
+ANSWER = "expected a function that returns, for an array, one True or False for each entry"
 
 
 @record_of_arrays
@@ -152,7 +154,8 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
 def _looked_for(value: object) -> tuple[str, Look]:
     """What is looked for, in words, and the function that finds it."""
     if callable(value):
-        return getattr(value, "__name__", "what was looked for").replace("<lambda>", "it"), value
+        name = str(getattr(value, "__name__", "what was looked for")).replace("<lambda>", "it")
+        return name, partial(_applied, value)
     if isinstance(value, str) and value in ("nan", "inf"):
         return value, np.isnan if value == "nan" else np.isinf
     try:
@@ -167,6 +170,19 @@ def _looked_for(value: object) -> tuple[str, Look]:
     if written.startswith(">"):
         return f"more than {number:g} in size", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
+
+
+def _applied(look: Look, values: np.ndarray) -> np.ndarray:
+    """What the user's function says of every entry; ArgumentError if it does not."""
+    try:
+        found = np.asarray(look(values))
+    except LabError:
+        raise
+    except Exception as error:
+        raise refused("value", look, f"{ANSWER}; it raised {first_line(error)}.") from error
+    if found.shape != np.shape(values) or found.dtype != bool:
+        raise refused("value", look, f"{ANSWER}; it returned {quoted(found)}.")
+    return found
 
 
 class _Place(NamedTuple):

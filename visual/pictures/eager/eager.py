@@ -86,7 +86,7 @@ def eager(
     expected = f"the number of a tape, 0 to {last}"
     if tape is not None and whole("tape", tape, expected) not in range(last + 1):
         raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
-    if tape is None or switch("all", all):
+    if switch("all", all) or tape is None:
         scene = _drawn(recording, theme, unfold)
         if all or SCREEN.holds(scene):
             return scene

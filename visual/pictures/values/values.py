@@ -74,7 +74,7 @@ class Panel:
     def number(self) -> int:
         """Of the Scan that it is of; 0 if it is of several."""
         number = self.title.partition(" · ")[0]
-        return int(number) if number.isdigit() else 0
+        return int(number) if number.isdecimal() else 0
 
     @property
     def quantity(self) -> str:
