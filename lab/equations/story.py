@@ -83,23 +83,21 @@ class Stories:
         return write.sources if write is not None else self.parts(value)
 
     def parts(self, value: Value) -> Sequence[Value]:
-        """The results of earlier Scans that a seed is the sum of: parts of the same gradient."""
-        place = value.scan, value.argument, self._whole(value)
+        """The results of earlier Scans that a seed is the sum of, without the part of the cost."""
+        place = value.scan, value.argument, value.row
         return () if value.version else self._fed.get(place, ())
 
     @cached_property
-    def _fed(self) -> Mapping[tuple[int, int, str], list[Value]]:
-        """The results that go into an argument of a Scan, by the gradient they are a part of."""
-        found: dict[tuple[int, int, str], list[Value]] = {}
-        for named in Quantities.each(self.trace):
-            for feed in named.scan.feeds:
-                giver = Quantities(self.trace, feed.scan)
-                tape = giver.scan.tape(feed.variable)
-                if tape is None or tape.gradient_of is None:
-                    continue
-                for row in range(len(tape.final)):
-                    place = named.number, feed.into, giver.whole_label(tape, row)
-                    found.setdefault(place, []).append(self.flow.latest(feed.scan, tape, row))
+    def _fed(self) -> Mapping[tuple[int, int, int | None], list[Value]]:
+        """The values of earlier Scans that are added up in a row of a tape."""
+        found: dict[tuple[int, int, int | None], list[Value]] = {}
+        for number, scan in enumerate(self.trace.scans):
+            for feed in scan.feeds:
+                tape = self.trace.scans[feed.scan].tape(feed.variable)
+                for row in feed.rows if tape is not None else ():
+                    if row.is_summand and tape is not None and tape.gradient_of is not None:
+                        value = self.flow.latest(feed.scan, tape, row.source)
+                        found.setdefault((number, feed.into, row.row), []).append(value)
         return found
 
     def number(self, value: Value) -> np.ndarray | None:
