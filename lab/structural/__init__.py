@@ -2,7 +2,7 @@
 
 What you can do, and the name for it:
 
-- route arrays or PyTensor variables: `where`, `cat`, `narrow`, `clamp`
+- route arrays: `where`, `cat`, `narrow`, `clamp`
 - differentiate one of them: ``primitives["clamp"]``, a `Primitive` with ``jvp``, ``transpose``,
   ``vjp_jax`` and ``vjp_torch``; ``linearize`` gives its `Linearization`, with ``.T``
 - differentiate a function made of them: `jvp`, `vjp`; `record` shows it as a `Chain`
@@ -16,8 +16,8 @@ some share memory with what went in.  After "Structural AD Notes".
 Start reading in `primitives`: each rule is one function, which returns its tangent and cotangent
 maps.  `primitive` says what follows from those, and `chain` composes them: what each function
 computes is written there, at `where`, `cat`, `narrow` and `clamp`.  `operands` is what they accept
-and how they refuse, `arrays` the operations that numpy and PyTensor share (`lab.eager` routes with
-them, too), `sources` who goes where, and `overwriting` what a tape does with them.
+and how they refuse, `arrays` their operations (`lab.eager` routes with them, too), `sources` who
+goes where, and `overwriting` what a tape does with them.
 """
 
 from lab.structural.chain import Chain as Chain

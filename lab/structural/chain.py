@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NoReturn
 
+import numpy as np
+
 from lab.errors import ArgumentError, KindError, listing, several
-from lab.structural.arrays import Array, library, sealed
+from lab.structural.arrays import Array, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
 from lab.structural.primitives import primitives
@@ -122,9 +124,7 @@ def narrow(a: object, dim: object, start: object, length: object) -> Array:
         vjp_jax     z, g ↦ (ga,)
         vjp_torch   {a: ga, dim: None, start: None, length: None}
 
-    A start counts from 0, never from the end.  On PyTensor variables start and length may be
-    variables, too; what cannot be known before is then checked when the graph runs.  The part
-    of an array is a view of it.
+    A start counts from 0, never from the end.  The result is a view of a.
     """
     return _apply("narrow", (a,), dim=dim, start=start, length=length)
 
@@ -147,8 +147,7 @@ def clamp(x: object, lo: object, hi: object) -> Array:
     half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
     Elsewhere, second derivatives are zero.
 
-    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph
-    when it runs otherwise.
+    Raises ArgumentError if lo > hi, or if a bound is nan.
     """
     return _apply("clamp", (x, lo, hi))
 
@@ -241,7 +240,7 @@ class ChainLinearization(LinearMap):
         for equation, linear in self.links:
             pairs = zip(equation.arguments, linear.values, strict=True)
             known[equation.result] = linear(
-                *(known[name] if name in known else _zeros_like(value) for name, value in pairs)
+                *(known[name] if name in known else np.zeros_like(value) for name, value in pairs)
             )
         return known[self.chain.output]
 
@@ -256,7 +255,7 @@ class ChainLinearization(LinearMap):
         for name, value in zip(self.chain.inputs, self.inputs, strict=True):
             if name not in total:
                 ((array,), _) = operands("vjp", [name], [value], REAL + COMPLEX)
-                total[name] = _zeros_like(array)
+                total[name] = np.zeros_like(array)
         return tuple(sealed(total[name]) for name in self.chain.inputs)
 
     @property
@@ -300,7 +299,3 @@ def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Arra
     chain = function if isinstance(function, Chain) else record(function, inputs)
     linear = chain.linearize(inputs)
     return linear.output, linear.T
-
-
-def _zeros_like(value: Array) -> Array:
-    return library(value).zeros_like(value)

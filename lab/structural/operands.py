@@ -1,29 +1,23 @@
-"""What the structural primitives accept, and what they say when they do not.
-
-Shapes are checked as far as they are known: always for arrays, and for PyTensor variables as
-far as their types tell.
-"""
+"""What the structural primitives accept, and the errors for everything else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pytensor.tensor as pt
-from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.basic import Variable
 
 from lab import errors
 from lab.errors import ArgumentError, listing, whole
 from lab.records import refuse_masked
-from lab.structural.arrays import Array, is_symbolic
 
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
-Shape = tuple[int | None, ...]
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Form:
-    """The name, shape and dtype of an array; lengths that are not known are None."""
+    """The name, shape and dtype of an array."""
 
     name: str
     shape: Shape
@@ -35,21 +29,13 @@ class Form:
         return len(self.shape)
 
     def __str__(self) -> str:
-        return f"{self.name} has shape {written(self.shape)}"
-
-
-def written(shape: Shape) -> str:
-    """A shape as numpy writes it, with ? for lengths that are not known."""
-    lengths = ["?" if length is None else str(length) for length in shape]
-    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+        return f"{self.name} has shape {self.shape}"
 
 
 def quoted(value: object) -> str:
     """`value` in an error message: in full if it is short."""
-    if isinstance(value, Variable):
-        return f"{value} ({value.type})"
     if isinstance(value, np.ndarray) and value.size > 4:
-        return f"{value.dtype} array of shape {written(value.shape)}"
+        return f"{value.dtype} array of shape {value.shape}"
     return errors.quoted(value)
 
 
@@ -58,16 +44,15 @@ def refused(primitive: str, name: str, value: object, why: str) -> ArgumentError
     return ArgumentError(f"{primitive}: {name} = {quoted(value)}: {why}.")
 
 
-def form(name: str, value: Array) -> Form:
-    """The form of an array or a variable."""
-    known = value.type if isinstance(value, Variable) else value
-    return Form(name, tuple(known.shape), str(known.dtype))
+def form(name: str, value: np.ndarray) -> Form:
+    """The form of an array."""
+    return Form(name, value.shape, str(value.dtype))
 
 
 def operands(
     primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
-) -> tuple[tuple[Array, ...], tuple[Form, ...]]:
-    """The values as arrays, or as variables if one of them is one, all of one dtype.
+) -> tuple[tuple[np.ndarray, ...], tuple[Form, ...]]:
+    """The values as arrays of one dtype.
 
     Python numbers, and lists of them, have no dtype and take that of the others (float64 or
     complex128 among themselves).
@@ -91,17 +76,11 @@ def operands(
         raise ArgumentError(
             f"{primitive}: {name} = {quoted(value)} is complex, but {dtype} is expected."
         )
-    checked = tuple(a if is_symbolic(a) else np.asarray(a, dtype) for a in arrays)
-    if is_symbolic(*checked):
-        checked = tuple(map(pt.as_tensor_variable, checked))
+    checked = tuple(np.asarray(a, dtype) for a in arrays)
     return checked, tuple(form(n, a) for n, a in zip(names, checked, strict=True))
 
 
-def _array(primitive: str, name: str, value: object) -> Array:
-    if isinstance(value, Variable):
-        if not hasattr(value.type, "shape") or not hasattr(value.type, "dtype"):
-            raise refused(primitive, name, value, "expected a tensor")
-        return value
+def _array(primitive: str, name: str, value: object) -> np.ndarray:
     refuse_masked(f"{primitive}: {name}", value)
     array = _as_array(primitive, name, value)
     if array.dtype.kind not in "iufc" or isinstance(value, bool):
@@ -110,6 +89,13 @@ def _array(primitive: str, name: str, value: object) -> Array:
 
 
 def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
+    if isinstance(value, Variable):
+        raise refused(
+            primitive,
+            name,
+            value,
+            "expected an array; route PyTensor's variables by pytensor.tensor",
+        )
     try:
         return np.asarray(value)
     except Exception as error:  # too many members for the memory; or whatever an object raises
@@ -120,34 +106,33 @@ def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
 
 def _is_plain(value: object) -> bool:
     """Whether `value` is a Python number or a list, which has no dtype."""
-    return not isinstance(value, np.ndarray | np.generic | Variable)
+    return not isinstance(value, np.ndarray | np.generic)
 
 
-def mask(primitive: str, name: str, value: object) -> Array:
-    """`value` as an array, or a variable, of booleans."""
-    condition = value if isinstance(value, Variable) else _as_array(primitive, name, value)
-    dtype = form(name, condition).dtype
-    if dtype != "bool":
-        raise refused(primitive, name, value, f"expected booleans, not {dtype}")
+def mask(primitive: str, name: str, value: object) -> np.ndarray:
+    """`value` as an array of booleans."""
+    condition = _as_array(primitive, name, value)
+    if condition.dtype != bool:
+        raise refused(primitive, name, value, f"expected booleans, not {condition.dtype}")
     return condition
 
 
 def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
     """The shape that the forms have together, by numpy's rule."""
-    shape: list[int | None] = []
+    shape: list[int] = []
     for axis in range(-max(f.ndim for f in forms), 0):
         lengths = [f.shape[axis] for f in forms if f.ndim >= -axis]
-        long = list(dict.fromkeys(n for n in lengths if n is not None and n != 1))
+        long = list(dict.fromkeys(n for n in lengths if n != 1))
         if len(long) > 1:
             raise ArgumentError(
                 f"{primitive}: {listing(map(str, forms))}; they do not broadcast: axis {axis} is "
                 f"{listing(long)} long, but lengths must be the same or 1."
             )
-        shape.append(long[0] if long else None if None in lengths else 1)
+        shape.append(long[0] if long else 1)
     return tuple(shape)
 
 
-def unbroadcast(value: Array, part: Form, whole: Form) -> Array:
+def unbroadcast(value: np.ndarray, part: Form, whole: Form) -> np.ndarray:
     """`value`, in the form of the whole, summed over the axes along which `part` was repeated."""
     extra = tuple(range(whole.ndim - part.ndim))
     pairs = zip(part.shape, whole.shape[len(extra) :], strict=True)
@@ -169,18 +154,7 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     return number % ndim
 
 
-def count(primitive: str, name: str, value: object) -> Array:
-    """`value` as an int, or as a variable that holds one."""
-    if isinstance(value, Constant):
-        value = value.data
-    if not isinstance(value, Variable):
-        return whole(f"{primitive}: {name}", value)
-    if value.type.ndim or value.type.dtype[0] not in "iu":
-        raise refused(primitive, name, value, "expected a whole number")
-    return value
-
-
-def fitting(primitive: str, name: str, value: object, like: Form) -> Array:
+def fitting(primitive: str, name: str, value: object, like: Form) -> np.ndarray:
     """`value`, a tangent or a cotangent, which must have the form of `like`."""
     array = _array(primitive, name, value)
     if _is_plain(value) and not (array.dtype.kind == "c" and like.dtype not in COMPLEX):
@@ -188,7 +162,6 @@ def fitting(primitive: str, name: str, value: object, like: Form) -> Array:
     its = form(name, array)
     if its.dtype != like.dtype:
         raise ArgumentError(f"{primitive}: {name} is {its.dtype}, but {like.name} is {like.dtype}.")
-    pairs = zip(its.shape, like.shape, strict=False)
-    if its.ndim != like.ndim or any(a != b and None not in (a, b) for a, b in pairs):
+    if its.shape != like.shape:
         raise ArgumentError(f"{primitive}: {its}, but {like}.")
     return array

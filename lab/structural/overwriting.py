@@ -10,12 +10,9 @@ Nothing here has a derivative of its own: the chain rule finds that
 
 from collections.abc import Callable
 
-from pytensor.graph.basic import Variable
-
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from lab.structural.arrays import Array
 from lab.structural.chain import Recorded, cat, narrow
-from lab.structural.operands import count
 from lab.tape import Tape
 
 
@@ -23,11 +20,11 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
     """The array x with its rows from i on replaced by those of y: ``x[i : i + len(y)] = y``.
 
     It is ``cat([x before, y, x after])``, so that ``g ↦ (g with zeros there, g there)``
-    transposes it.  Lengths must be known; x and y have as many dimensions, so that a single
+    transposes it.  x and y have as many dimensions, so that a single
     row is a y of length 1.
     """
-    start, rows, new = count("set_subtensor", "i", i), _length("x", x), _length("y", y)
-    if isinstance(start, Variable) or not 0 <= start <= rows - new:
+    start, rows, new = whole("set_subtensor: i", i), _length("x", x), _length("y", y)
+    if not 0 <= start <= rows - new:
         raise ArgumentError(
             f"set_subtensor: i = {i}: y has {new} rows and x has {rows}; expected i from 0, and "
             "all of y within x."
@@ -58,11 +55,9 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
 
 
 def _length(name: str, value: object) -> int:
-    """How many rows an array or a variable has."""
+    """The number of rows of an array."""
     held = value.value if isinstance(value, Recorded) else value
-    shape = held.type.shape if isinstance(held, Variable) else getattr(held, "shape", ())
-    if not shape or shape[0] is None:
-        raise ArgumentError(
-            f"set_subtensor: {name} = {quoted(held)}: expected rows, of a known number."
-        )
+    shape = getattr(held, "shape", ())
+    if not shape:
+        raise ArgumentError(f"set_subtensor: {name} = {quoted(held)}: expected rows.")
     return int(shape[0])

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import pytensor.tensor as pt
 
 from lab.errors import ArgumentError, listing
-from lab.structural.arrays import Array, is_symbolic, sealed
+from lab.structural.arrays import Array, sealed
 from lab.structural.operands import Form, fitting, unbroadcast
 
 
@@ -97,8 +96,7 @@ class Linearization(LinearMap):
         )
 
     def _given(self, name: str, value: object, like: Form) -> Array:
-        array = fitting(self.primitive, name, value, like)
-        return pt.as_tensor_variable(array) if is_symbolic(*self.values) else array
+        return fitting(self.primitive, name, value, like)
 
     @property
     def output(self) -> Array:
@@ -111,8 +109,7 @@ class Linearization(LinearMap):
 
         There the linearization is a choice, which the primitive documents.
         """
-        known = [length for length in self.whole.shape if length is not None]
-        nowhere = np.broadcast_to(np.False_, () if is_symbolic(*self.values) else known)
+        nowhere = np.broadcast_to(np.False_, self.whole.shape)
         return nowhere if self.kinks is None else self.kinks
 
 
@@ -131,7 +128,7 @@ class Primitive:
     rule: Callable[..., Linearization]
 
     def forward(self, *inputs: object, **metadata: object) -> Array:
-        """f(inputs; metadata): an array (read-only) or a PyTensor variable."""
+        """f(inputs; metadata): an array (read-only)."""
         return self.linearize(inputs, **metadata).output
 
     def linearize(self, inputs: Sequence[object], **metadata: object) -> Linearization:

@@ -1,12 +1,11 @@
-"""What the structural primitives refuse: one sentence, the same for arrays and variables."""
+"""What the structural primitives refuse, in one sentence."""
 
 import numpy as np
 import pytensor.tensor as pt
 import pytest
 
 from lab import structural
-from lab.checks.check import value_at
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError
 from lab.structural import Chain, Equation, primitives
 
 A = np.arange(6.0).reshape(2, 3)
@@ -16,128 +15,131 @@ YES = np.array([True, False, True])
 # what is called, how the message starts, and what it says further on
 REFUSED = {
     "where: three lengths": (
-        lambda f: structural.where(YES, f(V), f(np.ones(2))),
+        lambda: structural.where(YES, V, np.ones(2)),
         r"where: condition has shape (3,), x has shape (3,) and y has shape (2,)",
         "they do not broadcast: axis -1 is 3 and 2 long, but lengths must be the same or 1",
     ),
     "where: the condition": (
-        lambda f: structural.where(np.ones(2, bool), f(V), f(V)),
+        lambda: structural.where(np.ones(2, bool), V, V),
         "where: condition has shape (2,)",
         "do not broadcast",
     ),
     "where: dtypes": (
-        lambda f: structural.where(YES, f(V), f(V.astype("float32"))),
+        lambda: structural.where(YES, V, V.astype("float32")),
         "where: x is float64 and y is float32",
         "all must have one dtype, so cast them first",
     ),
     "where: integers": (
-        lambda f: structural.where(YES, f(np.arange(3)), f(np.arange(3))),
+        lambda: structural.where(YES, np.arange(3), np.arange(3)),
         "where: x is int64",
         "expected float32, float64, complex64 and complex128",
     ),
     "where: complex number": (
-        lambda f: structural.where(YES, f(V), 1j),
+        lambda: structural.where(YES, V, 1j),
         "where: y = 1j is complex",
         "float64 is expected",
     ),
     "cat: lengths": (
-        lambda f: structural.cat([f(A), f(A[:, :2])], 0),
+        lambda: structural.cat([A, A[:, :2]], 0),
         "cat: inputs[0] has shape (2, 3), but inputs[1] has shape (2, 2)",
         "apart from dim = 0 they must be the same",
     ),
     "cat: dimensions": (
-        lambda f: structural.cat([f(A), f(V)], 0),
+        lambda: structural.cat([A, V], 0),
         "cat: inputs[0] has shape (2, 3), but inputs[1] has shape (3,)",
         "all need as many dimensions",
     ),
     "cat: axis": (
-        lambda f: structural.cat([f(A), f(A)], 2),
+        lambda: structural.cat([A, A], 2),
         "cat: dim = 2: inputs[0] has 2 dimensions",
         "expected -2 to 1",
     ),
     "cat: axis from the end": (
-        lambda f: structural.cat([f(A), f(A)], -3),
+        lambda: structural.cat([A, A], -3),
         "cat: dim = -3: inputs[0] has 2 dimensions",
         "expected -2 to 1",
     ),
     "cat: numbers": (
-        lambda f: structural.cat([f(np.array(1.0)), f(np.array(2.0))], 0),
+        lambda: structural.cat([np.array(1.0), np.array(2.0)], 0),
         "cat: dim = 0: inputs[0] is a number without dimensions",
         "",
     ),
     "cat: dtypes": (
-        lambda f: structural.cat([f(V), f(V.astype("complex128"))], 0),
+        lambda: structural.cat([V, V.astype("complex128")], 0),
         "cat: inputs[0] is float64 and inputs[1] is complex128",
         "one dtype",
     ),
     "narrow: start": (
-        lambda f: structural.narrow(f(A), 1, 4, 0),
+        lambda: structural.narrow(A, 1, 4, 0),
         "narrow: start = 4: a has shape (2, 3)",
         "along dim = 1 expected 0 to 3",
     ),
     "narrow: start from the end": (
-        lambda f: structural.narrow(f(A), 1, -1, 1),
+        lambda: structural.narrow(A, 1, -1, 1),
         "narrow: start = -1: a has shape (2, 3)",
         "expected 0 to 3",
     ),
     "narrow: length": (
-        lambda f: structural.narrow(f(A), 0, 1, 2),
+        lambda: structural.narrow(A, 0, 1, 2),
         "narrow: length = 2: a has shape (2, 3)",
         "from start = 1 along dim = 0 expected 0 to 1",
     ),
     "narrow: negative length": (
-        lambda f: structural.narrow(f(A), 0, 1, -1),
+        lambda: structural.narrow(A, 0, 1, -1),
         "narrow: length = -1",
         "expected 0 or more",
     ),
     "narrow: axis": (
-        lambda f: structural.narrow(f(V), -2, 0, 1),
+        lambda: structural.narrow(V, -2, 0, 1),
         "narrow: dim = -2: a has 1 dimensions",
         "expected -1 to 0",
     ),
     "narrow: half a start": (
-        lambda f: structural.narrow(f(V), 0, 0.5, 1),
+        lambda: structural.narrow(V, 0, 0.5, 1),
         "narrow: start = 0.5",
         "expected a whole number",
     ),
     "narrow: an axis that is true": (
-        lambda f: structural.narrow(f(V), True, 0, 1),
+        lambda: structural.narrow(V, True, 0, 1),
         "narrow: dim = True",
         "expected a whole number",
     ),
     "clamp: bounds": (
-        lambda f: structural.clamp(f(V), 2.0, np.array([3.0, 1.0, 2.0])),
+        lambda: structural.clamp(V, 2.0, np.array([3.0, 1.0, 2.0])),
         "clamp: lo[1] = 2.0 and hi[1] = 1.0",
         "expected bounds with lo ≤ hi everywhere",
     ),
     "clamp: a bound that is no number": (
-        lambda f: structural.clamp(f(V), 0.0, np.nan),
+        lambda: structural.clamp(V, 0.0, np.nan),
         "clamp: lo = 0.0 and hi = nan",
         "expected bounds with lo ≤ hi everywhere",
     ),
     "clamp: complex": (
-        lambda f: structural.clamp(f(V + 1j), f(V + 1j), f(V + 1j)),
+        lambda: structural.clamp(V + 1j, V + 1j, V + 1j),
         "clamp: x is complex128",
         "expected float32 and float64",
     ),
     "clamp: shapes": (
-        lambda f: structural.clamp(f(A), f(np.ones(2)), 9.0),
+        lambda: structural.clamp(A, np.ones(2), 9.0),
         "clamp: x has shape (2, 3), lo has shape (2,) and hi has shape ()",
         "do not broadcast",
     ),
     "set_subtensor": (
-        lambda f: structural.set_subtensor(f(A), f(A[:1]), 2),
+        lambda: structural.set_subtensor(A, A[:1], 2),
         "set_subtensor: i = 2: y has 1 rows and x has 2",
         "all of y within x",
     ),
 }
-# without an array to differentiate, so that variables make no difference
 ODD = {
     "cat: nothing": (lambda: structural.cat([], 0), "cat: inputs = []: expected at least one"),
     "cat: an array": (lambda: structural.cat(A, 0), "cat: inputs = float64 array of shape (2, 3)"),
     "where: numbers": (lambda: structural.where([1, 0], 1, 2), "where: condition = [1, 0]"),
     "where: text": (lambda: structural.where(YES, "x", 2), "where: x = 'x': expected numbers"),
     "where: nothing": (lambda: structural.where(YES, None, 2), "where: x = None: expected numb"),
+    "where: a variable": (
+        lambda: structural.where(YES, pt.dvector("v"), 2.0),
+        "where: x = v: expected an array; route PyTensor's variables by pytensor.tensor",
+    ),
     "where: ragged": (lambda: structural.where(YES, [[1], [1, 2]], 2), "where: x = [[1], [1, 2]]"),
     "clamp: truth": (lambda: structural.clamp(True, 0, 1), "clamp: x = True: expected numbers"),
     "metadata": (lambda: primitives["narrow"].forward(A, dim=0), "narrow: metadata = dim: expec"),
@@ -184,28 +186,16 @@ ODD = {
 }
 
 
-def as_constant(value):
-    return pt.constant(value)
-
-
-def as_variable(value):
-    value = np.asarray(value)
-    return pt.tensor("v", dtype=value.dtype, shape=value.shape)
-
-
 @pytest.mark.parametrize("name", REFUSED)
-def test_arrays_and_variables_are_refused_in_the_same_words(name):
+def test_arrays_are_refused(name):
     call, start, rest = REFUSED[name]
-    messages = []
-    for form in (np.asarray, as_variable, as_constant):
-        with pytest.raises(ArgumentError) as caught:
-            call(form)
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1] == messages[2]
-    assert messages[0].startswith(start)
-    assert rest in messages[0]
-    assert messages[0].endswith(".")
-    assert "\n" not in messages[0]
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    message = str(caught.value)
+    assert message.startswith(start)
+    assert rest in message
+    assert message.endswith(".")
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -214,46 +204,6 @@ def test_odd_arguments_are_refused(name):
     with pytest.raises(ArgumentError) as caught:
         call()
     assert str(caught.value).startswith(start)
-
-
-def test_what_cannot_be_known_before_is_refused_when_the_graph_runs():
-    x, lo, hi = pt.dvector("x"), pt.dscalar("lo"), pt.dscalar("hi")
-    clamped = structural.clamp(x, lo, hi)
-    given = {x: V, lo: np.array(0.5), hi: np.array(1.5)}
-    assert value_at(clamped, given).tolist() == [0.5, 1, 1.5]
-    with pytest.raises(GraphError, match="lo > hi"):
-        value_at(clamped, {**given, hi: np.array(0.0)})
-    with pytest.raises(GraphError):
-        value_at(structural.narrow(x, 0, 2, 2), {x: V})
-    with pytest.raises(GraphError):
-        value_at(structural.where(YES, x, x), {x: np.ones(2)})
-
-
-# size 6; the third would be entries 1 to 3 if a start below 0 counted from the end
-@pytest.mark.parametrize(
-    ("start", "length"), [(5, 2), (7, 0), (-5, 3), (-1, 0), (0, -1), (2**62, 2**62)]
-)
-def test_a_part_outside_is_refused_when_the_graph_runs(start, length):
-    a, g, s, n = pt.dvector("a"), pt.dvector("g"), pt.lscalar("s"), pt.lscalar("n")
-    metadata = {"dim": 0, "start": s, "length": n}
-    forward = structural.narrow(a, 0, s, n)
-    (back,) = primitives["narrow"].transpose(g, (a,), **metadata)
-    known = {a: np.arange(6.0), s: np.array(start), n: np.array(length)}
-    for value, given in ((forward, known), (back, {**known, g: np.ones(max(0, min(length, 6)))})):
-        with pytest.raises(GraphError, match="must lie within a"):
-            value_at(value, given)
-    inside = {**known, s: np.array(4), n: np.array(2)}
-    assert value_at(forward, inside).tolist() == [4, 5]
-    assert value_at(back, {**inside, g: np.ones(2)}).tolist() == [0, 0, 0, 0, 1, 1]
-
-
-def test_lengths_that_are_unknown_are_not_refused():
-    x = pt.tensor("x", shape=(None, 3), dtype="float64")
-    assert structural.cat([x, A], 0).type.shape == (None, 3)
-    assert structural.narrow(x, 0, 1, 2).type.shape == (2, 3)
-    assert structural.where(YES, x, 1.0).type.shape == (None, 3)
-    with pytest.raises(ArgumentError, match=r"x has shape \(\?, 3\)"):
-        structural.where([True, False], x, 1.0)
 
 
 @pytest.mark.parametrize("name", ["nope", "", 5, None, "x" * 1000])

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +11,11 @@ from structural_cases import (
     TOLERANCE,
     Case,
     cases,
-    evaluated,
     inner,
     noise,
     reference,
     reference_gradients,
     reference_tangent,
-    variables,
 )
 
 from lab.checks import check
@@ -117,20 +114,6 @@ def test_the_table(case, cotangent, output, gradients):
         assert mine.shape == np.shape(expected)
 
 
-@pytest.mark.parametrize(("case", "cotangent", "output", "gradients"), TABLE, ids=IDS)
-def test_the_table_with_variables(case, cotangent, output, gradients):
-    primitive = primitives[case.name]
-    inputs = variables(case.inputs)
-    g = pt.tensor("g", shape=np.shape(cotangent), dtype="float64")
-    found = primitive.transpose(g, inputs, **case.metadata)
-    value = primitive.forward(*inputs, **case.metadata)
-    known = [*case.inputs, np.asarray(cotangent)]
-    ours = evaluated([value, *found], [*inputs, g], known)
-    for mine, expected in zip(ours, [output, *gradients], strict=True):
-        np.testing.assert_array_equal(mine, expected)
-        assert mine.shape == np.shape(expected)
-
-
 @given(cases(), st.integers(0, 2**16))
 def test_output_tangent_and_cotangents_are_those_of_numpy(case, seed):
     primitive, rng = primitives[case.name], np.random.default_rng(seed)
@@ -161,24 +144,6 @@ def dot_product(case, linear, rng):
 def test_the_transpose_is_the_adjoint(case, seed):
     linear = primitives[case.name].linearize(case.inputs, **case.metadata)
     dot_product(case, linear, np.random.default_rng(seed))
-
-
-@given(cases(dtypes=("float64", "complex128")), st.integers(0, 2**16))
-def test_the_transpose_is_the_adjoint_with_variables(case, seed):
-    rng = np.random.default_rng(seed)
-    primitive, dtype = primitives[case.name], case.inputs[0].dtype
-    tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
-    inputs, moved = variables(case.inputs), variables(case.inputs)
-    output, tangent = primitive.jvp(inputs, moved, **case.metadata)
-    shape = reference(case).shape
-    cotangent, g = noise(rng, shape, dtype), pt.tensor("g", dtype=dtype, shape=shape)
-    _, pullback = primitive.vjp_jax(inputs, **case.metadata)
-    names = [*inputs, *moved, g]
-    values = [*case.inputs, *tangents, cotangent]
-    out, jv, *gradients = evaluated([output, tangent, *pullback(g)], names, values)
-    np.testing.assert_array_equal(out, reference(case))
-    np.testing.assert_array_equal(jv, reference_tangent(case, tangents))
-    assert inner([cotangent], [jv]) == pytest.approx(inner(gradients, tangents), abs=1e-12)
 
 
 @given(cases(), st.integers(0, 2**16))

@@ -62,18 +62,12 @@ def routed(
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner
     from lab.structural import primitives
-    from lab.structural.arrays import is_symbolic
     from lab.structural.sources import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
         raise ArgumentError(f"primitive = {quoted(primitive)}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
     given = None if tangents is None else several("tangents", tangents, "one for each input")
-    if is_symbolic(*linear.values, *linear.metadata.values(), *(given or ()), cotangent):
-        raise ArgumentError(
-            f"{primitive}: a picture needs numbers; among inputs, tangents and cotangent there is "
-            "a PyTensor variable."
-        )
     output = np.asarray(linear.output)
     given = _counted(linear.values) if given is None else given
     if cotangent is None:

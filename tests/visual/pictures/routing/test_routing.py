@@ -234,7 +234,7 @@ def test_odd_numbers_stand_out():
         (lambda: visual.routing("clamp", (V, 0.0, 1.0), theme="pink"), "theme = 'pink'"),
         (lambda: visual.routing("cat", [V], V[:2], dim=0), "cat: the cotangent has shape (2,)"),
         (lambda: visual.routing("cat", [V], tangents=[], dim=0), "cat: tangents: there are 0"),
-        (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "a PyTensor variable"),
+        (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "expected an array"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(call, says):
