@@ -46,16 +46,18 @@ NOTEBOOKS = {
 # Lessons have numbers; `test_lessons` runs their Python.
 PAGES = {name: text for name, text in NOTEBOOKS.items() if not name[0].isdigit()}
 TOOLS = {
-    "docker", "git", "helm", "jupyter-repo2docker", "make", "marimo", "nbgrader", "pip", "python",
-    "scantape", "twine",
+    "docker", "git", "helm", "jupyter", "jupyter-repo2docker", "make", "marimo", "nbgrader", "npm",
+    "pip", "python", "scantape", "twine",
 }  # fmt: skip
 NOT_RUN = {
     "docker push": "publishes",
     "git tag": "publishes",
     "helm": "needs a cluster",
+    "jupyter nbconvert": "runs in the tests of slides and of LaTeX",
     "jupyter-repo2docker --no-run": "needs Docker",
     "marimo": "is not installed",
     "nbgrader": "is not installed",
+    "npm install": "installs",
     "pip install": "installs",
     "python -m build": "publishes",
     "python bench": "measures for minutes",
@@ -70,7 +72,8 @@ def blocks(language, document=README):
 
 def examples(text):
     """The commands of a `--help` or of a block of code, without their comments."""
-    lines = [line.strip() for line in re.sub(r"\\\n\s*", " ", text).splitlines()]
+    lines = re.split(r"\n| && ", re.sub(r"\\\n\s*", " ", text))
+    lines = [re.sub(r"^([A-Z_]+=\S+ )*", "", line.strip()) for line in lines]
     lines = [line for line in lines if line.partition(" ")[0] in TOOLS]
     return [" ".join(re.split(" # | {3,}", line)[0].split()) for line in lines]
 
@@ -89,7 +92,7 @@ def commands():
             places.setdefault(command, " ".join(["scantape", *words, "--help"]))
     for name, text in (DOCUMENTS | NOTEBOOKS).items():
         for _, language, content in FENCED.findall(text):
-            for command in examples(content) if language in ("", "text") else ():
+            for command in examples(content) if language in ("", "sh", "text") else ():
                 places.setdefault(command, name)
         for command in inline_code(text):
             tool, *words = command.split(" ")

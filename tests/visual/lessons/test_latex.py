@@ -1,0 +1,67 @@
+"""A lesson becomes LaTeX by the command on the lecturers' page, without Inkscape.
+
+The notebook has no prose, for which nbconvert would call pandoc.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pypdfium2
+import pytest
+from nbconvert.exporters import LatexExporter
+from nbformat import v4
+from sites import ROOT
+
+import visual
+from lab.loops import gallery
+
+CELLS = (
+    "import visual; from lab import gallery; trace = gallery.loops['square'].trace()",
+    "visual.tapes(trace)",
+    "visual.Stepper(visual.tapes(trace))",
+    "gallery.loops['square'].system()",
+)
+
+
+def documented():
+    """The arguments of the command, on a notebook called small."""
+    page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^jupyter (nbconvert .*--to latex(?:.*\\\n)*.*)$", page, re.MULTILINE)
+    return shlex.split(found.replace("\\\n", " ").replace("01_loop", "small"))
+
+
+def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in CELLS])
+    nbformat.write(notebook, tmp_path / "small.ipynb")
+    done = subprocess.run(
+        [sys.executable, "-m", *documented()],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": str(Path(sys.executable).parent)},  # no Inkscape
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    tex = (tmp_path / "small.tex").read_text(encoding="utf-8")
+    included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
+    assert len(included) == 2
+    assert r"\begin{aligned}" in tex
+    picture = visual.tapes(gallery.loops["square"].trace())
+    for name in included:
+        (page,) = pypdfium2.PdfDocument(tmp_path / name)
+        assert abs(page.get_width() - 0.75 * picture.width) < 1  # 96 pixels are 72 points
+        words = page.get_textpage().get_text_range()
+        assert "gradient of square" in words
+        assert "7.413" in words  # 16 · 0.95¹⁵
+
+
+def test_without_the_option_nbconvert_needs_inkscape(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    svg = visual.tapes(gallery.loops["square"].trace()).svg()
+    cell = v4.new_code_cell(outputs=[v4.new_output("display_data", {"image/svg+xml": svg})])
+    with pytest.raises(FileNotFoundError, match="Inkscape"):
+        LatexExporter().from_notebook_node(v4.new_notebook(cells=[cell]))
