@@ -247,6 +247,7 @@ def test_importing_both_loads_no_heavy_library():
         "pygraphviz",
         "torch",
         "jax",
+        "scipy.special",
     }
     heavy |= {"lab.eager", "lab.structural"}  # not heavy, but not needed either
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {heavy}])"

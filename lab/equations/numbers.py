@@ -9,7 +9,6 @@ from itertools import chain
 from math import floor, log10, prod
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
 
 from lab.notation import (
     PLAIN,
@@ -61,7 +60,7 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
     "min": np.minimum,
     "sgn": np.sign,
     "clip": np.clip,
-    "sigmoid": special.expit,
+    "sigmoid": lambda x: np.exp(-np.logaddexp(0, -np.asarray(x))),
     "softplus": lambda x: np.logaddexp(0, x),
 }
 
@@ -100,12 +99,17 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
 
 
 def _operation(name: str) -> Callable[..., object]:
-    """The function of an operation: LookupError if it is none of numbers."""
-    for module in (np, special):
-        found = getattr(module, name, None)
-        if name not in OPERATIONS and isinstance(found, np.ufunc):
-            return found
-    return OPERATIONS[name]
+    """The function of an operation; LookupError if numpy and SciPy have no ufunc of its name."""
+    if name in OPERATIONS:
+        return OPERATIONS[name]
+    found = getattr(np, name, None)
+    if not isinstance(found, np.ufunc):
+        from scipy import special  # type: ignore[import-untyped]  # imported late: it takes 0.1 s
+
+        found = getattr(special, name, None)
+    if not isinstance(found, np.ufunc):
+        raise LookupError(name)
+    return found
 
 
 def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
