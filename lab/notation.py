@@ -237,7 +237,7 @@ class _Text:
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
         self.pieces: list[str] = []
-        self.room, self.operations = LONGEST, 0
+        self.room, self.written = LONGEST, set[int]()  # operations, each once however often used
         self.is_cut = False
 
     def of(self, expression: Expression) -> str:
@@ -255,7 +255,7 @@ class _Text:
 
     def _tell_rest(self, expression: Expression) -> None:
         known = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
-        more = known - self.operations
+        more = known - len(self.written)
         if more:
             words = f"({more:,} more operation{'' if more == 1 else 's'})"
             self._add(rf"\ \text{{{words}}}" if self.style.latex else f" {words}")
@@ -270,7 +270,7 @@ class _Text:
             self.is_cut = True
             self._add(self.style.dots)
         elif isinstance(term, Call):
-            self.operations += 1
+            self.written.add(id(term))
             brackets = self._strength(term) < needed
             self._add("(" if brackets else "")
             self._call(term)

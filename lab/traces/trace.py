@@ -353,13 +353,32 @@ class Untaken:
 
 
 @record_of_arrays
+class OuterFault:
+    """An operation outside of all Scans that computes nan or infinity from other values.
+
+    `inputs` are its inputs, called by their formulas.
+    `cause` is the fault from which one of its inputs comes, as its number in `Trace.outside`;
+    `reaches` are the values that are not finite for this reason: arguments of Scans, as the number
+    of the Scan and of the argument, and outputs of the trace, as None and the number of the output.
+    """
+
+    operation: str
+    formula: str
+    inputs: tuple[Input, ...]
+    value: np.ndarray
+    cause: int | None
+    reaches: tuple[tuple[int | None, int], ...]
+
+
+@record_of_arrays
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
     Scans they are computed, `inputs` from which values of the graph's inputs, in their order;
-    `untaken` are the branches that were not taken and yet made nan of gradients.  Where a window of
-    steps was kept, `backend` is what PyTensor ran the others by.
+    `untaken` are the branches that were not taken and yet made nan of gradients, `outside` the
+    operations outside of the Scans that compute nan or infinity.  Where a window of steps was kept,
+    `backend` is what PyTensor ran the others by.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -369,6 +388,7 @@ class Trace:
     inputs: tuple[Input, ...] = ()
     untaken: tuple[Untaken, ...] = ()
     backend: str = ""
+    outside: tuple[OuterFault, ...] = ()
 
     to_json, from_json = RetiredAttribute(), RetiredAttribute()
 

@@ -37,7 +37,7 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
-from lab.traces.untaken import untaken
+from lab.traces.untaken import outer_faults, untaken
 from lab.traces.window import backend_name, check_keep, refuse_beyond, run_window
 
 
@@ -129,6 +129,8 @@ def traced(
     axes: dict[Variable, Axis] = {}
     inside = StepValues()
     filled: dict[Variable, tuple[int, int]] = {}
+    ends: dict[tuple[int | None, int], Variable] = {}
+    names: dict[Variable, str] = {}
     rows = RowOrigins(filled, recordings, values)
     for number, recording in enumerate(recordings):
         pause()
@@ -142,10 +144,14 @@ def traced(
             scan = replace(scan, inside=computed, results=writes, formulas=formulas)
         scans.append(replace(scan, feeds=feeds(made, rows, first=recording.first)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
+        names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
+        ends |= {(number, i): variable for i, variable in made}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds(enumerate(asked), rows, values)
     known = tuple(_inputs(inputs, values))
-    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
+    ends |= {(None, i): variable for i, variable in enumerate(asked)}
+    outside = outer_faults(ends, values, names)
+    return Trace(results, tuple(scans), called, fed, known, untaken(scans), outside=outside)
 
 
 def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:

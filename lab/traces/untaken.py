@@ -1,16 +1,36 @@
-"""Where the gradient of a branch that was not taken is 0·∞: the best-known trap of `where`.
+"""The operations that compute nan: outside of the Scans, and for a branch that was not taken.
 
+`outer_faults` finds the operations outside of the Scans that compute nan or infinity.
+
+`untaken` finds the best-known trap of `where`: the gradient of a branch that was not taken is 0·∞.
 `where` gives the branch that is not taken the gradient 0, which is multiplied by the derivatives
 of whatever made that branch.  One that is not finite makes nan of it.  PyTensor's rewrites often
 avoid that (``lab.trace(…, rewritten=True)``); a `where` inside the branch as well always does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import toposort
 
-from lab.notation import Call, Expression, Leaf, Number, Term
-from lab.traces.trace import ParameterTrace, ScanTrace, Source, TapeTrace, Untaken
+from lab.errors import printable
+from lab.notation import Call, Expression, Leaf, Number, Term, text
+from lab.records import freeze
+from lab.scans.formula import written as constant_text
+from lab.scans.node import is_scan
+from lab.scans.operations import operation_name, passed_on, plain_name
+from lab.traces.loop_run import Computed
+from lab.traces.trace import (
+    Input,
+    OuterFault,
+    ParameterTrace,
+    ScanTrace,
+    Source,
+    TapeTrace,
+    Untaken,
+)
 
 HANDS_ON = {"Neg", "second"}  # beside products and views: a zero stays a zero
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
@@ -124,3 +144,94 @@ def written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
     if depth == DEEPEST:
         return Leaf("…", None, -1)
     return Call(value.operation, tuple(written(scan, v, depth + 1) for v in value.inputs))
+
+
+def outer_faults(
+    ends: Mapping[tuple[int | None, int], Variable],
+    values: Mapping[Variable, Computed],
+    names: Mapping[Variable, str],
+) -> tuple[OuterFault, ...]:
+    """Find the operations outside of the Scans that compute nan or infinity.
+
+    `ends` are the arguments of Scans and the outputs of the trace, `names` the outputs of Scans.
+    An operation counts if it computes nan and none of its inputs has nan, or infinity and all of
+    its inputs are finite.
+    """
+    if not any(_not_finite(values.get(v)).any() for v in ends.values()):
+        return ()
+    origins: dict[Variable, int] = {}  # of values that are not finite: the fault behind them
+    found: list[OuterFault] = []
+    for node in toposort(list(ends.values())):
+        if is_scan(node) or plain_name(node) == "AllocEmpty":
+            continue
+        inputs = [values.get(v) for v in node.inputs]
+        bad = [v for v, value in zip(node.inputs, inputs, strict=True) if _not_finite(value).any()]
+        bad.sort(key=lambda v: not _is_nan(values[v]).any())  # nan before infinities
+        for output in node.outputs:
+            value = values.get(output)
+            if not _not_finite(value).any():
+                continue
+            cause = next((origins[v] for v in bad if v in origins), None)
+            is_new = not bad or (_is_nan(value).any() and not _is_nan(values[bad[0]]).any())
+            if is_new:
+                origins[output] = len(found)
+                found.append(_fault(output, values, names, cause))
+            elif cause is not None:
+                origins[output] = cause
+    reaches: list[list[tuple[int | None, int]]] = [[] for _ in found]
+    for end, variable in ends.items():
+        if variable in origins:
+            reaches[origins[variable]].append(end)
+    return tuple(replace(f, reaches=tuple(r)) for f, r in zip(found, reaches, strict=True))
+
+
+def _fault(
+    output: Variable,
+    values: Mapping[Variable, Computed],
+    names: Mapping[Variable, str],
+    cause: int | None,
+) -> OuterFault:
+    operation = operation_name(output.owner, output)
+    inputs = [v for v in output.owner.inputs if hasattr(v.type, "dtype")]
+    terms = [_formula(v, names, 1) for v in inputs]
+    numbers = [v.data if isinstance(v, Constant) else values.get(v) for v in inputs]
+    named = [
+        Input(_plain(term), freeze(np.array(number)))
+        for term, number in zip(terms, numbers, strict=True)
+        if number is not None
+    ]
+    value = freeze(np.array(values[output]))
+    formula = _plain(Call(operation, tuple(terms)))
+    return OuterFault(operation, formula, tuple(named), value, cause, ())
+
+
+def _plain(term: Term) -> str:
+    return text(term, lambda leaf: leaf.variable)
+
+
+def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> Term:
+    """A value outside of the Scans as a formula."""
+    node = variable.owner
+    if isinstance(variable, Constant):
+        return Number(constant_text(variable.data))
+    if node is None or variable in names:
+        return Leaf(names.get(variable, "") or printable(variable.name or "input"), None, -1)
+    same = passed_on(node, variable)
+    if same is not None:
+        return _formula(node.inputs[same], names, depth)
+    if depth == DEEPEST:
+        return Leaf("…", None, -1)
+    inputs = (v for v in node.inputs if hasattr(v.type, "dtype"))
+    return Call(
+        operation_name(node, variable), tuple(_formula(v, names, depth + 1) for v in inputs)
+    )
+
+
+def _not_finite(value: object) -> np.ndarray:
+    array = np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else np.zeros(0)
+    return ~np.isfinite(array) if array.dtype.kind in "fc" else np.zeros(array.shape, dtype=bool)
+
+
+def _is_nan(value: object) -> np.ndarray:
+    array = np.asarray(value)
+    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, dtype=bool)

@@ -1,8 +1,11 @@
-"""How numbers in order are told, against what the words stand for."""
+"""Ranges of numbers against the numbers that they name, and counts of operations."""
 
+import re
 from itertools import combinations
 
-from lab.notation import ranges
+import pytest
+
+from lab.notation import LONGEST, Call, Leaf, ranges, text
 
 
 def test_numbers_that_follow_each_other_are_told_by_their_ends():
@@ -15,3 +18,13 @@ def test_numbers_that_follow_each_other_are_told_by_their_ends():
         assert found == list(chosen)
     assert ranges([1, 33, 34, 35, 37]) == "1, 33–35, 37"
     assert ranges([]) == ""
+
+
+@pytest.mark.parametrize("unwritten", [0, 1, 7])
+def test_operations_that_are_not_written_are_counted_once(unwritten):
+    """A long sum repeats one operation, then has `unwritten` others, which do not fit."""
+    repeated = Call("sin", (Leaf("x", None, 0),))
+    others = tuple(Call(f"f{number}", (Leaf("x", None, 0),)) for number in range(unwritten))
+    words = text(Call("Add", (repeated,) * LONGEST + others), lambda leaf: leaf.variable)
+    counts = re.findall(r"\((-?\d+) more operations?\)", words)
+    assert counts == [str(unwritten)] * bool(unwritten)

@@ -14,6 +14,7 @@ those of its inputs that are not finite, to where they first were so.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from numbers import Real
 from typing import NamedTuple
 
@@ -35,6 +36,11 @@ from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # which entries of an array are what is looked for
 LONGEST = 12  # links of a chain
+POWER_RULE = (
+    "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
+    "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
+    "x*x instead of x**2."
+)
 WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", a number, or a function of an array'
 ANSWER = "expected a function that returns, for an array, one True or False for each entry"
 
@@ -52,8 +58,8 @@ class Met:
     """A value on the way: what makes it, of which inputs, and its first entry that is meant.
 
     `scan` is its Scan's number in the trace and `step` the step that made it; both are None for
-    an output that was computed outside of all Scans.  Nothing made what was `given`.  `numbers`
-    is the operation on the values of its inputs, empty where arrays take part.
+    a value that was computed outside of all Scans.  Nothing made what was `given`.  `numbers`
+    is the `operation` on the values of its inputs, empty where arrays take part.
     """
 
     scan: int | None
@@ -64,6 +70,7 @@ class Met:
     inputs: tuple[Operand, ...] = ()
     numbers: str = ""
     given: bool = False
+    operation: str = ""
 
     def __str__(self) -> str:
         value = _number(self.value[self.entry])
@@ -83,7 +90,8 @@ class First:
     """The first value of a run that is `what` was looked for, and the `chain` that led there.
 
     Every link of the chain is an input of the one before it, or what that input came from.
-    `told` is what is known of such cases: a branch of `where` that was not taken.
+    `told` explains known cases: a branch of `where` that was not taken, and a product with a
+    negative power of 0.
     """
 
     what: str
@@ -111,7 +119,7 @@ class First:
 
     def _where(self, met: Met) -> str:
         if met.scan is None:
-            return "the end, outside of the Scans"
+            return "an operation outside of the Scans"
         return f"step {met.step} of {self.scans[met.scan]}"
 
 
@@ -148,7 +156,17 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
     known = tuple(
         word for one, word in words if (one.scan, one.step + trace.scans[one.scan].first) in steps
     )
+    if any(_is_power_rule(*links) for links in pairwise(chain)):
+        known += (POWER_RULE,)
     return First(name, tuple(scan.name for scan in trace.scans), tuple(chain), known)
+
+
+def _is_power_rule(product: Met, power: Met) -> bool:
+    """Whether a product is nan because its factor is 0 to a negative power."""
+    if (product.operation, power.operation) != ("Mul", "Pow") or not power.inputs:
+        return False
+    base = np.broadcast_to(power.inputs[0].value, power.value.shape)[power.entry]
+    return bool(np.isnan(product.value[product.entry]) and base == 0)
 
 
 def _looked_for(value: object) -> tuple[str, Look]:
@@ -200,7 +218,13 @@ class _Output(NamedTuple):
     number: int
 
 
-Place = _Place | _Output
+class _Outer(NamedTuple):
+    """The result of an operation outside of the Scans, by its number in `Trace.outside`."""
+
+    fault: int
+
+
+Place = _Place | _Output | _Outer
 
 
 class _Run:
@@ -247,7 +271,7 @@ class _Run:
 
     def is_operation(self, place: Place) -> bool:
         """Whether something is computed there, and not only handed on."""
-        if isinstance(place, _Output) or place.is_target:
+        if not isinstance(place, _Place) or place.is_target:
             return True
         if not isinstance(place.source, int):
             return False
@@ -255,8 +279,14 @@ class _Run:
 
     def cause(self, place: Place) -> Place | None:
         """The input that is not finite, or where that came from."""
+        if isinstance(place, _Outer):
+            fault = self.trace.outside[place.fault]
+            if fault.cause is not None:
+                return _Outer(fault.cause)
+            fed = (self._fed_into(*end) for end in fault.reaches)
+            return next((found for found in fed if found is not None), None)
         if isinstance(place, _Output):
-            return self._fed(self.trace.feeds, place.number)
+            return self._outer(None, place.number) or self._fed_into(None, place.number)
         scan, source = self.trace.scans[place.scan], place.source
         if place.is_target or not isinstance(source, Leaf):
             bad = [
@@ -277,7 +307,18 @@ class _Run:
             tape = self.trace.scans[slot.scan].tape(slot.argument)
             if tape is not None:
                 found = self._written(slot.scan, tape, slot.row)
-        return found or self._fed(scan.feeds, source.argument)
+        end = place.scan, source.argument
+        return found or self._outer(*end) or self._fed_into(*end)
+
+    def _outer(self, scan: int | None, number: int) -> _Outer | None:
+        """The operation outside of the Scans for which an argument or an output is not finite."""
+        faults = enumerate(self.trace.outside)
+        return next((_Outer(i) for i, fault in faults if (scan, number) in fault.reaches), None)
+
+    def _fed_into(self, scan: int | None, number: int) -> Place | None:
+        """As `_fed`, into an argument of a Scan, or of None into an output."""
+        feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
+        return self._fed(feeds, number)
 
     def _fed(self, feeds: tuple[Feed, ...], into: int) -> Place | None:
         """The first that is not finite on a tape from which a value outside is computed."""
@@ -318,6 +359,15 @@ class _Run:
             value = self.trace.outputs[place.number]
             name = dict(enumerate(self.trace.names)).get(place.number)
             return Met(None, None, name or f"output {place.number}", value, self._entry(value))
+        if isinstance(place, _Outer):
+            fault = self.trace.outside[place.fault]
+            operands = tuple(Operand(v.name, np.asarray(v.value)) for v in fault.inputs)
+            numbers = _in_numbers(fault.operation, [v.value for v in operands]) if operands else ""
+            entry = self._entry(fault.value)
+            return Met(
+                None, None, fault.formula, fault.value, entry, operands, numbers,
+                operation=fault.operation,
+            )  # fmt: skip
         scan, source = self.trace.scans[place.scan], place.source
         speller = Speller(Quantities(self.trace, place.scan))
 
@@ -329,7 +379,7 @@ class _Run:
         value = freeze(values[place.step])
         met = Met(place.scan, scan.first + place.step, "", value, self._entry(value))
         if isinstance(source, Leaf) and not place.is_target:
-            return replace(met, formula=called(source), given=True)
+            return replace(met, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
             Operand(called(written(scan, each)), freeze(held))
             for each in dict.fromkeys(_inputs(scan, place))
@@ -340,8 +390,9 @@ class _Run:
             return replace(met, formula=called(expression), inputs=inputs)
         made = scan.inside[source]
         formula = called(Call(made.operation, tuple(written(scan, v, 1) for v in made.inputs)))
+        numbers = _numbers(scan, place.step, made)
         return replace(
-            met, formula=formula, inputs=inputs, numbers=_numbers(scan, place.step, made)
+            met, formula=formula, inputs=inputs, numbers=numbers, operation=made.operation
         )
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
@@ -418,15 +469,20 @@ def _steps(entries: np.ndarray) -> np.ndarray:
 
 def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:
     """An operation on the values of its inputs; empty where arrays take part."""
+    return _in_numbers(
+        made.operation,
+        [v if isinstance(v, Number) else _value(scan, v, step) for v in made.inputs],
+    )
+
+
+def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) -> str:
+    """An operation on numbers; empty where arrays take part."""
     numbers = list[Term]()
-    for source in made.inputs:
-        if not isinstance(source, Number):
-            value = _value(scan, source, step)
-            if value is None or value.ndim:
-                return ""
-            source = Number(_number(value))
-        numbers.append(source)
-    return text(Call(made.operation, tuple(numbers)), lambda leaf: "")
+    for value in inputs:
+        if value is None or (not isinstance(value, Number) and value.ndim):
+            return ""
+        numbers.append(value if isinstance(value, Number) else Number(_number(value)))
+    return text(Call(operation, tuple(numbers)), lambda leaf: "")
 
 
 def _number(value: np.ndarray) -> str:

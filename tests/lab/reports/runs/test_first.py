@@ -174,6 +174,61 @@ def test_what_is_computed_from_the_last_value_is_looked_at_before_the_gradient()
     assert "outside of the Scans" in str(found)
 
 
+def squared_after_the_loop():
+    """C = Σ x₂², where x₂ = sin(sin(x₀)): the square is outside of the Scan."""
+    graph = lab.Loop(lambda x: pt.sin(x), (lab.State("x", [0.0, 0.5]),), n_steps=2).build()
+    (xs,) = graph.outputs.values()
+    return lab.derivative((xs[-1] ** 2).sum(), graph.inputs["x"], 3), graph.given
+
+
+def squared_in_the_loop():
+    """C = Σ x₀⁴."""
+    graph = lab.Loop(lambda x: x**2, (lab.State("x", [0.0, 0.5]),), n_steps=2).build()
+    (xs,) = graph.outputs.values()
+    return lab.derivative(xs[-1].sum(), graph.inputs["x"], 3), graph.given
+
+
+# The third derivative of C, by the coefficient of x³ in sin(sin(x))² around 0 (which is even) and
+# by hand: C‴ = 24·x₀.
+SQUARES = {
+    "outside": (squared_after_the_loop, None, 0.0),
+    "in the step": (squared_in_the_loop, 5, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_a_square_of_zero_is_pointed_to_and_rewritten_right(name):
+    make, scan, expected = SQUARES[name]
+    derivative, given = make()
+    trace = lab.trace(derivative, given)
+    assert np.isnan(trace.outputs[3]).tolist() == [True, False]
+    found = lab.first(trace)
+    product, power = (met for met in found.chain if met.operation in ("Mul", "Pow"))
+    assert (product.operation, product.scan) == ("Mul", scan)
+    assert (power.operation, power.scan) == ("Pow", scan)
+    assert (power.inputs[0].value[power.entry], power.value[power.entry]) == (0, np.inf)
+    words = " ".join(str(found).split())
+    assert "rewritten=True" in words
+    assert "as it was given" not in words
+    right = lab.trace(derivative, given, rewritten=True)
+    assert lab.first(right) is None
+    np.testing.assert_allclose(right.outputs[3][0], expected, atol=1e-15)
+
+
+def test_only_a_power_of_zero_is_called_one():
+    loop = lab.Loop(lambda x: pt.exp(x) - pt.exp(x), (lab.State("x", 800.0),), n_steps=1)
+    assert lab.first(loop.trace(order=0)).told == ()
+
+
+def test_from_outside_a_link_to_the_loop_is_followed():
+    """x₁ overflows in the loop, and ∞ − ∞ is computed after it."""
+    graph = lab.Loop(lambda x: x * x, (lab.State("x", 1e200),), n_steps=1).build()
+    (xs,) = graph.outputs.values()
+    first, *_, last = lab.first(lab.trace(xs[-1] - xs[-1], graph.given), "nan").chain
+    assert (first.scan, str(first).endswith("nan")) == (None, True)
+    assert (last.scan, last.step, last.numbers) == (0, 0, "1e200·1e200")
+
+
 def test_a_link_from_a_gradient_to_its_loop_is_followed():
     """x overflows at step 2, which 1/x does not mind; its gradient there is 0·∞."""
     states = lab.State("x", 1e100), lab.State("y", 0.0)
