@@ -7,6 +7,7 @@
 # make pdf     the same as PDFs, printed by a Chromium that is installed: site/course.pdf
 # make fuzz    random texts, commands, messages, arguments and stored traces, for longer: FUZZ=100
 # make corpus  all graphs of tests/corpus, in all pictures; make test takes twelve of them
+# make mutants insert small faults into the engine and measure the share that its tests notice
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -32,7 +33,7 @@ JOBS ?= 2
 SITE ?= site
 CHROMIUM ?= $(shell which chromium chromium-browser google-chrome chrome msedge 2>/dev/null | head -n 1)
 
-.PHONY: start lessons env test tests lint site pdf fuzz corpus bench clean
+.PHONY: start lessons env test tests lint site pdf fuzz corpus mutants bench clean
 
 start: lessons
 	@$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
@@ -69,6 +70,9 @@ fuzz: $(VENV)/.test
 
 corpus: $(VENV)/.test
 	CORPUS=all $(BIN)/python -m pytest -n $(JOBS) tests/corpus
+
+mutants: $(VENV)/.test
+	$(BIN)/python bench/mutants.py --count $(or $(COUNT),20) $(PACKAGES)
 
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench

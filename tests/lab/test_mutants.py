@@ -1,0 +1,85 @@
+"""The measure of the tests' strength: what it counts as noticed, and which faults it inserts."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[2] / "bench" / "mutants.py"
+SOURCE = "def clip(x, low):\n    return low if x < low else x\n"
+TEST = "from lab.small import code\n\n\ndef test_clip():\n    assert code.clip(3, 5) == 5\n"
+
+
+@pytest.fixture(scope="module")
+def mutants():
+    spec = importlib.util.spec_from_file_location("mutants", PATH)
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules["mutants"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["mutants"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A repository with one package and one test."""
+    for path, text in {
+        "lab/__init__.py": "",
+        "lab/small/__init__.py": "",
+        "lab/small/code.py": SOURCE,
+        "tests/lab/small/test_code.py": TEST,
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_a_fatal_fault_is_noticed_and_none_is_not(mutants, root):
+    tests = mutants.Tests(root, "lab/small", 0)
+    verdicts = {
+        SOURCE: False,
+        SOURCE.replace("low if", "None if"): True,
+        SOURCE.replace("x < low", "x <= low"): False,  # no test is at the bound
+        SOURCE.replace("def clip", "def clipped"): True,
+        "import nothing_of_this_name\n": True,
+        SOURCE.replace("return", "while x: pass\n    return"): True,
+    }
+    found = {text: tests.notice("lab/small/code.py", text.encode()) for text in verdicts}
+    assert found == verdicts
+    assert (root / "lab/small/code.py").read_text() == SOURCE
+
+
+def test_tests_that_fail_without_a_fault_measure_nothing(mutants, root):
+    (root / "tests/lab/small/test_code.py").write_text(TEST.replace("== 5", "== 6"))
+    with pytest.raises(SystemExit, match="fail without a fault"):
+        mutants.Tests(root, "lab/small", 0)
+
+
+def test_faults_are_small_and_of_all_kinds(mutants, root):
+    code = '''def f(a: int, b=2, *, c=True) -> "x + y":
+    """Not 1 + 1."""
+    if not a or b:
+        return g(a[1:b], b, key=c)
+    raise ValueError("a" + f"{a + b}")
+'''
+    (root / "lab/small/code.py").write_text(code)
+    found = [f for f in mutants.faults(root, "lab/small") if f.path.endswith("code.py")]
+    assert {(f.line, f.after) for f in found} == {
+        (1, "3"),
+        (1, "False"),
+        (3, "not (not a or b)"),
+        (3, "not a and b"),
+        (3, "a"),
+        (4, "None"),
+        (4, "g(a[1:b], b)"),
+        (4, "g(a[1:b], key=c)"),
+        (4, "2"),
+        (4, "1 + 1"),
+        (4, "b + 1"),
+    }
+    for fault in found:
+        faulty = fault.applied(code.encode())
+        assert ast.dump(ast.parse(faulty)) != ast.dump(ast.parse(code))
