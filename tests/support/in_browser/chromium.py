@@ -20,32 +20,34 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured"),
 ]
 
-MEASURE = """svg => {
+MEASURE = """svgs => {
     if (!document.body.dataset.measures) return null;
-    document.body.innerHTML = svg;
-    const page = document.querySelector('svg').getBoundingClientRect();
-    const texts = [...document.querySelectorAll('text')].map(t => {
-        const cell = t.closest('g[data-cell]');
-        return {words: t.textContent, box: t.getBoundingClientRect(),
-                room: cell && cell.querySelector('rect')?.getBoundingClientRect()};
-    });
-    const wrong = [];
+    document.body.innerHTML = svgs.join('');
     const inside = (a, b) => a.left >= b.left - .5 && a.right <= b.right + .5;
-    for (const t of texts) {
-        if (!inside(t.box, page)) wrong.push('leaves the picture: ' + t.words);
-        if (t.room && !inside(t.box, t.room)) wrong.push('leaves its box: ' + t.words);
-    }
-    texts.sort((a, b) => a.box.top - b.box.top);
-    for (let i = 0; i < texts.length; i++)
-        for (let j = i + 1; j < texts.length && texts[j].box.top < texts[i].box.bottom; j++) {
-            const a = texts[i].box, b = texts[j].box;
-            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-            const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-            // Line boxes are taller than letters: a quarter of a line is empty.
-            if (wide > 1 && high > 0.3 * Math.min(a.height, b.height))
-                wrong.push('overlap: ' + texts[i].words + ' and ' + texts[j].words);
+    return [...document.querySelectorAll('svg')].map(svg => {
+        const page = svg.getBoundingClientRect();
+        const texts = [...svg.querySelectorAll('text')].map(t => {
+            const cell = t.closest('g[data-cell]');
+            return {words: t.textContent, box: t.getBoundingClientRect(),
+                    room: cell && cell.querySelector('rect')?.getBoundingClientRect()};
+        });
+        const wrong = [];
+        for (const t of texts) {
+            if (!inside(t.box, page)) wrong.push('leaves the picture: ' + t.words);
+            if (t.room && !inside(t.box, t.room)) wrong.push('leaves its box: ' + t.words);
         }
-    return wrong;
+        texts.sort((a, b) => a.box.top - b.box.top);
+        for (let i = 0; i < texts.length; i++)
+            for (let j = i + 1; j < texts.length && texts[j].box.top < texts[i].box.bottom; j++) {
+                const a = texts[i].box, b = texts[j].box;
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                // Line boxes are taller than letters: a quarter of a line is empty.
+                if (wide > 1 && high > 0.3 * Math.min(a.height, b.height))
+                    wrong.push('overlap: ' + texts[i].words + ' and ' + texts[j].words);
+            }
+        return wrong;
+    });
 }"""
 
 
@@ -76,13 +78,19 @@ class Opened:
         return self.page.locator(".score").text_content()
 
 
-def measured(page, svg):
-    """What is wrong with the texts of a picture.
+def faults_of(page, svgs):
+    """What is wrong with the texts of each of several pictures, which one page holds together.
 
-    The page is used again as it is for many pictures: to load one takes longer than to measure.
+    The page is used again as it is: to load one takes longer than to measure.
     """
-    found = page.evaluate(MEASURE, svg)
+    found = page.evaluate(MEASURE, svgs)
     if found is None:
         page.set_content("<body style='margin:0' data-measures='texts'></body>")
-        found = page.evaluate(MEASURE, svg)
+        found = page.evaluate(MEASURE, svgs)
+    return found
+
+
+def measured(page, svg):
+    """What is wrong with the texts of a picture."""
+    (found,) = faults_of(page, [svg])
     return found

@@ -21,7 +21,6 @@ from visual.scene.shapes import Box, Polyline, Scene, Text
 pytestmark = pytest.mark.sizes
 
 SQUARE = gallery.loops["square"]
-WIDTHS = {"column": 85, "page": 170}
 INCH = 25.4
 
 
@@ -48,21 +47,6 @@ def beyond(scene):
     boxes = (s for s in scene.walk() if isinstance(s, Box))
     yield from (t.content for t in texts if t.left < -0.5 or t.left + t.width > right)
     yield from (f"a box at {b.x}" for b in boxes if b.x < 0 or b.x + b.width > right)
-
-
-def of_loops():
-    """All loops in all kinds, the costly one of a loop with arrays alone."""
-    for kind in PICTURES:
-        yield from ((name, kind) for name in (["rnn"] if kind == "orders" else gallery.loops))
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(("name", "kind"), [*of_loops()])
-def test_a_figure_keeps_to_its_width(name, kind, width):
-    for order in (1, 2):
-        scene = visual.draw(gallery.loops[name], kind, order=order, width=width)
-        assert unfit(scene.svg(), WIDTHS[width]) == []
-        assert list(beyond(scene)) == []
 
 
 def test_what_is_no_figure_is_seen():

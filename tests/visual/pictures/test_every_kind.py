@@ -1,4 +1,4 @@
-"""What must hold for every picture of every loop: strict SVG, a size, honest cells, refusals."""
+"""What must hold for every kind of picture: honest cells, refusals, numbers of Scans."""
 
 import re
 from xml.etree import ElementTree
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from pictures import SVG, stands_alone
-from strange_loops import HOSTILE, LOOPS, WRT
+from strange_loops import LOOPS, WRT
 
 import lab
 import visual
@@ -18,32 +18,10 @@ from visual.drawing.study import choose
 from visual.scene.shapes import Text
 
 EVERY = {**gallery.loops, **LOOPS}
-OPTIONS = [
-    ("unrolled", {"all_direct": True}),
-    ("unrolled", {"all": True}),
-    ("unrolled", {"scan": 1}),
-    ("tapes", {"buffer": True}),
-    ("tapes", {"contributions": True}),
-    ("tapes", {"step": 0}),
-    ("tapes", {"scan": 1}),
-    ("tapes", {"all": True}),
-    ("rolled", {"scan": 2}),
-    ("rolled", {"scan": 2, "all": True}),
-]
-DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
 
 
 def drawn(name, picture, order, **options):
     return visual.draw(EVERY[name], picture, order=order, **WRT.get(name, {}), **options)
-
-
-@pytest.mark.parametrize(("picture", "options"), DRAWN, ids=str)
-@pytest.mark.parametrize("name", EVERY)
-def test_svgs_stand_alone(name, picture, options):
-    written = drawn(name, picture, 2, **options).svg()
-    assert stands_alone(written) == []
-    if name in gallery.loops and not options:
-        assert len(written.encode()) < 100_000
 
 
 def test_the_strict_reader_sees_what_is_wrong():
@@ -59,30 +37,6 @@ def test_the_strict_reader_sees_what_is_wrong():
     ):
         assert wrong != written
         assert stands_alone(wrong)
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-def test_hostile_names_are_harmless_everywhere(picture):
-    found = drawn("hostile name", picture, 1)
-    assert "<script" not in found.svg()
-    assert HOSTILE in found.text() or "<script" in found.text()
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-def test_the_same_input_gives_the_same_bytes(picture):
-    loop = gallery.loops["gap"]
-    first, second = (visual.draw(loop.with_steps(4), picture, order=2).svg() for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-@pytest.mark.parametrize("theme", ["dark", "print"])
-def test_themes_change_colours_and_nothing_else(picture, theme):
-    light = visual.draw(gallery.loops["square"], picture)
-    other = visual.draw(gallery.loops["square"], picture, theme)
-    assert other.text() == light.text()
-    assert other.svg() != light.svg()
-    assert other.theme.background in other.svg()
 
 
 @pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "rolled", "values"])
@@ -214,14 +168,6 @@ def test_what_cannot_be_drawn_says_why(picture, options, words):
     with pytest.raises(ArgumentError) as caught:
         visual.draw(gallery.loops["square"], picture, **options)
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-def test_no_box_has_a_size_below_zero(picture):
-    """A browser says so on its console; the cells of an overview are the smallest boxes."""
-    for name, order in (("square", 3), ("gap", 2), ("coupled", 2)):
-        written = visual.draw(gallery.loops[name], picture, order=order).svg()
-        assert not re.search(r'(?:width|height|rx)="-', written), name
 
 
 @pytest.mark.parametrize("picture", PICTURES)

@@ -1,9 +1,6 @@
-"""One look, one meaning: the legends of all pictures are read beside one another."""
+"""What legends and strips say of quantities; `pictures.checkers` reads all legends."""
 
 import re
-from dataclasses import replace
-from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,122 +8,10 @@ import pytest
 import lab
 import visual
 from lab import check
-from lab.eager import grad, recording
 from lab.loops import gallery
-from visual.drawing.catalogue import PICTURES
 from visual.layout.cells import quantity
 from visual.layout.names import NamedScan, wholes_of
 from visual.scene.shapes import Box, Group, Text
-from visual.scene.theme import DARK, LIGHT, PRINT, Hatch, Role
-
-SWATCH = 24, 15  # of a legend, and of nothing else
-SCANS = ("square", "gap", "rnn", "coupled", "extra", "undefined", "window")
-
-
-@cache
-def scenes():
-    """Pictures of every kind, and of everything else that has one, by what they are of."""
-    found = {}
-    for name in SCANS:
-        for kind in PICTURES:
-            if kind != "values":  # a plot
-                for order in (1, 2):
-                    found[name, kind, order] = visual.draw(gallery.loops[name], kind, order=order)
-    square, rnn = gallery.loops["square"], gallery.loops["rnn"]
-    x = np.array([0.5, -0.7, 2.0])
-    found |= {
-        "two tapes": visual.two_tapes(square),
-        "eager": visual.eager(recording(grad(lambda v: v * v + v), 0.7)),
-        "dot product": visual.dot_product(lab.dot_product(rnn)),
-        "transposed": visual.transposed(gallery.loops["gap"].trace()),
-        "clamp": visual.routing("clamp", (x, -0.5, 1.0)),
-        "breaking": visual.breaking(lab.break_rule(square, "accumulate-overwritten", 3)),
-    }
-    return found
-
-
-def legend_of(scene):
-    """Pairs of a look and the word for it, as a reader finds them: a swatch, then words."""
-    shapes = list(scene.walk())
-    for box, text in pairwise(shapes):
-        if not isinstance(box, Box) or box.heat is not None:
-            continue
-        if (box.width, box.height) == SWATCH and isinstance(text, Text):
-            look = scene.theme.look(box.role, box.faded)
-            yield (look.fill, look.stroke, look.line, look.hatch), text.content.split(":")[0]
-
-
-def confusions(pictures):
-    """Looks of two meanings, and meanings of two looks."""
-    pairs = {pair for scene in pictures for pair in legend_of(scene)}
-    looks, words = [look for look, _ in pairs], [word for _, word in pairs]
-    yield from (pair for pair in pairs if looks.count(pair[0]) > 1 or words.count(pair[1]) > 1)
-
-
-def unexplained(scene):
-    """Roles that are drawn and that the legend does not have; frames tell no role."""
-    boxes = [s for s in scene.walk() if isinstance(s, Box) and s.heat is None]
-    shown = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    told = {box.role for box in boxes if (box.width, box.height) == SWATCH}
-    return shown - told - {Role.PANEL}
-
-
-def test_a_look_has_one_meaning_and_a_meaning_one_look():
-    assert len({word for scene in scenes().values() for _, word in legend_of(scene)}) > 12
-    assert list(confusions(scenes().values())) == []
-
-
-def test_in_print_a_look_has_one_meaning_as_well():
-    printed = [replace(scene, theme=PRINT) for scene in scenes().values()]
-    assert list(confusions(printed)) == []
-    plain = {role: replace(look, hatch=Hatch.NONE) for role, look in PRINT.looks.items()}
-    without = [replace(scene, theme=replace(PRINT, looks=plain)) for scene in printed]
-    assert {"given", "computed"} <= {word for _, word in confusions(without)}
-
-
-SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
-
-
-def told_otherwise(pictures):
-    """What legends say of a slot that a step reads, but for the role's own words or its name."""
-    for scene in pictures:
-        for box, text in pairwise(scene.walk()):
-            if not isinstance(box, Box) or (box.width, box.height) != SWATCH or box.faded:
-                continue
-            if box.role in SLOTS and text.content not in (box.role.value, box.role.word):
-                yield text.content
-
-
-def test_what_a_step_reads_is_explained_alike_in_all_pictures():
-    """Of memory bytes are told, and no slots; no other kind has words of its own for them."""
-    found = {key: scene for key, scene in scenes().items() if "memory" not in key}
-    assert {kind for _, kind, *_ in (k for k in found if isinstance(k, tuple))} > {"ssa", "taps"}
-    scans = [scene for key, scene in found.items() if isinstance(key, tuple)]
-    assert set(told_otherwise(scans)) == set()
-    scene = visual.draw(gallery.loops["square"], "tapes")
-    kept = next(s for s in scene.walk() if isinstance(s, Text) and "preserved:" in s.content)
-    other = tuple(replace(s, content="preserved: kept") if s == kept else s for s in scene.shapes)
-    assert set(told_otherwise([replace(scene, shapes=other)])) == {"preserved: kept"}
-
-
-def test_every_role_that_is_drawn_is_explained():
-    found = {name: unexplained(scene) for name, scene in scenes().items()}
-    assert {name: roles for name, roles in found.items() if roles} == {}
-
-
-def test_the_checks_see_what_is_wrong():
-    scene = visual.draw(gallery.loops["square"], "tapes")
-    other = tuple(
-        replace(s, content="product: of two") if getattr(s, "content", "")[:9] == "preserved" else s
-        for s in scene.shapes
-    )
-    wrong = replace(scene, shapes=other)
-    assert {word for _, word in confusions([scene, wrong])} == {"preserved", "product"}
-    green = {**LIGHT.looks, Role.SEED: LIGHT.looks[Role.PRESERVED]}
-    alike = replace(scene, theme=replace(LIGHT, looks=green))
-    assert "seed" in {word for _, word in confusions([alike])}
-    without = [s for s in scene.shapes if not (isinstance(s, Box) and s.role is Role.SEED)]
-    assert unexplained(replace(scene, shapes=tuple(without))) == {Role.SEED}
 
 
 @pytest.mark.parametrize("loop", ["square", "fibonacci", "logistic", "window"])
@@ -209,13 +94,6 @@ def test_quantities():
     assert quantity("dC′/d(dC/dx₁₂) = [1, 2] (2)") == "dC′/d(dC/dx)"
     assert quantity("prey[3] = 1") == "prey"
     assert quantity("C: not written yet") == ""
-
-
-def test_dark_pictures_have_the_same_legend():
-    light = {w for _, w in legend_of(visual.draw(gallery.loops["square"], "tapes"))}
-    scene = visual.draw(gallery.loops["square"], "tapes", "dark")
-    assert scene.theme is DARK
-    assert {w for _, w in legend_of(scene)} == light
 
 
 @pytest.mark.parametrize("kind", ["equations", "unrolled", "ssa"])

@@ -5,7 +5,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from in_browser.chromium import CHROMIUM, measured
 from strange_loops import LOOPS, strange_trace, trace_of
 
 import lab
@@ -304,14 +303,6 @@ def test_arrays_are_patches_of_their_entries():
     patches = [s.heat for s in values(trace).walk() if isinstance(s, Box)]
     held = trace.scans[0].tapes[0].final
     assert np.allclose(patches, held.ravel() / np.abs(held).max())
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to measure in")
-@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
-def test_no_two_texts_overlap(page, name):
-    for order in (0, 2):
-        assert measured(page, values(trace_of(name, order)).svg()) == []
 
 
 def test_loops_that_stop_early_show_the_steps_that_ran():

@@ -15,12 +15,10 @@ from pictures import (
     keyed_boxes,
     keyed_values,
     number_of,
-    stands_alone,
     too_large,
     touches,
     without_bookkeeping,
 )
-from strange_loops import HOSTILE
 from twins import assert_twin
 
 import visual
@@ -436,41 +434,6 @@ def test_unfold_must_be_a_node():
 
 
 # How it looks.
-
-
-@pytest.mark.parametrize("name", [*RUNS, *FOLDED])
-def test_arrows_cross_no_text_and_no_box(name):
-    assert crossed_texts(drawn(name)) == []
-
-
-def test_a_crossed_text_is_seen():
-    from dataclasses import replace
-
-    scene = drawn("square")
-    box = boxes(scene)[0][2]
-    line = Arrow(((0, box.y + 15), (scene.width, box.y + 15)))
-    assert crossed_texts(replace(scene, shapes=(*scene.shapes, line)))
-
-
-@pytest.mark.parametrize("name", [*RUNS, *FOLDED])
-def test_svgs_stand_alone(name):
-    scene = drawn(name)
-    assert stands_alone(scene.svg()) == []
-    for shape in scene.walk():
-        if isinstance(shape, Text):
-            assert 0 <= shape.left <= scene.width - shape.width, shape.content
-
-
-def test_hostile_names_are_harmless():
-    assert "<script" not in drawn("hostile").svg()
-    assert HOSTILE[:7] in drawn("hostile").text()
-
-
-@pytest.mark.parametrize("theme", ["dark", "print"])
-def test_themes_change_colours_and_nothing_else(theme):
-    other = visual.eager(recorded("second order"), theme, all=True)
-    assert other.text() == drawn("second order").text()
-    assert other.theme.background in other.svg()
 
 
 def test_other_formats():

@@ -11,7 +11,6 @@ from pictures import (
     at_step,
     crossed_texts,
     keyed_boxes,
-    stands_alone,
     too_large,
     touches,
     without_bookkeeping,
@@ -276,14 +275,6 @@ def test_a_step_of_many_nodes_folds_and_says_so():
 
 
 @pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
-def test_arrows_cross_no_text_and_svgs_stand_alone(case):
-    scene = visual.two_tapes(STRANGE[case]) if case in STRANGE else drawn(*case)
-    assert crossed_texts(scene) == []
-    assert stands_alone(scene.svg()) == []
-    assert "<script" not in scene.svg()
-
-
-@pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
 def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
     loop, wrt = (STRANGE[case], None) if case in STRANGE else (loops[case[0]], case[1])
     scene = visual.two_tapes(loop, wrt=wrt)
@@ -292,14 +283,6 @@ def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
     whole = visual.two_tapes(loop, wrt=wrt, all=True)
     known = {(key, title) for key, title, _ in keyed_boxes(whole)}
     assert {(key, title) for key, title, _ in keyed_boxes(scene)} <= known
-
-
-def test_themes_change_colours_and_nothing_else():
-    light = drawn("square", "x")
-    for theme in ("dark", "print"):
-        other = visual.two_tapes(loops["square"], theme)
-        assert other.text() == light.text()
-        assert other.svg() != light.svg()
 
 
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])

@@ -6,7 +6,6 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from hypothesis import given
-from pictures import stands_alone
 from routing_pictures import (
     DRAWN,
     LARGE,
@@ -187,13 +186,6 @@ def test_a_million_entries():
     scene = visual.routing("clamp", (x, 10.0, 999.0))
     assert time.perf_counter() - start < 5
     assert len(scene.svg().encode()) < 60_000
-
-
-@pytest.mark.parametrize("name", ["where, a row", "clamp, bounds that broadcast", "cat, complex"])
-def test_svgs_stand_alone(name):
-    for theme in ("light", "dark", "print"):
-        assert stands_alone(drawn(EVERY[name], theme=theme).svg()) == []
-    assert drawn(EVERY[name]).svg() == drawn(EVERY[name]).svg()
 
 
 def test_all_formats(tmp_path):

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pictures import stands_alone
-from strange_loops import HOSTILE, LOOPS
 from twins import assert_twin
 
 import visual
@@ -169,16 +167,6 @@ def test_refusals():
         visual.transposed(square.trace(order=1), step=4)
     with pytest.raises(ArgumentError, match="theme = 'pink'"):
         visual.transposed(square.trace(order=1), theme="pink")
-
-
-def test_svgs_stand_alone_and_names_are_harmless():
-    for theme in ("light", "dark", "print"):
-        scene = visual.transposed(gallery.loops["rnn"].trace(order=1, wrt="W"), theme=theme)
-        assert stands_alone(scene.svg()) == []
-    scene = visual.transposed(LOOPS["hostile name"].trace(order=1))
-    assert stands_alone(scene.svg()) == []
-    assert HOSTILE[:8] in scene.text()
-    assert "<script" not in scene.svg()
 
 
 def test_long_loops_fold():

@@ -1,0 +1,270 @@
+"""What must hold for every picture: a table of checkers, each of which lists what is wrong.
+
+A checker gets a `Drawn`, which has the scene, its SVG, and how it was asked for.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from xml.etree import ElementTree
+
+import numpy as np
+
+from pictures import ambiguous, arrows, crossed_texts, stands_alone, through_boxes
+from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
+from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
+
+WIDEST, SMALLEST = 840, 11  # pixels
+UNBOUND = 10.5  # the smallest letters of an unrolled picture of any size, as in the figures
+POINTS = 6.99  # on paper
+LONGEST = 100_000  # bytes
+MARK = "×"  # of what is no number, on the lines of a plot
+SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
+SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
+FREE = ("machine", "moment", "phases", "rolled")  # their arrows do not end at boxes of cells
+# Their heads of arrows may lie over one another.
+CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
+EAGER = ("eager", "two tapes")  # their arrows run beside all texts and boxes
+OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # in which no step reads slots
+CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture: which kind of which loop, with which options."""
+
+    loop: str
+    kind: str
+    scene: Scene
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def svg(self) -> str:
+        """The picture as it is written."""
+        return self.scene.svg()
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the size is not chosen: neither everything is shown nor a width asked for."""
+        return not {"all", "all_direct", "scans", "width"} & self.options.keys()
+
+    def __str__(self) -> str:
+        return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
+
+
+Checker = Callable[[Drawn], Iterable[object]]
+
+
+def alone(drawn: Drawn) -> Iterable[object]:
+    """The SVG is strict, refers to nothing outside, and has no script."""
+    yield from stands_alone(drawn.svg)
+    yield from re.findall(r'(?:width|height|rx)="-[^"]*"', drawn.svg)
+
+
+def sized(drawn: Drawn) -> Iterable[object]:
+    """No picture is wider than a column; letters can be read; a file is small."""
+    root = ElementTree.fromstring(drawn.svg)
+    left, top, across, down = map(float, root.get("viewBox", "").split())
+    letters = [float(e.get("font-size", "nan")) for e in root.iter() if e.get("font-size")]
+    if left or top or any("scale" in (e.get("transform") or "") for e in root.iter()):
+        yield "scaled"
+    if str(drawn.options.get("width")).endswith("mm"):
+        yield from _unfit(root, float(str(drawn.options["width"])[:-2]), across, down, letters)
+        return
+    if [root.get("width"), root.get("height")] != root.get("viewBox", "").split()[2:]:
+        yield "scaled"
+    if drawn.is_usual and across > WIDEST:
+        yield f"{across} pixels wide"
+    if min(letters) < (SMALLEST if drawn.is_usual or "width" in drawn.options else UNBOUND):
+        yield f"letters of {min(letters)} pixels"
+    if drawn.is_usual and len(drawn.svg.encode()) > LONGEST:
+        yield f"{len(drawn.svg.encode())} bytes"
+    if isinstance(drawn.options.get("width"), int) and across != drawn.options["width"]:
+        yield f"{across} pixels wide"
+
+
+def _unfit(
+    root: ElementTree.Element, wide: float, across: float, down: float, letters: list[float]
+) -> Iterable[object]:
+    """What of an SVG is no figure of a paper, so many millimetres wide."""
+    if root.get("width") != f"{wide:g}mm":
+        yield f"{root.get('width')} wide"
+    high = float(root.get("height", "").removesuffix("mm"))
+    if abs(high - down * wide / across) > 0.1:
+        yield f"{high} mm high"
+    points = min(letters) * wide / across / 25.4 * 72
+    if points < POINTS:
+        yield f"letters of {points:.2f} points"
+
+
+def inside(drawn: Drawn) -> Iterable[object]:
+    """Texts and boxes stay in the picture."""
+    right = drawn.scene.width + 0.5
+    for shape in drawn.scene.walk():
+        if isinstance(shape, Text) and (shape.left < -0.5 or shape.left + shape.width > right):
+            yield shape.content
+        if isinstance(shape, Box) and (shape.x < -0.5 or shape.x + shape.width > right):
+            yield f"a box at {shape.x:g}"
+
+
+def legible(drawn: Drawn) -> Iterable[object]:
+    """Every text has enough contrast with the last box below it, in every theme."""
+    shapes = list(drawn.scene.walk())
+    for theme in THEMES.values():
+        pairs = set()
+        for number, text in enumerate(shapes):
+            if isinstance(text, Text) and text.content.strip():
+                pairs.add((text.colour(theme), _ground(text, shapes[:number], theme)))
+        for colour, ground in pairs:
+            if contrast(colour, ground) < LEGIBLE:
+                yield f"{theme.name}: {colour} on {ground}"
+
+
+def _ground(text: Text, below: list[Shape], theme: Theme) -> str:
+    """The colour on which a text stands."""
+    x, y = text.left + text.width / 2, text.y - 0.3 * text.size
+    for box in reversed(below):
+        if isinstance(box, Box) and box.heat is None and _holds(box, x, y):
+            look = theme.look(box.role, box.faded)
+            plain = look.hatch is Hatch.NONE or text.ground(theme) is not None
+            return look.fill if plain else HATCHING
+    return theme.background
+
+
+def _holds(box: Box, x: float, y: float) -> bool:
+    return box.x <= x <= box.x + box.width and box.y <= y <= box.y + box.height
+
+
+def routed(drawn: Drawn) -> Iterable[object]:
+    """Arrows run through no box, and tell where they come from and where they go."""
+    if drawn.kind in EAGER:
+        yield from crossed_texts(drawn.scene)
+    elif arrows(drawn.scene) and drawn.kind not in FREE:
+        yield from (f"an arrow through {box}" for _, box in through_boxes(drawn.scene))
+        yield from (f"arrows on one line: {pair}" for pair in ambiguous(drawn.scene))
+
+
+def crowded(drawn: Drawn) -> Iterable[object]:
+    """Heads of arrows do not lie over one another."""
+    if drawn.kind in CLOSE or not drawn.is_usual:
+        return
+    heads = [arrow.points[-1] for arrow in arrows(drawn.scene) if not arrow.faded]
+    for (x0, y0), (x1, y1) in combinations(heads, 2):
+        if abs(x0 - x1) < 7 and abs(y0 - y1) < 7:
+            yield f"two heads at {x0:g}, {y0:g}"
+
+
+def crossed(drawn: Drawn) -> Iterable[object]:
+    """No line runs through a text, unless a box between them is the ground of the text."""
+    shapes = list(drawn.scene.walk())
+    lines = [(n, _points(s)) for n, s in enumerate(shapes) if isinstance(s, Arrow | Polyline)]
+    for number, text in enumerate(shapes):
+        if not isinstance(text, Text) or not text.content.strip() or text.content == MARK:
+            continue
+        left, right = text.left + 1, text.left + text.width - 1
+        top, low = text.y - 0.62 * text.size, text.y - 0.5  # as high as an x has its letters
+        for n, points in lines:
+            x, y = points.T
+            if np.any((left < x) & (x < right) & (top < y) & (y < low)) and not any(
+                _covers(box, left, top, right, low) for box in shapes[n:number]
+            ):
+                yield text.content
+
+
+def _points(line: Arrow | Polyline) -> np.ndarray:
+    """Points of a line, at most two pixels apart where it is straight."""
+    found = [np.array(line.points[:1])]
+    if isinstance(line, Arrow) and line.is_curve:
+        t = np.linspace(0, 1, 100)[:, None]
+        corners = np.array(line.points)
+        for n in range(0, len(corners) - 1, 3):
+            a, b, c, d = corners[n : n + 4]
+            bent = 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c
+            found.append((1 - t) ** 3 * a + bent + t**3 * d)
+    else:
+        for a, b in pairwise(map(np.array, line.points)):
+            t = np.linspace(0, 1, 2 + int(np.hypot(*(b - a)) / 2))[:, None]
+            found.append(a + t * (b - a))
+    return np.concatenate(found)
+
+
+def _covers(box: object, left: float, top: float, right: float, low: float) -> bool:
+    return (
+        isinstance(box, Box)
+        and (box.x <= left and box.x + box.width >= right)
+        and (box.y <= top and box.y + box.height >= low)
+    )
+
+
+def explained(drawn: Drawn) -> Iterable[object]:
+    """A legend has every role that is drawn, each by its own word and, of slots, in its words."""
+    scene = drawn.scene
+    boxes = [s for s in scene.walk() if isinstance(s, Box) and s.heat is None]
+    shown = {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
+    told = set()
+    for box, text in pairwise(scene.walk()):
+        if not isinstance(box, Box) or box.heat is not None or not isinstance(text, Text):
+            continue
+        if (box.width, box.height) == SWATCH:
+            role = Role.UNNEEDED if box.faded else box.role
+            told.add(role)
+            if text.content.split(":")[0] != role.word:
+                yield f"{role.name} is called {text.content}"
+            own = drawn.kind in OWN_WORDS or role not in SLOTS
+            if not own and text.content not in (role, role.word):
+                yield f"{role.name} is explained as {text.content}"
+    if not drawn.options.get("bare") and not drawn.options.get("no_legend"):
+        yield from (f"{role.name} is not explained" for role in shown - told)
+
+
+def twinned(drawn: Drawn) -> Iterable[object]:
+    """The text twin has every text of the picture, but for signs that a terminal cannot show."""
+    twin = drawn.scene.text()
+    if not drawn.scene.twin:
+        words = (s.content for s in drawn.scene.walk() if isinstance(s, Text))
+        yield from (word for word in words if word.isprintable() and word not in twin)
+    if not twin.endswith("\n") or re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", twin):
+        yield "no plain lines"
+
+
+def escaped(drawn: Drawn) -> Iterable[object]:
+    """A name that is written as a tag ends as text, in the picture and in its twin."""
+    if re.search("<script", drawn.svg, re.IGNORECASE):
+        yield "a tag"
+    if drawn.loop == "hostile name" and "<script" not in drawn.scene.text():
+        yield "the name is missing"
+
+
+def named(drawn: Drawn) -> Iterable[object]:
+    """No two quantities of a picture have one name; a running total has one in all its rows."""
+    found = defaultdict(set)
+    for group in drawn.scene.groups():
+        name, held, _ = group.title.partition(" = ")
+        if held and CELL.match(group.cell):
+            found[name].add(group.cell)
+    for name, keys in found.items():
+        several = len({key[: CELL.match(key).end()] for key in keys}) > 1
+        if several or (len(keys) > 1 and not any(":r" in key for key in keys)):
+            yield f"{name} is the name of {sorted(keys)}"
+
+
+CHECKERS: tuple[Checker, ...] = (
+    alone,
+    sized,
+    inside,
+    legible,
+    routed,
+    crowded,
+    crossed,
+    explained,
+    twinned,
+    escaped,
+    named,
+)
+
+
+def problems(drawn: Drawn) -> list[str]:
+    """What is wrong with a picture, as all checkers see it."""
+    return [f"{drawn}: {check.__name__}: {wrong}" for check in CHECKERS for wrong in check(drawn)]
