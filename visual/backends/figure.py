@@ -9,25 +9,19 @@ notebooks/lecturer.md shows. Stored notebooks therefore need no PDF beside each 
 import sys
 from pathlib import Path
 
-from visual.scene.fonts import folder
+from visual.backends.typeset import typeset
 
-PAGE = b"""\
+PAGE = """\
 #set page(width: auto, height: auto, margin: 0pt)
 #image(bytes(sys.inputs.svg), format: "svg")
 """
 
 
-def svg_to_pdf(svg: str) -> bytes:
-    """Return the PDF document of an SVG document, with a page of the same size."""
-    import typst
-
-    pdf = typst.compile(
-        PAGE, format="pdf", sys_inputs={"svg": svg}, font_paths=[folder()], ignore_system_fonts=True
-    )
-    assert isinstance(pdf, bytes)
-    return pdf
+def main(source: str, target: str) -> None:
+    """Write the PDF document of the SVG document `source` to the file `target`."""
+    svg = Path(source).read_text(encoding="utf-8")
+    Path(target).write_bytes(typeset(PAGE, "pdf", {"svg": svg}))
 
 
 if __name__ == "__main__":
-    source, target = map(Path, sys.argv[1:])
-    target.write_bytes(svg_to_pdf(source.read_text(encoding="utf-8")))
+    main(*sys.argv[1:])

@@ -57,22 +57,31 @@ def to_png(scene: Scene, scale: float = 1.0) -> bytes:
 def _set(
     scene: Scene, form: Literal["pdf", "png"], drawn: str, page: tuple[float, float], size: str
 ) -> bytes:
-    import typst
-
     across, down = page
     given = {"svg": drawn, "title": scene.title, "description": scene.description}
-    made = typst.compile(  # type: ignore[misc]
-        PAGE.format(
-            across=across, down=down, size=size, background=scene.theme.background
-        ).encode(),
+    inputs = {name: words.encode(errors="replace").decode() for name, words in given.items()}
+    background = scene.theme.background
+    source = PAGE.format(across=across, down=down, size=size, background=background)
+    return typeset(source, form, inputs)
+
+
+def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
+    """Compile a document of Typst with the fonts of all pictures.
+
+    A point of a PNG is a pixel.
+    """
+    import typst
+
+    document = typst.compile(  # type: ignore[misc]  # fonts of another type than the source
+        source.encode(),
         format=form,
-        ppi=72.0,  # a point of the page is a pixel
-        sys_inputs={name: words.encode(errors="replace").decode() for name, words in given.items()},
+        ppi=72.0,
+        sys_inputs=inputs,
         font_paths=[folder()],
         ignore_system_fonts=True,
     )
-    assert isinstance(made, bytes)
-    return made
+    assert isinstance(document, bytes)
+    return document
 
 
 register(".pdf", to_pdf)
