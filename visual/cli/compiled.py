@@ -41,9 +41,8 @@ def _report(subject: object, options: argparse.Namespace) -> Compiled:
         return compiled(subject, options.wrt, options.mode)
     if options.wrt is not None:
         raise ArgumentError(f"--wrt {options.wrt}: only a loop has names; return (cost, wrt).")
-    match subject:
-        case (Variable(), Variable()):
-            return compiled(*subject, mode=options.mode)
-        case (cost, wrt, dict(given)):
-            return compiled(cost, wrt, options.mode, given)
+    if isinstance(subject, tuple) and len(subject) in (2, 3):
+        cost, wrt, *given = subject
+        if isinstance(cost, Variable) and isinstance(wrt, Variable):
+            return compiled(cost, wrt, options.mode, *given)
     return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # or it is refused

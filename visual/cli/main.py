@@ -105,7 +105,7 @@ def _joined(arguments: Sequence[str]) -> Iterator[str]:
 class _Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line, and names the replacement of an old option."""
 
-    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def,override]
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command."""
         for option in (word.partition("=")[0] for word in args or () if self._subparsers is None):
             if option not in self._option_string_actions:

@@ -151,7 +151,7 @@ class Canonical(Report):
         times = "once" if self.called == 1 else f"{self.called} times"
         arguments = ", ".join(self.called_with) or "no arguments"
         call = f"PyTensor calls the step {times}, to build the inner function, with {arguments}."
-        cells = tuple(given.cells for given in self.given)
+        cells: tuple[tuple[str, ...], ...] = tuple(given.cells for given in self.given)
         yield Section("Call", (Table(("argument", "value"), cells), call))
         if self.inputs:
             cells = tuple(each.cells for each in self.inputs)

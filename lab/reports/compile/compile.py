@@ -127,7 +127,8 @@ def compiled(
     if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()
-        cost, variable, values = last, call.inputs[identifier(variable.name)], call.given
+        variable = call.inputs[identifier(str(variable.name))]
+        cost, values = last, dict(call.given)
     late = rewritten([cost], mode, FOR_LINKER)
     alone, inputs = tuple(_remaining(late, values)), inputs_of([cost])
     is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
@@ -297,9 +298,9 @@ class Sources:
         left = [part for _, parts in self.parts for part in _results(parts)]
         left = [part for part in left if part not in known.values()]
         for new in (new for new in wanted if new not in known):
-            if (part := next((part for part in left if _alike(part, new)), None)) is not None:
-                known[new] = part
-                left.remove(part)
+            if (original := next((part for part in left if _alike(part, new)), None)) is not None:
+                known[new] = original
+                left.remove(original)
         return known
 
     def rows(self, part: LoopVariable) -> Count:

@@ -100,8 +100,8 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
             piece.text[: len(piece.text) - len(piece.text.lstrip())], size, bold=bold
         )
         if content:
-            look = {"bold": bold, "muted": piece.ink is Ink.NAME}
-            yield Text(x + indent, y, content, size, role=role, **look)
+            muted = piece.ink is Ink.NAME
+            yield Text(x + indent, y, content, size, role=role, bold=bold, muted=muted)
         x += wide + (5 if role else 0)
 
 
