@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from math import factorial
 from typing import Literal
@@ -28,7 +27,6 @@ from lab.errors import (
     whole,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.forward.pushforward import push
 from lab.gradients.forward.series import Carrying, Moving, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.pullback import shared
@@ -150,12 +148,10 @@ def derivative(
 ) -> Derivative:
     """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`.
 
-    By the `mode` "reverse", each order is our pullback of the one before: 2ⁿ Scans.  By
-    "forward" it is the pushforward of the first derivative, in two Scans, which carry twice as much
-    with every order.  By "taylor" it is n! times a coefficient of a power series, which one Scan
-    carries beside its values; of a `wrt` that is not a scalar two do, that of the cost and that of
-    its gradient.  The values are the same.  What a Scan carries beside x is called x⟨2⟩: the second
-    coefficient, or what x moves by the second tangent; x⟨1,2⟩ moves by both.
+    By the `mode` "reverse", each order is our pullback of the one before: 2ⁿ Scans.  By "taylor" it
+    is n! times a coefficient of a power series, which one Scan carries beside its values; of a
+    `wrt` that is not a scalar two do, that of the cost and that of its gradient.  The values are
+    the same.  The second coefficient of x is called x⟨2⟩.
 
     For a `wrt` that is not a scalar, derivative k+1 is the gradient of the inner product of
     derivative k with `direction` (ones unless given).  All Scans in the graph are copied as
@@ -177,9 +173,8 @@ def derivative(
         expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
         if mode != "reverse":
             raise ArgumentError(f"rule = {quoted(rule)}: mode = {mode!r} follows no rule.")
-    highest = HIGHEST.get(mode, order)
-    if order > highest:
-        raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
+    if mode == "taylor" and order > HIGHEST:
+        raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {HIGHEST}.")
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces(), shared():
@@ -225,19 +220,6 @@ def _reverse(
     return values
 
 
-def _forward(
-    cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
-) -> list[TensorVariable]:
-    """The first derivative backwards, the others as its tangents, and tangents of tangents."""
-    values, along = _reverse(cost, wrt, min(order, 1), direction), _along(wrt, direction)
-    for number in range(1, order):
-        pause()
-        way = Carrying(push, twin=partial(_along_name, number), renewed=True)
-        found = way.along(values, {wrt: Moving(wrt, (along,))})
-        values = [*_renewed(values, found), as_tensor(coefficient(found, values[-1], 1))]
-    return values
-
-
 def _taylor(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
@@ -258,13 +240,8 @@ def _taylor(
     ]
 
 
-MODES = {"reverse": _reverse, "forward": _forward, "taylor": _taylor}
-HIGHEST = {"forward": 12, "taylor": 64}  # orders; a step of the first carries 2ⁿ⁻¹ values
-
-
-def _along_name(number: int, name: str, _: int) -> str:
-    """``x⟨1⟩``, and of that ``x⟨1,2⟩``: by which of the tangents it moves."""
-    return f"{name[:-1]},{number}⟩" if name.endswith("⟩") else f"{name}⟨{number}⟩"
+MODES = {"reverse": _reverse, "taylor": _taylor}
+HIGHEST = 64  # orders in Taylor mode
 
 
 def _along(wrt: Variable, direction: TensorVariable | None) -> Variable:

@@ -152,8 +152,9 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     backward = trace([jg], known, also=of_loop, names=["J* g"])
     work, *back = operations([jg, *of_loop])
     cost = as_tensor((graph.outputs[of] ** 2).sum() / 2)
-    hv = derivative(cost, x, 2, mode="forward")
-    curved = trace([hv.value], graph.given, names=["H v"])
+    gradient = derivative(cost, x).value
+    (hv,) = pushforward([gradient], [x], [v])
+    curved = trace([hv], {**graph.given, v: given[v]}, names=["H v"])
     # J v as PyTensor makes it without a forward derivative of its operations
     pushed = cast(Variable, pytensors(graph.outputs[of], x, v, use_op_pushforward=False))
     own = rewritten([pushed], "FAST_RUN")
@@ -169,7 +170,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
         work,
         sum(operations([jv])),
         sum(back),
-        sum(operations([hv.value])),
+        sum(operations([hv])),
         counts,
     )
 

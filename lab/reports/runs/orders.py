@@ -1,4 +1,4 @@
-"""What the derivatives of a cost take, order by order: by reverse, forward and Taylor mode.
+"""What the derivatives of a cost take, order by order: by reverse and Taylor mode.
 
     >>> print(orders(gallery.loops["square"].derivative(0), 6))
 
@@ -14,7 +14,7 @@ from time import perf_counter
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, GradientError, expect, quoted, whole
-from lab.gradients.derivative import HIGHEST, MODES, Derivative
+from lab.gradients.derivative import MODES, Derivative
 from lab.gradients.derivative import derivative as derivative_of
 from lab.notation import size_text
 from lab.progress import counted, quietly
@@ -26,7 +26,7 @@ from lab.traces.run import Values, checked_values, run
 from lab.traces.tracing import traced
 from lab.traces.window import refuse_beyond
 
-MOST = min(HIGHEST.values())
+MOST = 12
 COLUMNS = ("Scans", "operations", "bytes", "seconds")
 
 
@@ -113,7 +113,6 @@ class Orders:
 
 WORDS = {
     "reverse": "every order goes back through all Scans of the one before",
-    "forward": "a loop and its gradient, whose steps carry more with every order",
     "taylor": "a loop that carries a coefficient more with every order",
 }
 
@@ -124,7 +123,7 @@ def orders(
     """What the derivatives of order 1 to `most` of ``derivative.values[0]`` take, by each mode.
 
     `given` are values as in `lab.trace`.  Times are measured only if asked for, since they are
-    others every time.  By forward and Taylor mode values carry their derivatives with them, so that
+    others every time.  By Taylor mode values carry their derivatives with them, so that
     the derivative should be of order 0, or made in reverse mode.
     """
     told = "a Derivative, as of lab.gallery.loops['square'].derivative(0)"

@@ -86,7 +86,7 @@ def test_names_that_there_are_not():
         visual.directions(3)
 
 
-@pytest.mark.parametrize("name", ["square", "rnn", "window"])
+@pytest.mark.parametrize("name", ["square", "rnn"])
 def test_the_picture_has_all_of_it(name):
     found = directions(gallery.loops[name])
     scene = visual.directions(gallery.loops[name])
@@ -104,6 +104,5 @@ def test_tapes_draw_a_tangent_loop_like_a_gradient(square):
     assert "no value is stored" in words
     curved = visual.tapes(square.curved).text()  # whose last loop goes back, and reads them
     assert "no value is stored" not in curved
-    assert "x⟨1⟩₃" in curved
     series = visual.tapes(lab.trace(gallery.loops["square"].derivative(2, mode="taylor")))
     assert "series of square: the loop, and what it carries" in series.text()

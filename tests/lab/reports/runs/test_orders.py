@@ -24,10 +24,9 @@ def column(found, mode, name):
 
 
 def test_how_many_scans_each_mode_makes(square):
-    """Reverse over reverse 2ⁿ, forward over reverse two, Taylor mode of a number one."""
+    """Reverse over reverse 2ⁿ, Taylor mode of a number one."""
     assert column(square, "reverse", "scans") == [2**n for n in range(1, 5)]
     assert column(square, "reverse", "different") == [n + 1 for n in range(1, 5)]
-    assert column(square, "forward", "scans") == [2] * 4
     assert column(square, "taylor", "scans") == [1] * 4
     assert column(orders(gallery.loops["rnn"].derivative(0), 2), "taylor", "scans") == [2, 2]
 
@@ -38,13 +37,10 @@ def test_the_operations_of_the_square_by_hand(square):
     expected = [sum(of_coefficient[: n + 1]) for n in range(1, 5)]
     assert column(square, "taylor", "operations") == expected
     assert column(square, "reverse", "operations")[0] == 1 + 3  # x², and g·2·x + what was there
-    assert column(square, "forward", "operations")[0] == 1 + 3
 
 
 def test_bytes_grow_as_what_is_carried(square):
-    """Every tangent doubles all tapes; every coefficient adds as much as the loop has itself."""
-    first = column(square, "forward", "bytes")[0]
-    assert column(square, "forward", "bytes") == [first * 2**n for n in range(4)]
+    """Every coefficient adds as much as the loop has itself."""
     own = lab.memory(lab.trace(SQUARE)).peak
     assert column(square, "taylor", "bytes") == [own * (n + 1) for n in range(1, 5)]
 
