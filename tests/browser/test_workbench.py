@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: JupyterLab is not opened"),
 ]
-OPENING = "import visual\nbench = visual.Workbench(order=2)\nbench"
-SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'])"
+OPENING = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
+SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'], view='tapes')"
 STATE = "print('state:', bench.state.order, dict(bench.state.taps))"
 OPEN_ONES = (
     "from ipywidgets.widgets.widget import _instances\n"

@@ -3,10 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
-from visual.pictures.machine.arrange import Arrangement, Box
+from lab.traces.trace import Trace
+from visual.layout.sheet import SCREEN
+from visual.options import FEWEST
+from visual.pictures.machine.arrange import NARROW, Arrangement, Box, arrange, most_columns
+from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Part
 
 Point = tuple[float, float]
+
+
+def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
+    """Return the machine of a run for a page with so many pixels, 0 if that is not known.
+
+    Two arrangements exist: one for phones, and one that wider pages scale.
+    """
+    wide = max(width, FEWEST) if 0 < width < NARROW else SCREEN.width
+    return as_data(arrange(machine_of(trace, most=most_columns(wide)), wide))
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
@@ -20,6 +33,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "pitch": arrangement.pitch,
         "tall": arrangement.is_tall,
         "moments": machine.moments,
+        "first": next((scan.events.start for scan in machine.scans if scan.order), 0),
         "start": "Press play, or drag the bar: each event is one step of one Scan.",
         "question": results,
         "scans": [

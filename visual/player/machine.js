@@ -287,37 +287,3 @@ class Machine {
     this.say(locate(this.data, this.p));
   }
 }
-
-/** Follow the theme of JupyterLab, else that of the reader's screen; returns a function that stops. */
-function followTheme(machine) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const look = () => { machine.root.dataset.theme = isJupyterDark() ?? (!("jpThemeLight" in document.body.dataset) && dark.matches) ? "dark" : "light"; };
-  look();
-  dark.addEventListener("change", look);
-  const stop = onTheme(look);
-  return () => { dark.removeEventListener("change", look); stop(); };
-}
-
-/** The widget: the kernel sends `data`; `moment` goes both ways. */
-function render({ model, el }) {
-  const machine = new Machine(model.get("data"), el, {
-    moment: model.get("moment"), contributor: model.get("contributor"),
-    onMoment: (moment) => { if (model.get("moment") !== moment) share(model, { moment }); },
-  });
-  const stopTheme = followTheme(machine);
-  const stop = listening(model, {
-    "change:data": () => machine.open(model.get("data"), model.get("moment")),
-    "change:moment": () => { if (Math.floor(machine.p + 1e-9) !== model.get("moment")) machine.jump(model.get("moment")); },
-    "change:contributor": () => machine.root.classList.toggle("contributor", machine.options.contributor = model.get("contributor")),
-  });
-  return () => { machine.pause(); stop(); stopTheme(); };
-}
-
-/** Pages without a kernel: each element with data gets its machine. */
-for (const place of document.querySelectorAll("[data-machine]:not([data-ready])")) {
-  place.dataset.ready = "";
-  const { data, moment } = JSON.parse(place.querySelector("script").textContent);
-  followTheme(new Machine(data, place, { moment }));
-}
-
-export default { render };

@@ -247,10 +247,10 @@ class Picture {
   }
 
   symbol(move) {
-    const room = this.data.pitch * (this.data.tall ? 0.9 : 0.5);
+    const { pitch, tall, cells } = this.data, room = tall ? pitch * 0.9 : (pitch - cells[0].w) / 2;
     if (!move.chip || !move.symbol || !move.factor || textWidth(move.symbol, 11) > room) return null;
     const [x, y] = move.lines[0]?.at(-1) ?? move.chip;
-    return shape("text", { x: x + 5, y: y - (this.data.tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
+    return shape("text", { x: x + 5, y: y - (tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
 
   /** The sum in its slot: the old value, each product with a plus sign, then the result. */

@@ -9,6 +9,7 @@ The widget and the page without a kernel run the same ES module on the same data
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import traitlets
 
@@ -25,14 +26,14 @@ from visual.player.data import as_data
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import DOM
+from visual.widgets.module import DOM, scoped
 from visual.widgets.widget import Widget, save_page
 
 HERE = Path(__file__).parent
-MODULE = DOM + "".join(
-    (HERE / name).read_text(encoding="utf-8") for name in ("picture.js", "machine.js")
-)
-STYLE = (HERE / "machine.css").read_text(encoding="utf-8")
+PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
+MODULE = DOM + PLAYER + (HERE / "render.js").read_text(encoding="utf-8")
+LOOKS = HERE / "machine.css"
+STYLE = LOOKS.read_text(encoding="utf-8")
 
 
 def machine(
@@ -132,12 +133,8 @@ class Machine(Widget):
     def page(self) -> str:
         """Return one page with the machine, which needs no Python and no network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
-        return document(self.content.title, LIGHT, self._element + twin, MODULE, STYLE)
-
-    @property
-    def _element(self) -> str:
-        data = in_script({"data": dict(self.data), "moment": self.moment})
-        return f'<div data-machine><script type="application/json">{data}</script></div>'
+        body = element(dict(self.data), self.moment) + twin
+        return document(self.content.title, LIGHT, body, MODULE, STYLE)
 
     @property
     def _title(self) -> str:
@@ -146,5 +143,16 @@ class Machine(Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         scene = self.scene()
-        script = f"<style>{STYLE}</style>{self._element}<script type='module'>{MODULE}</script>"
-        return script, scene.text(), scene
+        return without_kernel(dict(self.data), self.moment), scene.text(), scene
+
+
+def element(data: Mapping[str, Any], moment: int = 0) -> str:
+    """Return the element that the module turns into a machine, with its data."""
+    known = in_script({"data": data, "moment": moment})
+    return f'<div data-machine><script type="application/json">{known}</script></div>'
+
+
+def without_kernel(data: Mapping[str, Any], moment: int | None = None) -> str:
+    """Return a machine as HTML with its own style and script, for a page that has more on it."""
+    at = data["first"] if moment is None else moment
+    return f"<style>{STYLE}</style>{element(data, at)}<script type='module'>{MODULE}</script>"

@@ -16,10 +16,17 @@ NUMBERS = (HERE / "numbers.js", CONTROLS)
 EXPORT = "export default { render };\n"
 
 
-def joined(*files: Path) -> str:
-    """The module of the stepper with those of other files after it."""
+def joined(*parts: Path | str) -> str:
+    """The module of the stepper with other files, or texts, after it."""
     before, after = STEPPER.split(EXPORT)
-    return before + after + "".join(file.read_text(encoding="utf-8") for file in files)
+    texts = (p if isinstance(p, str) else p.read_text(encoding="utf-8") for p in parts)
+    return before + after + "".join(texts)
+
+
+def scoped(name: str, *files: Path) -> str:
+    """Return files as one declaration of `name`, so that their other names stay their own."""
+    inside = "".join(file.read_text(encoding="utf-8") for file in files)
+    return f"const {name} = (() => {{\n{inside}\nreturn {name};\n}})();\n"
 
 
 def style(*files: Path) -> str:

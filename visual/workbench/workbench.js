@@ -305,7 +305,24 @@ function renderWorkbench({ model, el }) {
     size(); // the controls may have more lines now
   }
 
+  // The machine plays by itself; of another one with as many events, the moment is kept.
+  let player = null;
+  function drawMachine(data) {
+    const kept = player?.data.moments === data.moments ? player.p : data.first;
+    if (player) player.open(data, kept);
+    else {
+      frame.replaceChildren();
+      player = new Machine(data, frame, { moment: data.first });
+    }
+    player.root.dataset.theme = isDark() ? "dark" : "light";
+    walking.show(-1, true, {}, {});
+  }
+
   function draw() {
+    const machine = model.get("machine");
+    root.toggleAttribute("data-plays", Boolean(machine.moments));
+    if (machine.moments) return drawMachine(machine);
+    player = null;
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
     zoom.show();
@@ -320,7 +337,7 @@ function renderWorkbench({ model, el }) {
     save.open = phone.matches;
     told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
   };
-  const unheard = listening(model, { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive });
+  const unheard = listening(model, { "change:form": show, "change:svg": draw, "change:machine": draw, "change:step": move, "change:python": write, "msg:custom": receive });
   draw();
   show();
   write();

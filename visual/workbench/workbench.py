@@ -26,6 +26,7 @@ from lab.errors import ArgumentError, LabError, first_line, listing, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
+from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment
@@ -60,11 +61,12 @@ class Drawn:
 
     bench: Bench
     svg: str
+    machine: Mapping[str, object]  # empty for other views
 
     @classmethod
     def of(cls, bench: Bench) -> "Drawn":
-        """All that takes long."""
-        return cls(bench, bench.shown.svg())
+        """Do all that takes long."""
+        return cls(bench, bench.shown.svg(), bench.machine)
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,11 @@ class Workbench(Walked):
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
     """
 
-    _esm = joined(CONTROLS, HERE / "form.js", HERE / "workbench.js")
-    _css = style(FORM, HERE / "workbench.css")
+    _esm = joined(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
+    _css = style(FORM, HERE / "workbench.css", LOOKS)
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
+    machine = traitlets.Dict().tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
     loop = traitlets.Any()
     taps = traitlets.Any()
@@ -154,7 +157,12 @@ class Workbench(Walked):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        html = fragment(self.picture, step=self.step) if in_notebook() else still(self._bench)
+        if self.machine:
+            html = without_kernel(dict(self.machine))
+        elif in_notebook():
+            html = fragment(self.picture, step=self.step)
+        else:
+            html = still(self._bench)
         return html, self.picture.text(), self.picture
 
     @property
@@ -211,7 +219,7 @@ class Workbench(Walked):
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
-                self.svg = drawn.svg
+                self.svg, self.machine = drawn.svg, dict(drawn.machine)
                 self.step = step
                 self._tell(*(() if answers else self._problem))
                 self.python = cell(self._bench, step)
@@ -249,7 +257,7 @@ class Workbench(Walked):
             if self._asked is not None:  # it will be shown with this room
                 return
             drawn = Drawn.of(replace(self._bench, room=self.room))
-            if drawn.svg != self.svg:
+            if (drawn.svg, drawn.machine) != (self.svg, self.machine):
                 self._show(drawn, answers=False)
             else:
                 self._bench = drawn.bench
@@ -260,7 +268,7 @@ class Workbench(Walked):
         """Show the part of the run to which the moment belongs."""
         if hasattr(self, "_bench") and self._bench.moment != self.step:
             step = self.step if self.step >= 0 else None
-            self._show(Drawn(self._bench, self.svg), step, answers=False)
+            self._show(Drawn(self._bench, self.svg, self.machine), step, answers=False)
 
     def _tell(self, key: Iterable[object] = (), text: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""

@@ -54,9 +54,9 @@ def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
 
 def test_a_workbench_without_a_kernel_is_an_atlas_or_its_picture():
     assert "data-atlas" in visual.Workbench(view="tapes")._repr_mimebundle_()["text/html"]
-    fixed = visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
+    fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
     assert "data-atlas" not in fixed
-    assert visual.Workbench(order=2).picture.svg() in fixed
+    assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed
 
 
 def test_where_no_script_runs_an_exercise_says_how_to_answer():

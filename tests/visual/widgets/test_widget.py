@@ -73,7 +73,7 @@ def test_what_was_answered_can_be_observed():
 
 
 def test_an_atlas_is_linked_both_ways():
-    atlas, bench = MADE["Atlas"](), visual.Workbench()
+    atlas, bench = MADE["Atlas"](), visual.Workbench(view="tapes")
     ipywidgets.link((bench, "order"), (atlas, "order"))
     ipywidgets.link((bench, "loop"), (atlas, "loop"))
     bench.order = 2

@@ -169,7 +169,7 @@ def answered(bench, number):
 
 def test_the_next_change_gives_up_the_one_before(monkeypatch):
     async def play():
-        begun, bench, shown = slow(monkeypatch), Workbench(), []
+        begun, bench, shown = slow(monkeypatch), Workbench(view="tapes"), []
         bench.observe(lambda _: shown.append(bench.state), "svg")
         before = bench.svg
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
@@ -186,7 +186,7 @@ def test_the_next_change_gives_up_the_one_before(monkeypatch):
 
 def test_who_walks_meanwhile_is_not_taken_for_the_answer(monkeypatch):
     async def play():
-        begun, bench = slow(monkeypatch), Workbench()
+        begun, bench = slow(monkeypatch), Workbench(view="tapes")
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
         bench.step = 2
@@ -200,7 +200,7 @@ def test_who_walks_meanwhile_is_not_taken_for_the_answer(monkeypatch):
 
 def test_of_two_quick_changes_none_is_lost(monkeypatch):
     async def play():
-        begun, bench = slow(monkeypatch), Workbench()
+        begun, bench = slow(monkeypatch), Workbench(view="tapes")
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         bench.receive({"number": 2, "key": ["taps", "x"], "value": [-2, -1]})
         await until(lambda: len(begun) > 0 and begun[-1]["taps"])
@@ -220,7 +220,7 @@ def test_of_two_quick_changes_none_is_lost(monkeypatch):
 )
 def test_what_is_cancelled_leaves_all_as_it_was(message, problem, monkeypatch):
     async def play():
-        begun, bench = slow(monkeypatch), Workbench()
+        begun, bench = slow(monkeypatch), Workbench(view="tapes")
         state, svg = bench.state, bench.svg
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
@@ -236,7 +236,7 @@ def test_what_is_cancelled_leaves_all_as_it_was(message, problem, monkeypatch):
 
 def test_python_comes_first(monkeypatch):
     async def play():
-        begun, bench = slow(monkeypatch), Workbench()
+        begun, bench = slow(monkeypatch), Workbench(view="tapes")
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
         bench.set(taps={"x": (-2,)})
@@ -254,7 +254,7 @@ def test_a_window_that_grows_meanwhile_answers_nothing(monkeypatch):
     """Else controls would be told anew, and what somebody types just then would be lost."""
 
     async def play():
-        begun, bench = slow(monkeypatch), Workbench()
+        begun, bench = slow(monkeypatch), Workbench(view="tapes")
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
         told = dict(bench.form)
@@ -271,7 +271,11 @@ def test_a_window_that_grows_meanwhile_answers_nothing(monkeypatch):
 
 def test_another_workbench_does_not_wait(monkeypatch):
     async def play():
-        begun, one, other = slow(monkeypatch), Workbench(), Workbench(gallery.loops["gap"])
+        begun, one, other = (
+            slow(monkeypatch),
+            Workbench(view="tapes"),
+            Workbench(gallery.loops["gap"], view="tapes"),
+        )
         one.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
         other.receive({"number": 1, "key": ["order"], "value": "2"})
@@ -288,7 +292,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
     async def play():
         seen = []
         asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
-        bench = Workbench()
+        bench = Workbench(view="tapes")
         monkeypatch.setattr("visual.workbench.state.drawn", lambda *_, **__: 1 / 0)
         bench.receive({"number": 1, "key": ["order"], "value": "2"})
         await until(lambda: seen)
@@ -304,7 +308,7 @@ ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), ([
 
 
 def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
-    bench = Workbench(gallery.loops["square"])
+    bench = Workbench(gallery.loops["square"], view="tapes")
 
     async def look():
         bench.room = (1300, 700)  # a page has shown it
@@ -325,7 +329,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
 
 
 def test_who_asks_meanwhile_does_not_wait_for_what_may_come_next(monkeypatch):
-    bench = Workbench(gallery.loops["square"])
+    bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
     monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
 

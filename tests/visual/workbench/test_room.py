@@ -103,7 +103,7 @@ def test_the_row_that_was_opened_is_closed_by_the_same_key():
 
 def test_a_fold_of_a_short_loop_in_a_low_place_opens_its_step_alone():
     """Scan 3 of coupled has three steps, of which one finds room, whichever that is."""
-    bench = opened(gallery.loops["coupled"]).changed(order=2, options={"scan": 3})
+    bench = opened(gallery.loops["coupled"]).changed(order=2, view="tapes", options={"scan": 3})
     for high in (380, 480):
         bench = replace(bench, room=(840, high), moment=-1)
         for _ in range(4):
@@ -116,7 +116,9 @@ def test_a_fold_of_a_short_loop_in_a_low_place_opens_its_step_alone():
 
 
 def test_steps_that_were_opened_are_folded_by_the_same_key_and_no_others_are():
-    bench = usual = replace(opened(gallery.loops["square"]).changed(steps=40), room=(WIDE, HIGH))
+    bench = usual = replace(
+        opened(gallery.loops["square"]).changed(steps=40, view="tapes"), room=(WIDE, HIGH)
+    )
     before = rows(usual.shown)
     bench = changed(bench, ["fold", 8], "8")
     assert closing(bench.shown) == {"unfold:8"}
@@ -140,7 +142,9 @@ def columns_of(scene):
 
 def test_every_step_that_is_opened_has_its_columns():
     """Of square, step k writes dC/dx at n−1−k."""
-    bench = replace(opened(gallery.loops["square"]).changed(steps=40), room=(WIDE, HIGH))
+    bench = replace(
+        opened(gallery.loops["square"]).changed(steps=40, view="tapes"), room=(WIDE, HIGH)
+    )
     for step in (8, 20, 30):
         bench = changed(bench, ["fold", step], str(step))
         heads, written = columns_of(bench.shown)
@@ -182,7 +186,9 @@ def test_what_is_too_large_is_found():
 
 
 def test_a_fold_that_is_opened_closes_none_before_it():
-    bench = replace(opened(gallery.loops["square"]).changed(steps=20), room=(WIDE, HIGH))
+    bench = replace(
+        opened(gallery.loops["square"]).changed(steps=20, view="tapes"), room=(WIDE, HIGH)
+    )
     clicked = {f"step {step}" for step in (3, 4, 5)}
     for step in (3, 4, 5):
         bench = changed(bench, ["fold", step], str(step))

@@ -26,7 +26,7 @@ def shown(loop, rule, order=1, theme="light", **chosen):
 
 
 def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
-    bench = Workbench(SQUARE)
+    bench = Workbench(SQUARE, view="tapes")
     assert control(bench, "rule")["value"] == "true"
     assert control(bench, "rule")["about"] == ""
     assert ask(bench, ["rule"], HISTORICAL) == ""
@@ -42,7 +42,7 @@ def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
 
 
 def test_every_rule_can_be_chosen_by_its_title(quick):
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     options = dict(control(bench, "rule")["options"])
     assert options.pop("true") == "the true one"
     assert options == {name: rule.title for name, rule in lab.BROKEN.items()}
@@ -64,7 +64,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("key", "value", "chosen"), CHANGES, ids=str)
 def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
-    bench, chosen = Workbench(rule=HISTORICAL), dict(chosen)
+    bench, chosen = Workbench(rule=HISTORICAL, view="tapes"), dict(chosen)
     assert ask(bench, key, value) == ""
     assert bench.state.rule == HISTORICAL
     loop = gallery.loops["square"].with_taps(chosen.pop("taps", {}))
@@ -73,7 +73,7 @@ def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
 
 
 def test_another_loop_keeps_the_rule(quick):
-    bench = Workbench(rule="swapped-taps")
+    bench = Workbench(rule="swapped-taps", view="tapes")
     assert ask(bench, ["loop"], "gap") == ""
     assert bench.svg == shown(gallery.loops["gap"], "swapped-taps")
 
@@ -118,7 +118,7 @@ def test_it_is_set_from_python_copied_and_saved(quick, choices):
 
 @pytest.mark.parametrize("wrong", ["none", 3, ""])
 def test_what_is_no_rule(wrong):
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     before = bench.state
     with pytest.raises(ArgumentError, match="expected accumulate-overwritten"):
         bench.set(rule=wrong)
@@ -135,7 +135,7 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
         computed.append(self)
         return differences.__get__(self)
 
-    bench = Workbench(own(), wrt="w")
+    bench = Workbench(own(), wrt="w", view="tapes")
     for rule in (*lab.BROKEN, HISTORICAL, "swapped-taps"):
         assert ask(bench, ["rule"], rule) == ""
     assert len(set(map(id, computed))) == 1
@@ -148,7 +148,7 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
 
 def test_a_graph_of_ones_own_can_be_broken(quick):
     cost, x0 = sine()
-    bench = Workbench(cost, x0, {x0: 0.5})
+    bench = Workbench(cost, x0, {x0: 0.5}, view="tapes")
     assert ask(bench, ["rule"], HISTORICAL) == ""
     truth = Truth(lab.derivative(cost, x0, 1), {x0: 0.5})
     assert bench.svg == visual.breaking(truth.broken_by(HISTORICAL)).svg()

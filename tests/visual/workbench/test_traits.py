@@ -10,7 +10,7 @@ from lab.loops import gallery
 
 
 def test_a_trait_that_is_set_is_a_choice():
-    bench, seen = visual.Workbench(), []
+    bench, seen = visual.Workbench(view="tapes"), []
     bench.observe(lambda change: seen.append((change.name, change.new)), ["order", "loop"])
     bench.order = 2
     assert bench.svg == visual.draw(gallery.loops["square"], order=2).svg()
@@ -33,7 +33,7 @@ def test_a_trait_that_is_set_is_a_choice():
     ],
 )
 def test_what_is_not_possible_changes_nothing(name, value, told):
-    bench = visual.Workbench()
+    bench = visual.Workbench(view="tapes")
     before = bench.state, bench.svg, bench.step, bench.trait_values()["order"]
     with pytest.raises((traitlets.TraitError, ValueError), match=told):
         setattr(bench, name, value)
@@ -41,7 +41,7 @@ def test_what_is_not_possible_changes_nothing(name, value, told):
 
 
 def test_it_is_linked_to_a_slider_both_ways():
-    bench, slider = visual.Workbench(), ipywidgets.IntSlider(value=1, min=0, max=3)
+    bench, slider = visual.Workbench(view="tapes"), ipywidgets.IntSlider(value=1, min=0, max=3)
     ipywidgets.link((slider, "value"), (bench, "order"))
     slider.value = 2
     assert bench.state.order == 2
@@ -52,7 +52,7 @@ def test_it_is_linked_to_a_slider_both_ways():
 
 
 def test_who_walks_is_followed():
-    bench = visual.Workbench(order=2)
+    bench = visual.Workbench(order=2, view="tapes")
     square = gallery.loops["square"]
     assert bench.step == -1
     bench.step = 5
@@ -69,7 +69,7 @@ def test_who_walks_is_followed():
 
 
 def test_a_scan_that_is_chosen_is_shown_whole():
-    bench = visual.Workbench(order=2)
+    bench = visual.Workbench(order=2, view="tapes")
     bench.step = 15
     assert ask(bench, ["options", "scan"], 2) == ""
     assert bench.step == -1

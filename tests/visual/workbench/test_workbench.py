@@ -77,7 +77,7 @@ BAD = [
 
 @pytest.mark.parametrize(("loop", "key", "value", "told"), BAD, ids=str)
 def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, value, told):
-    bench = Workbench(gallery.loops[loop], order=2)
+    bench = Workbench(gallery.loops[loop], order=2, view="tapes")
     state, svg = bench.state, bench.svg
     assert told in ask(bench, key, value)
     assert bench.form["problem"]["key"] == key
@@ -86,7 +86,7 @@ def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, v
 
 
 def test_what_is_wrong_stays_told_when_the_page_has_other_room_or_one_walks():
-    bench = Workbench(order=2)
+    bench = Workbench(order=2, view="tapes")
     bench.room = (1000, 800)
     told, svg = ask(bench, ["steps"], "-3"), bench.svg
     assert "steps = -3" in told
@@ -99,7 +99,7 @@ def test_what_is_wrong_stays_told_when_the_page_has_other_room_or_one_walks():
 
 
 def test_weights_begin_as_the_cost_before_them():
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     assert ask(bench, ["cost"], "weights") == ""
     assert control(bench, "weights")["value"] == "0 0 0 1"
     assert bench.svg == visual.draw(gallery.loops["square"], "tapes", cost=[0, 0, 0, 1]).svg()
@@ -110,7 +110,7 @@ def test_weights_begin_as_the_cost_before_them():
 
 
 def test_a_state_is_frozen_and_set_from_python():
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     with pytest.raises(AttributeError):
         bench.state.order = 3
     with pytest.raises(TypeError):
@@ -126,7 +126,7 @@ def test_a_state_is_frozen_and_set_from_python():
 
 
 def test_two_workbenches_do_not_disturb_each_other():
-    one, other = Workbench(), Workbench()
+    one, other = Workbench(view="tapes"), Workbench(view="tapes")
     svg = other.svg
     one.set(order=2, at={"x": 0.5})
     assert other.svg == svg
@@ -134,7 +134,7 @@ def test_two_workbenches_do_not_disturb_each_other():
 
 
 def test_chosen_values_last_for_other_taps():
-    bench = Workbench(at={"x": 0.8})
+    bench = Workbench(at={"x": 0.8}, view="tapes")
     assert ask(bench, ["taps", "x"], [-3, -1]) == ""
     loop = gallery.loops["square"].with_values({"x": 0.8}).with_taps({"x": (-3, -1)})
     assert bench.svg == visual.draw(loop, "tapes").svg()
@@ -155,7 +155,7 @@ def test_chosen_values_last_for_other_taps():
     ],
 )
 def test_a_step_that_is_written(text, values, like):
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     assert ask(bench, ["written"], [text, values]) == ""
     assert bench.state.loop == "written"
     steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
@@ -202,13 +202,13 @@ def test_the_copied_cell_rebuilds_what_is_shown(choices):
 def test_the_copied_cell_undoes_what_a_loop_says_of_itself():
     text = "x = w*x"
     loop = lab.Loop.from_text(text, {"x": 1.0}, {}, {"w": 0.5}, n_steps=4, truncate_gradient=2)
-    bench = Workbench(loop, truncate=None)
-    assert bench.svg != Workbench(loop).svg
+    bench = Workbench(loop, truncate=None, view="tapes")
+    assert bench.svg != Workbench(loop, view="tapes").svg
     assert rebuilt(bench).svg == bench.svg
 
 
 def test_of_a_run_of_other_length_the_same_step_is_shown():
-    bench = Workbench(order=2, step=6)
+    bench = Workbench(order=2, step=6, view="tapes")
     assert bench._moments[bench.step] == "2 · C back through 1, step 2"
     bench.set(steps=9)
     assert bench._moments[bench.step] == "2 · C back through 1, step 2"
@@ -227,7 +227,7 @@ def test_the_copied_cell_follows_the_step():
 
 def test_a_loop_of_ones_own_is_rebuilt_from_its_name():
     loop = own()
-    bench = Workbench(loop, order=2, wrt="w")
+    bench = Workbench(loop, order=2, wrt="w", view="tapes")
     assert bench.svg == visual.draw(loop, "tapes", order=2, wrt="w").svg()
     assert bench.python.count("loop") >= 1
     assert rebuilt(bench, loop=loop).svg == bench.svg
@@ -253,7 +253,7 @@ def test_a_graph_of_ones_own(made):
 @pytest.mark.parametrize("subject", [(3,), (None, 3), (own(), 3)])
 def test_what_is_no_subject(subject):
     with pytest.raises(ArgumentError):
-        Workbench(*subject)
+        Workbench(*subject, view="tapes")
 
 
 STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
@@ -261,7 +261,7 @@ STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE
 
 @pytest.mark.parametrize("suffix", [*STARTS, "exe"])
 def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
-    bench, sent = Workbench(), []
+    bench, sent = Workbench(view="tapes"), []
     monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
     bench.receive({"save": suffix})
     if suffix == "exe":
@@ -274,14 +274,16 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
 
 
 def test_a_step_of_ones_own_that_fails_is_told():
-    bench = Workbench(lab.Loop(lambda x: -x, states=(lab.State("x", 1.0),), n_steps=3))
+    bench = Workbench(
+        lab.Loop(lambda x: -x, states=(lab.State("x", 1.0),), n_steps=3), view="tapes"
+    )
     before = bench.svg
     assert "bad operand type" in ask(bench, ["taps", "x"], [-2, -1])
     assert bench.svg == before
 
 
 def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
-    bench = Workbench()
+    bench = Workbench(view="tapes")
     monkeypatch.setattr("visual.workbench.state.drawn", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(bench, ["order"], "2")
@@ -299,7 +301,7 @@ def test_what_cannot_be_shown_is_never_a_widget():
     for wrong in ({"taps": {"x": ()}}, {"step": 99}):
         with pytest.raises(ArgumentError):
             Workbench(**wrong)
-    bench = Workbench(step=2)
+    bench = Workbench(step=2, view="tapes")
     assert [*_instances] == before
     assert bench.step == 2
     assert _instances[bench.model_id] is bench
@@ -318,7 +320,7 @@ def all_objects():
 
 
 def test_many_changes_leave_nothing_behind():
-    bench, kept = Workbench(order=2), []
+    bench, kept = Workbench(order=2, view="tapes"), []
     changes = (
         lambda n: ask(bench, ["at", "x", 0], 0.3 + n / 977),
         lambda n: ask(bench, ["order"], n % 3),
@@ -375,7 +377,7 @@ def test_a_pymc_model_is_its_log_density():
     pytest.importorskip("pymc", reason="PyMC is not installed")
     from graphs.of_pymc import garch
 
-    bench = Workbench(garch(), order=1, wrt="beta_logodds__")
+    bench = Workbench(garch(), order=1, wrt="beta_logodds__", view="tapes")
     assert "gradient of garch" in bench.picture.text()
     (by,) = (one for one in bench.form["controls"] if one["key"] == ["wrt"])
     assert {*by["options"][0]} == {"omega_log__"}
@@ -401,7 +403,7 @@ def test_a_place_that_is_gone_is_left(view, place, there, key, value, chosen):
 
 
 def test_a_place_that_is_asked_for_must_be_there():
-    bench = Workbench(order=2)
+    bench = Workbench(order=2, view="tapes")
     assert "scan = 5: the Scans" in ask(bench, ["options", "scan"], "5")
     bench.set(options={"scan": 3})
     with pytest.raises(ArgumentError, match="scan = 3: the Scans"):
