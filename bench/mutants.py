@@ -1,14 +1,15 @@
 """Insert small faults into the engine and measure the share that its tests notice.
 
-    make mutants                                   # a sample of every package
-    python bench/mutants.py --count 40 lab/traces  # a larger sample of one package
+    make mutants                                  # a sample of every package
+    make mutants COUNT=40 PACKAGES=lab/traces     # a larger sample of one package
 
 A fault replaces one expression of one file: a comparison is flipped, a sum becomes a difference, a
 constant is off by one, a condition is negated, an argument or a result is lost, the bound of a
-slice moves.  Each one is put into a copy of the repository.  The tests of the package run first,
-until one fails; the rest of `tests/lab` follows, for a limited number of processor seconds.  A file
-that cannot be imported, or that runs three times as long as without a fault, counts as noticed.
-Limits are processor seconds, because seconds on a clock depend on what else the machine does.
+slice moves.  Each one is put into a copy of the repository, in which the test files that are
+nearest to the file run until a test fails: first those that are named after it or import it, then
+those of its package, then others of `tests/lab`.  A fault is noticed if a test fails, or cannot be
+imported, within a number of processor seconds.  Seconds on a clock would depend on what else the
+machine does.
 """
 
 import argparse
@@ -25,10 +26,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("lab/scans", "lab/gradients", "lab/traces", "lab/equations")
+FILES = 12  # of tests, for a fault
 MEMORY = 8 * 2**30  # bytes; a fault may allocate without end
+PASSED = (0, -signal.SIGXCPU)  # all tests, or all that ran before the limit
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
     **{ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot},
@@ -120,73 +124,56 @@ def faults(root: Path, package: str) -> list[Fault]:
     return found
 
 
-def run(copy: Path, arguments: list[str], seconds: float) -> tuple[int, float]:
-    """Run tests until one fails; return the exit status and the processor seconds used."""
+def nearest(root: Path, path: str) -> list[str]:
+    """Return the test files to run for a fault in a file, the nearest first."""
+    module = Path(path)
+    dotted = ".".join(module.with_suffix("").parts)
+    own = Path("tests") / module.parent
+
+    def distance(test: Path) -> tuple[bool, bool, int]:
+        named = module.stem in test.stem or dotted in test.read_text(encoding="utf-8")
+        return not named, own not in test.relative_to(root).parents, test.stat().st_size
+
+    tests = sorted((root / "tests/lab").rglob("test_*.py"), key=distance)
+    return [test.relative_to(root).as_posix() for test in tests[:FILES]]
+
+
+def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: float) -> bool:
+    """Return whether a test fails, within processor seconds, when a file has another source."""
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
-    def used() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    before = used()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
-    options = {"cwd": copy, "env": environment, "capture_output": True, "preexec_fn": limit}
+    file = copy / path
+    before, stale = file.read_bytes(), Path(importlib.util.cache_from_source(str(file)))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    options: dict[str, Any] = {"cwd": copy, "capture_output": True, "preexec_fn": limit}
+    options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     try:
-        status = subprocess.run(command, timeout=60 * seconds, **options).returncode
+        stale.unlink(missing_ok=True)  # the same size and second would be taken for the same
+        file.write_bytes(source)
+        return subprocess.run(command, timeout=100 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # it waits for ever, without using the processor
-        status = 1
-    return status, used() - before
+        return True
+    finally:
+        file.write_bytes(before)
+        stale.unlink(missing_ok=True)
 
 
-class Tests:
-    """The tests of one package, and how long they take without a fault."""
-
-    def __init__(self, copy: Path, package: str, rest_seconds: float) -> None:
-        self.copy, self.rest_seconds = copy, rest_seconds
-        self.own = package.replace("lab/", "tests/lab/", 1)
-        others = sorted(path for path in (copy / "tests/lab").iterdir() if path.name[0] not in "._")
-        names = [path.relative_to(copy).as_posix() for path in others]
-        near = {package.replace("lab/", "tests/lab/", 1) for package in PACKAGES}
-        names.sort(key=lambda name: name not in near)
-        self.rest = [name for name in names if name != self.own]
-        status, self.seconds = run(copy, [self.own], 3600)
-        if status:
-            raise SystemExit(f"{self.own}: the tests fail without a fault (status {status}).")
-
-    def notice(self, path: str, faulty: bytes) -> bool:
-        """Return whether a test fails when the file has this source."""
-        file = self.copy / path
-        source = file.read_bytes()
-        stale = Path(importlib.util.cache_from_source(str(file)))
-        try:
-            stale.unlink(missing_ok=True)  # the same size and second would be taken for the same
-            file.write_bytes(faulty)
-            status, _ = run(self.copy, [self.own], 3 * self.seconds + 10)
-            if status == 0 and self.rest and self.rest_seconds:
-                status, _ = run(self.copy, self.rest, self.rest_seconds)
-                status = 0 if status == -signal.SIGXCPU else status
-            return status != 0
-        finally:
-            file.write_bytes(source)
-            stale.unlink(missing_ok=True)
-
-
-def measure(root: Path, package: str, count: int, rest_seconds: float, seed: int) -> list[Fault]:
+def measure(root: Path, package: str, count: int, seconds: float, seed: int) -> list[Fault]:
     """Print the line of a package and return the faults that no test noticed."""
-    known = faults(root, package)
+    known, missed = faults(root, package), []
     sample = random.Random(f"{seed} {package}").sample(known, min(count, len(known)))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".*", "*.egg-info"))
-        tests = Tests(copy, package, rest_seconds)
-        missed = []
+        first = sample[0].path
+        if notice(copy, first, (root / first).read_bytes(), nearest(root, first), seconds):
+            raise SystemExit(f"{package}: the tests fail without a fault.")
         for fault in sample:
             faulty = fault.applied((root / fault.path).read_bytes())
-            noticed = tests.notice(fault.path, faulty)
+            noticed = notice(copy, fault.path, faulty, nearest(root, fault.path), seconds)
             print("noticed " if noticed else "survived", fault, file=sys.stderr, flush=True)
             missed += [] if noticed else [fault]
     share = 1 - len(missed) / len(sample)
@@ -201,14 +188,13 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", default=PACKAGES, help=f"default: {PACKAGES}")
     parser.add_argument("--count", type=int, default=20, help="faults per package (default: 20)")
     parser.add_argument("--seed", type=int, default=1, help="choice of the faults (default: 1)")
-    told = "processor seconds for the tests of other packages (default: 45)"
-    parser.add_argument("--rest", type=float, default=45, metavar="SECONDS", help=told)
+    parser.add_argument("--seconds", type=int, default=30, help="per fault (default: 30)")
     parser.add_argument("--root", type=Path, default=ROOT, help="repository (default: this one)")
     chosen = parser.parse_args()
     print("| package | possible faults | noticed | share |\n|---|---|---|---|", flush=True)
     missed = []
     for package in chosen.packages:
-        missed += measure(chosen.root, package, chosen.count, chosen.rest, chosen.seed)
+        missed += measure(chosen.root, package, chosen.count, chosen.seconds, chosen.seed)
     print("\nNot noticed:", *(missed or ["none"]), sep="\n")
 
 

@@ -38,24 +38,35 @@ def root(tmp_path):
 
 
 def test_a_fatal_fault_is_noticed_and_none_is_not(mutants, root):
-    tests = mutants.Tests(root, "lab/small", 0)
+    tests = mutants.nearest(root, "lab/small/code.py")
+    assert tests == ["tests/lab/small/test_code.py"]
     verdicts = {
         SOURCE: False,
         SOURCE.replace("low if", "None if"): True,
         SOURCE.replace("x < low", "x <= low"): False,  # no test is at the bound
         SOURCE.replace("def clip", "def clipped"): True,
         "import nothing_of_this_name\n": True,
-        SOURCE.replace("return", "while x: pass\n    return"): True,
     }
-    found = {text: tests.notice("lab/small/code.py", text.encode()) for text in verdicts}
-    assert found == verdicts
+    for text, noticed in verdicts.items():
+        assert mutants.notice(root, "lab/small/code.py", text.encode(), tests, 20) == noticed
     assert (root / "lab/small/code.py").read_text() == SOURCE
+
+
+def test_the_nearest_tests_come_first(mutants, root):
+    """Those that are named after the file or import it; then those of its package."""
+    for path, text in {"small/test_a.py": "", "test_b.py": "", "large/test_c.py": TEST}.items():
+        (root / "tests/lab" / path).parent.mkdir(exist_ok=True)
+        (root / "tests/lab" / path).write_text(
+            text.replace("from lab.small import code", "lab.small.code")
+        )
+    found = [path.rpartition("/")[2] for path in mutants.nearest(root, "lab/small/code.py")]
+    assert found == ["test_code.py", "test_c.py", "test_a.py", "test_b.py"]
 
 
 def test_tests_that_fail_without_a_fault_measure_nothing(mutants, root):
     (root / "tests/lab/small/test_code.py").write_text(TEST.replace("== 5", "== 6"))
     with pytest.raises(SystemExit, match="fail without a fault"):
-        mutants.Tests(root, "lab/small", 0)
+        mutants.measure(root, "lab/small", 2, 20, seed=1)
 
 
 def test_faults_are_small_and_of_all_kinds(mutants, root):
