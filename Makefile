@@ -41,9 +41,10 @@ start: lessons
 
 test: lint tests
 
-# A worker gets whole files: they share what is costly to make, as a JupyterLab.
+# A worker gets whole files: they share what is costly to make, as a JupyterLab.  At the end stands
+# what was skipped and why, and which ten tests took longest.
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder $(if $(ONLY),-m '$(ONLY)')
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder -rs --durations=10 $(if $(ONLY),-m '$(ONLY)')
 
 env: $(VENV)/.test
 

@@ -1,7 +1,6 @@
 """What is left of Scans and buffers after rewriting: fates, rows, and PyTensor's own graphs."""
 
 import inspect
-from time import process_time
 
 import pytensor
 import pytensor.tensor as pt
@@ -279,15 +278,12 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
 
 def test_fifty_scans_are_summarised():
     outputs = to_compile.many()
-    start = process_time()
     found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
-    taken = process_time() - start
     printed = str(found)
     assert len(found.after) == 50
     assert len(printed.splitlines()) < 75
     assert "50 changed" in printed
     assert "loop_17" in str(found.after[17])
-    assert taken < 20
 
 
 def test_names_move_no_cursor():

@@ -1,7 +1,5 @@
 """The routing picture: every number, mark and arrow against numpy, and against moved names."""
 
-import time
-
 import numpy as np
 import pytensor.tensor as pt
 import pytest
@@ -182,9 +180,7 @@ def test_long_indices_are_written_in_full():
 
 def test_a_million_entries():
     x = np.arange(1e6)
-    start = time.perf_counter()
     scene = visual.routing("clamp", (x, 10.0, 999.0))
-    assert time.perf_counter() - start < 5
     assert len(scene.svg().encode()) < 60_000
 
 
