@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytensor
-import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
 from lab.loops.declaration import Declaration
-from lab.loops.variables import Parameter, results_of
+from lab.loops.variables import Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,28 +94,3 @@ def _positional(loop: Declaration) -> Callable[..., object]:
         return results
 
     return step
-
-
-def traced_step(call: ScanCall) -> tuple[list[Variable], list[Variable], Variable | None]:
-    """The step, called on fresh arguments in their places: these, the results, the condition."""
-    fresh: list[Variable] = []
-    for sequence in call.arguments["sequences"]:
-        row = sequence["input"].type.clone(shape=sequence["input"].type.shape[1:])
-        fresh += [row(f"{sequence['input'].name}_{number}") for number in sequence["taps"]]
-    for entry in call.arguments["outputs_info"]:
-        if isinstance(entry, dict):
-            initial, taps = entry["initial"], entry["taps"]
-            several = taps != [-1]
-            kind = initial.type.clone(shape=initial.type.shape[int(several) :])
-            fresh += [kind(f"{initial.name}_{number}") for number in taps]
-        elif entry is not None:
-            fresh.append(entry.type(entry.name))
-    fresh += [v.type(v.name) for v in call.arguments["non_sequences"]]
-    results, condition = results_of(call.arguments["fn"](*fresh))
-    if len(results) == 1 and isinstance(results[0], list):
-        results = results[0]
-    return (
-        fresh,
-        [pt.as_tensor_variable(v) if not isinstance(v, Variable) else v for v in results],
-        condition,
-    )

@@ -103,11 +103,6 @@ def rows_of_buffer(buffer: Variable) -> int | Variable | None:
     return None
 
 
-def destroys(node: Apply) -> set[int]:
-    """The numbers of the outputs that `node` writes over what it was handed."""
-    return set(getattr(node.op, "destroy_map", {}))
-
-
 def _cut_off_at(node: Apply) -> Variable | None:
     """The `stop` of a Subtensor or IncSubtensor whose indices are ``[:stop]`` and no more."""
     *_, indices = index_parts(node)

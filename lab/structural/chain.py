@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from lab.errors import ArgumentError, KindError, listing, several
+from lab.errors import ArgumentError, KindError, several
 from lab.structural.arrays import Array, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
@@ -178,23 +178,6 @@ class Chain:
     constants: Mapping[str, object]
     equations: tuple[Equation, ...]
     output: str
-
-    def __post_init__(self) -> None:
-        known = {*self.inputs, *self.constants}
-        for equation in self.equations:
-            if equation.primitive not in primitives:
-                raise ArgumentError(
-                    f"equations: {quoted(equation.primitive)}: the primitives are "
-                    f"{listing(primitives)}."
-                )
-            missing = [name for name in equation.arguments if name not in known]
-            if missing or equation.result in known:
-                new = "its result is known"
-                told = f"{quoted(missing[0])} is not known there" if missing else new
-                raise ArgumentError(f"equations: {equation}: {told}.")
-            known.add(equation.result)
-        if self.output not in known:
-            raise ArgumentError(f"output = {quoted(self.output)}: the chain has {listing(known)}.")
 
     def __call__(self, *inputs: object) -> Array:
         """The output."""

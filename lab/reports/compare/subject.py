@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
@@ -13,11 +12,9 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, one_of, quoted, refused
-from lab.loops.build import a_step_each
-from lab.loops.declaration import BY, OF
+from lab.loops.declaration import BY
 from lab.loops.loop import Loop
-from lab.loops.scan_call import scan_call
-from lab.loops.text.source import identifier, one_named
+from lab.loops.text.source import identifier
 from lab.scans.names import unique_names
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.traces.run import Values, checked_values, run
@@ -65,26 +62,15 @@ def subject_of(
 
 
 def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> Subject:
-    """A loop as a person would write it with ``pytensor.scan``, and a cost of it."""
-    call = scan_call(loop)
-    names = [*(state.name for state in loop.states), *loop.outputs]
-    results = {name: v for name, v in call.results().items() if name in names}
-    of = one_named("of", of, results, OF)
-    values = pt.as_tensor_variable(results[of])
-    is_word = isinstance(cost, str)  # an array has no truth
-    if is_word and cost == "last":
-        target = pt.sum(values[-1])
-    elif is_word and cost == "sum":
-        target = pt.sum(values)
-    else:
-        weights = a_step_each(cost, loop.steps, values.type.ndim)
-        target = pt.sum(values * pt.constant(weights)[: values.shape[0]])
-    by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
+    """A loop, and the cost that `Loop.cost` makes of it."""
+    graph = loop.build()
+    target = loop.cost(graph, cost, of)
+    by_name = {n: v for n, v in graph.inputs.items() if _is_real(v)}
     asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
         one_of("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
-    return _made(target, chosen, dict(call.given))
+    return _made(target, chosen, dict(graph.given))
 
 
 def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:

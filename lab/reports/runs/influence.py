@@ -3,10 +3,10 @@
     >>> print(lab.influence(gallery.loops["rnn"].derivative()))
     ‖dh₄/dh₀‖ = 0.1556: the farther back, the smaller; a step multiplies by 0.628 in the mean.
 
-A value is moved, and everything that was there before stays: dx_t/dx_s is 0 for t < s, and the
-identity for t = s.  One pass forwards has all columns, one pass backwards the last row,
+A value changes, and all values before it stay: dx_t/dx_s is 0 for t < s, and the identity for
+t = s.  One pass computes all columns,
 
-    D[t] = Σ_k J_k[t] D[t−k],    G[s] = Σ_k G[s+k] J_k[s+k],
+    D[t] = Σ_k J_k[t] D[t−k],
 
 where J_k[t] is the derivative of the step that makes x_t by the x_{t−k} that it reads.  After
 Bengio, Simard and Frasconi, "Learning long-term dependencies with gradient descent is difficult".
@@ -241,7 +241,7 @@ class _Steps:
         near_end = np.union1d(_spread(near, most), np.arange(max(0, near - most), near))
         factors = self._factors()
         values = self._forwards(factors, of, by, rows, columns)
-        last = self._backwards(factors, of, by, near_end)
+        (last,) = self._forwards(factors, of, by, np.array([len(ends) - 1]), near_end)
         if self.states[of].initial.ndim == self.states[by].initial.ndim == 1:
             values, last = values[..., 0, 0], last[..., 0, 0]
         return Influence(
@@ -374,28 +374,6 @@ class _Steps:
             if step in kept:
                 values[kept[step]] = now[of]
             past.append(now)
-        return values
-
-    def _backwards(
-        self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, columns: np.ndarray
-    ) -> np.ndarray:
-        """The derivatives of the last value, in some columns."""
-        high, steps = self.entries[of], self.scan.steps
-
-        def nothing() -> list[np.ndarray]:
-            return [np.zeros((high, entries)) for entries in self.entries]
-
-        moved = {row - self.states[by].tape.origin: n for n, row in enumerate(columns.tolist())}
-        values = np.zeros((len(columns), high, self.entries[by]))
-        earlier = deque(nothing() for _ in range(self.reach + 1))
-        earlier[0][of] = np.eye(high)
-        for step in reversed(range(-self.reach, steps)):
-            now = earlier.popleft()
-            earlier.append(nothing())
-            if step in moved:
-                values[moved[step]] = now[by]
-            for (state, read), matrices in factors.items() if step >= 0 else ():
-                earlier[-read.tap - 1][read.state] += now[state] @ matrices[step]
         return values
 
     def _progress(self) -> Iterator[int]:

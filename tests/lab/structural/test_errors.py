@@ -6,7 +6,7 @@ import pytest
 
 from lab import structural
 from lab.errors import ArgumentError
-from lab.structural import Chain, Equation, primitives
+from lab.structural import primitives
 
 A = np.arange(6.0).reshape(2, 3)
 V = A[0]
@@ -170,15 +170,6 @@ ODD = {
         lambda: structural.vjp(lambda x: structural.where(np.asarray(x), x, x), [V]),
         "x1: a chain is made of where, cat, narrow and clamp only",
     ),
-    "an unknown primitive": (
-        lambda: Chain(("x",), {}, (Equation("y", "flip", ("x",), {}),), "y"),
-        "equations: 'flip': the primitives are where, cat, narrow and clamp",
-    ),
-    "an unknown name": (
-        lambda: Chain(("x",), {}, (Equation("y", "cat", ("z",), {"dim": 0}),), "y"),
-        "equations: y = cat(z; dim=0): 'z' is not known there",
-    ),
-    "an unknown output": (lambda: Chain(("x",), {}, (), "y"), "output = 'y': the chain has x"),
     "a list to write into": (
         lambda: structural.set_subtensor([1.0], [2.0], 0),
         "set_subtensor: x = [1.0]: expected rows",
