@@ -135,6 +135,14 @@ def test_no_steps_over_vectors():
     assert "broadcast" in str(row.theirs.status)
 
 
+def test_a_state_that_is_its_own_past():
+    found = of_mistake("returned_twice")
+    for order, right in enumerate((6 * 0.6 + 9 * 0.6**2, 6 + 18 * 0.6), start=1):
+        row = row_of(found, "x0", order)
+        np.testing.assert_allclose(row.ours.value, right)
+        assert row.confirmed(row.ours)
+
+
 def test_a_mitmot_beside_a_mitsot():
     found = of_mistake("mixed", order=1)
     assert [row.verdict for row in found.rows] == [Agreement.OURS_ONLY] * 2
