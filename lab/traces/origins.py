@@ -29,25 +29,16 @@ NUMBERS = {
 }
 
 
-class RowOrigin(NamedTuple):
-    """Row `row` of output `variable` of Scan `scan`; `is_summand` if it is added unchanged."""
-
-    scan: int
-    variable: int
-    row: int
-    is_summand: bool = True
-
-
-Set = frozenset[RowOrigin]
-NOTHING: Set = frozenset()
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first numbers of pairs, and of bundles
 
 
 class RowOrigins:
     """The origins of rows, of the arrays of one graph.
 
     `filled` has the outputs of Scans by the number of the recording and of the variable, `values`
-    the values of arrays. Origins of an array are a vector with a number for each row, or one number
-    for all of it; `sets` has the sets of rows with these numbers.
+    the values of arrays. Every row of an output has a number, and so has every pair of origins that
+    is added up, and every bundle of origins that another operation changes; 0 is nothing. The
+    origins of an array are a vector with a number for each row, or one number for all of it.
     """
 
     def __init__(
@@ -57,33 +48,39 @@ class RowOrigins:
         values: Mapping[Variable, Computed],
     ) -> None:
         self.filled, self.recordings, self.values = filled, recordings, values
-        self.sets: list[Set] = [NOTHING]
-        self.numbers: dict[Set, int] = {NOTHING: 0}
         self.known: dict[Variable, np.ndarray] = {}
+        self.starts: dict[Variable, int] = {}  # the numbers of the first rows of outputs
+        self.next = 1
+        self.pairs = np.zeros((2, 0), int)
+        self.bundles: list[np.ndarray] = []
 
-    def of(self, variable: Variable) -> dict[int | None, Set]:
-        """For each row the rows that it is computed from; for None, those of all rows alike."""
-        found = self._of(variable)
-        if not found.ndim:
-            return {None if getattr(variable.type, "ndim", 0) else 0: self.sets[int(found)]}
-        return {row: self.sets[number] for row, number in enumerate(found.tolist())}
+    def of(self, variable: Variable, limit: int, first: int = 0) -> "Origins":
+        """The origins of the rows from `first` on, at most `limit` of them."""
+        numbers = self._of(variable)
+        numbers = numbers[first : first + limit] if numbers.ndim else numbers.reshape(1)
+        rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
+        while np.any(numbers >= PAIRS):
+            plain = numbers < PAIRS
+            found = [(rows[plain], numbers[plain], is_summand[plain])]
+            pairs = (numbers >= PAIRS) & (numbers < BUNDLES)
+            for side in self.pairs[:, numbers[pairs] - PAIRS]:
+                found.append((rows[pairs], side, is_summand[pairs]))
+            for row, number in zip(rows[~plain & ~pairs], numbers[~plain & ~pairs], strict=True):
+                inside = self.bundles[number - BUNDLES]
+                found.append((np.full(len(inside), row), inside, np.zeros(len(inside), bool)))
+            rows, numbers, is_summand = map(np.concatenate, zip(*found, strict=True))
+        return Origins(rows, numbers, is_summand, bool(self._of(variable).ndim))
 
     def _of(self, variable: Variable) -> np.ndarray:
         if variable not in self.known:
             self.known[variable] = self._compute(variable)
         return self.known[variable]
 
-    def _number(self, rows: Set) -> int:
-        if rows not in self.numbers:
-            self.numbers[rows] = len(self.sets)
-            self.sets.append(rows)
-        return self.numbers[rows]
-
     def _compute(self, variable: Variable) -> np.ndarray:
         if variable in self.filled:
-            scan, number = self.filled[variable]
-            rows = range(self._length(scan, number))
-            return np.array([self._number(frozenset([RowOrigin(scan, number, r)])) for r in rows])
+            length = self.length(variable)
+            self.starts[variable], self.next = self.next, self.next + length
+            return self.starts[variable] + np.arange(length)
         node = variable.owner
         if node is None:
             return np.array(0)
@@ -96,10 +93,23 @@ class RowOrigins:
             found = None
         return self._changed(inputs) if found is None else found
 
-    def _length(self, scan: int, number: int) -> int:
+    def start(self, variable: Variable) -> int:
+        """The number of the first row of an output."""
+        self._of(variable)
+        return self.starts[variable]
+
+    def length(self, variable: Variable) -> int:
+        """The number of rows of an output, of which a window may have been kept."""
+        scan, number = self.filled[variable]
         recording = self.recordings[scan]
         part = recording.parts.variables[number]
         return recording.lengths.get(part, len(recording.final[part]))
+
+    def kept(self, variable: Variable) -> tuple[int, int]:
+        """The first row of an output that was kept, and how many were."""
+        scan, number = self.filled[variable]
+        recording = self.recordings[scan]
+        return recording.first, len(recording.final[recording.parts.variables[number]])
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
         """Of operations that move rows, or add them; None for others."""
@@ -145,22 +155,42 @@ class RowOrigins:
     def _added(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         whole, *others = np.broadcast_arrays(*parts)
         for part in others:
-            pairs, inverse = np.unique(
-                np.stack([whole.ravel(), part.ravel()]), axis=1, return_inverse=True
-            )
-            joined = [self._number(self.sets[a] | self.sets[b]) for a, b in pairs.T.tolist()]
-            whole = np.array(joined, int)[inverse.ravel()].reshape(whole.shape)
+            both = (whole != 0) & (part != 0)
+            start, pairs = self.pairs.shape[1], np.stack([whole[both], part[both]])
+            self.pairs = np.concatenate([self.pairs, pairs], axis=1)
+            whole = np.where(whole == 0, part, whole)
+            whole[both] = PAIRS + start + np.arange(pairs.shape[1])
         return whole
 
     def _changed(self, inputs: Iterable[Variable]) -> np.ndarray:
         """Everything that any other operation reads; none of it is a summand any more."""
-        numbers = {number for v in inputs for number in self._of(v).ravel().tolist()}
-        rows = {one._replace(is_summand=False) for number in numbers for one in self.sets[number]}
-        return np.array(self._number(frozenset(rows)))
+        self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
+        return np.array(BUNDLES + len(self.bundles) - 1)
+
+
+class Origins(NamedTuple):
+    """Rows of an array, and the numbers of the rows that they are computed from.
+
+    Without `has_rows` all rows of the array have the origins of row 0.
+    """
+
+    rows: np.ndarray
+    numbers: np.ndarray
+    is_summand: np.ndarray
+    has_rows: bool
+
+    def within(self, start: int, first: int, count: int, is_array: bool) -> tuple[FedRow, ...]:
+        """Those from `count` rows of an output, from `first` on; its rows count from `start`."""
+        source = self.numbers - start - first
+        inside = np.flatnonzero((source >= 0) & (source < count))
+        found = zip(self.rows[inside], source[inside], self.is_summand[inside], strict=True)
+        all_rows = is_array and not self.has_rows
+        told = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in found}
+        return tuple(FedRow(*one) for one in sorted(told, key=lambda one: (one[0] or 0, one[1:])))
 
 
 def feeds(
-    made: Iterable[tuple[int, Variable]],
+    made: Iterable[tuple[int, Variable, int]],
     rows: RowOrigins,
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
@@ -168,26 +198,17 @@ def feeds(
     """What the numbered variables `made` are computed from, with no other Scan in between.
 
     Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.  With all
+    Of each variable the rows from `first` on were kept, as many as stand behind it.  With all
     `values` it is told as well to which of them more is added.
     """
-    found, filled = [], rows.filled
-    for into, variable in made:
-        more = added_to(variable, filled, values) if values is not None else set()
-        origins = rows.of(variable)
-        for v in sources(variable, filled):
-            place = filled[v]
-            pairs = tuple(
-                FedRow(
-                    None if number is None else number - first,
-                    one.row - rows.recordings[one.scan].first,
-                    one.is_summand,
-                )
-                for number, origin in origins.items()
-                for one in sorted(origin, key=lambda one: one.row)
-                if (one.scan, one.variable) == place
-            )
-            found.append(Feed(into, *place, v in more, pairs))
+    found = []
+    for into, variable, count in made:
+        more = added_to(variable, rows.filled, values) if values is not None else set()
+        is_array = bool(getattr(variable.type, "ndim", 0))
+        for v in sources(variable, rows.filled):
+            origins = rows.of(variable, count, first)
+            fed = origins.within(rows.start(v), *rows.kept(v), is_array)
+            found.append(Feed(into, *rows.filled[v], v in more, fed))
     return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
 
 

@@ -137,7 +137,11 @@ def traced(
         above = _parent(recording, recordings[:number])
         scan = _scan_trace(recording, above, values, index, axes, used, filled, ids)
         variables = list(enumerate(recording.parts.variables))
-        made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
+        made = [
+            (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
+            for i, v in variables
+            if v.kind is not Kind.NIT_SOT
+        ]
         if steps:
             formulas = step_equations(recording.node, recording.parts)
             computed, writes = inside.of(recording, above)
@@ -147,7 +151,7 @@ def traced(
         names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
         ends |= {(number, i): variable for i, variable in made}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    fed = feeds(enumerate(asked), rows, values)
+    fed = feeds([(i, v, np.size(values[v])) for i, v in enumerate(asked)], rows, values)
     known = tuple(_inputs(inputs, values))
     ends |= {(None, i): variable for i, variable in enumerate(asked)}
     outside = outer_faults(ends, values, names)
