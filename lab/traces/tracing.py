@@ -149,7 +149,7 @@ def traced(
         scans.append(replace(scan, feeds=feeds(made, rows, first=recording.first)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
         names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
-        ends |= {(number, i): variable for i, variable in made}
+        ends |= {(number, i): variable for i, variable, _ in made}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds([(i, v, np.size(values[v])) for i, v in enumerate(asked)], rows, values)
     known = tuple(_inputs(inputs, values))
