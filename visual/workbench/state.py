@@ -234,8 +234,8 @@ class Bench(ABC):
     def machine(self) -> Mapping[str, Any]:
         """The data of the machine, if it is the view that is shown; else nothing."""
         trace, (wide, _) = self._whole.trace, self.room
-        is_shown = self.state.view == "machine" and self.state.rule is None and trace is not None
-        return data_of(trace, wide) if is_shown else {}
+        is_shown = self.state.view == "machine" and self.state.rule is None
+        return data_of(trace, wide) if is_shown and trace is not None else {}
 
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room
