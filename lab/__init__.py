@@ -51,17 +51,20 @@ _installed = run_path(str(Path(__file__).parents[1] / "scantape.py"))
 _installed["warn_of_half"]("visual")
 _installed["check_pytensor"]()
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import lazy_loader
 
-from lab.checks import check as check
-from lab.loops import gallery as gallery
 from lab.retired import RETIRED_NAMES, retired_attribute
 
 # Each name is imported when it is first used; the stub next to this file contains its location.
+_MODULES = {"check": "lab.checks.check", "gallery": "lab.loops.gallery"}
 _import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
     if name in RETIRED_NAMES:
         raise retired_attribute(name)
-    return _import_name(name)
+    module = _MODULES.get(name, f"lab.{name}")
+    return import_module(module) if find_spec(module) else _import_name(name)

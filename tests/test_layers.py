@@ -248,6 +248,8 @@ def test_importing_both_loads_no_heavy_library():
         "torch",
         "jax",
         "scipy.special",
+        "lab.loops",
+        "lab.equations",
     }
     heavy |= {"lab.eager", "lab.structural"}  # not heavy, but not needed either
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {heavy}])"

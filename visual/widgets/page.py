@@ -6,7 +6,6 @@ from visual.backends.svg import text
 from visual.scene.formats import register
 from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
-from visual.widgets.stories import of_all
 
 
 def to_page(*pictures: Scene, words: str = "") -> str:
@@ -51,6 +50,8 @@ def _section(picture: Scene, number: int) -> str:
 
 def _stories(picture: Scene) -> str:
     """What a page tells of a number that is clicked, as data beside the picture."""
+    from visual.widgets.stories import of_all  # needs the engine, which a picture alone does not
+
     told = of_all(picture) if isinstance(picture, Scene) else {}
     return (
         f'<script type="application/json" data-stories>{in_script(told)}</script>' if told else ""
