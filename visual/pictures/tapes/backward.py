@@ -12,7 +12,7 @@ import numpy as np
 
 from lab.equations.quantities import index_of
 from lab.errors import listing
-from lab.notation import signed
+from lab.notation import leaves_of, signed
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import FOLDED, column_header, gap_text
 from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
@@ -164,7 +164,7 @@ def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
 
 def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
-    readings = [_reading(block, sequence, step) for sequence in scan.sequences]
+    readings = [cell for s in scan.sequences for cell in _readings(block, s, step)]
     shapes, y = _in_lines(block, readings, 0.0)
     low = block.rows == TIGHT
     shapes.append(
@@ -310,18 +310,38 @@ def _slot(
     return cell(box, slot.value, name, slot.old, None, key, parts=parts)
 
 
-def _reading(block: Block, sequence: SequenceTrace, step: int) -> Thin:
-    """The value that a step reads of a sequence, in the column that it belongs to."""
+def _readings(block: Block, sequence: SequenceTrace, step: int) -> Iterator[Thin]:
+    """Yield the value that a step reads of a sequence, above every slot that is computed from it.
+
+    If no slot of a tape is, it stands in the column of its own time.
+    """
     index, x = int(sequence.axis.index[step]), None
-    if block.named.scan.parent is not None and block.time.knows(sequence.axis):
-        x = block.columns.left.get(block.time.column(sequence.axis.variable, index))
-    elif block.lanes:  # no common time: above what the step writes
-        tape = block.lanes[0].tape
-        x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
     key = block.named.cell_key(sequence.name, index, step)
     role = Role.SEED if sequence.is_outer_gradient else Role.READ
     label = block.named.sequence_label(sequence, index)
-    return x, label, sequence.values[step], role, key, block.short(sequence, index, label)
+    short = block.short(sequence, index, label)
+    if block.named.scan.parent is not None and block.time.knows(sequence.axis):
+        x = block.columns.left.get(block.time.column(sequence.axis.variable, index))
+    columns = [] if sequence.is_outer_gradient else list(_written_columns(block, sequence, step))
+    if x is None and not columns and block.lanes:  # no common time: above what the step writes
+        tape = block.lanes[0].tape
+        x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
+    for left in dict.fromkeys(columns or [x]):
+        yield left, label, sequence.values[step], role, key, short
+
+
+def _written_columns(block: Block, sequence: SequenceTrace, step: int) -> Iterator[float]:
+    """Yield the columns of the slots that a step computes from a sequence."""
+    targets = {
+        (formula.target.argument, formula.target.tap)
+        for formula in block.named.scan.formulas
+        if any(leaf.argument == sequence.argument for leaf in leaves_of(formula.expression))
+    }
+    for lane in block.lanes:
+        for write in lane.tape.writes:
+            row = int(write.rows[step])
+            if (lane.tape.argument, write.tap) in targets and row in lane.shown:
+                yield lane.shown[row]
 
 
 def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:

@@ -95,6 +95,53 @@ def expected_values(trace, key, moment, role):
         yield from (p.value for p in scan.parameters if p.name == name)
 
 
+# The local derivative of a product of states by one of them is the product of the others; of one
+# state alone, squared, it is twice that state.
+PRODUCTS = {(-1,): 2.0, (-2, -1): 1.0, (-3, -1): 1.0, (-4, -3, -1): 1.0}
+
+
+def products(trace):
+    """By moment and row of a slot that is overwritten: the product of the forward values above."""
+    (tape,), above, slots = trace.scans[1].tapes, {}, {}
+    times = tape.axis.index.tolist()
+    for group, moment, role in cells(trace):
+        (box, *_) = group.shapes
+        place = moment, round(box.x + box.width / 2)
+        if role is Role.READ:
+            value = float(group.title.split(" = ")[1])
+            above[place] = above.get(place, 1.0) * value
+        elif role is Role.OVERWRITTEN:
+            slots[place] = times.index(int(group.cell.rpartition(":")[2]))
+    return {(place[0], row): above.get(place) for place, row in slots.items()}
+
+
+@pytest.mark.parametrize("cost", ["last", "sum"])
+@pytest.mark.parametrize("taps", PRODUCTS, ids=str)
+def test_the_forward_values_above_a_slot_are_its_factor(taps, cost):
+    """A slot's change in the recorded run is the preserved gradient times the factor above it."""
+    loop = lab.Loop(
+        gallery.loops["square"].step,
+        states=(lab.State("x", [1.3, 0.7, 1.9, 1.1][: -taps[0]] if taps[1:] else 0.8, taps=taps),),
+        n_steps=4,
+    )
+    trace = loop.trace(order=1, cost=cost)
+    forward, backward = trace.scans
+    (tape,) = backward.tapes
+    (preserved,) = (r for r in tape.reads if r.tap not in {w.tap for w in tape.writes})
+    expected = {
+        (forward.steps + step, int(write.rows[step])): float(
+            (write.values[step] - write.before[step]) / preserved.values[step] / PRODUCTS[taps]
+        )
+        for write in tape.writes
+        for step in range(backward.steps)
+        if preserved.values[step] != 0
+    }
+    assert len(expected) >= 4
+    found = products(trace)
+    for place, factor in expected.items():
+        assert found[place] == pytest.approx(factor, rel=1e-12), place
+
+
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}, {"sheet": Sheet(height=640)}], ids=str)
