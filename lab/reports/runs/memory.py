@@ -7,9 +7,9 @@ A buffer is there from the Scan that fills it to the last Scan that reads it; wh
 with is there while it runs.  That is the graph as it stands, as in PyTensor's mode FAST_COMPILE:
 FAST_RUN writes in place and keeps fewer rows, but also computes parts of steps for all at once.
 
-Who keeps fewer states computes the others once more: every k-th state, in one level or two; or at
-binomial distances, by which no plan with as many states needs less work (Griewank and Walther,
-"Algorithm 799: revolve", 2000).  `pytensor.scan_checkpoints` is the plan with every k-th.
+A plan that keeps fewer states computes the others again.  It keeps every k-th state, or states at
+binomial distances: no plan with as many states needs less work (Griewank and Walther, "Algorithm
+799: revolve", 2000).  `pytensor.scan_checkpoints` is the plan with every k-th.
 """
 
 from collections import Counter
@@ -144,7 +144,7 @@ class Memory:
 def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
     """What the Scans of a trace keep, and the plans for the loop that is Scan `scan`, from 1.
 
-    The plans: all states; every k-th, with the k of which the fewest are there at once; two levels;
+    The plans: all states; every k-th, with the k of which the fewest are there at once;
     and binomial ones, with as many states as that, and with few.  With a `limit`, in bytes, there
     is also the smallest k that keeps to it, and the binomial plan of as many states as fit.
     Raises ArgumentError for what is no trace, Scan or limit.
@@ -218,12 +218,6 @@ def _plans(steps: int, spans: Mapping[int, int], fits: int | None) -> Iterator[P
         small = next((way for way in ways if ways[way] <= fits), None)
         if small is not None and small != k:
             yield Plan(f"every {small} steps", *_held(every(steps, small), spans))
-    inner = max(2, round(steps ** (1 / 3)))
-    if inner * inner < steps:
-        yield Plan(
-            f"every {inner * inner} and {inner} steps",
-            *_held(two_levels(steps, inner * inner, inner), spans),
-        )
     counts = {ways[k], max(2, round(np.log2(steps)))} | ({fits} if fits is not None else set())
     for count in sorted(n for n in counts if 2 <= n < steps):
         yield Plan(f"binomial, {count} kept", *_held(binomial(steps, count), spans))
@@ -283,23 +277,6 @@ def _through(start: int, stop: int) -> Iterator[Action]:
     for number in reversed(range(start, stop)):
         yield "back", number
         yield "drop", number
-
-
-def two_levels(steps: int, k: int, inner: int) -> Iterator[Action]:
-    """Every k-th state; of each such segment, when its turn comes, every `inner`-th of its own."""
-    for number in range(steps):
-        if number % k == 0:
-            yield "keep", number
-        yield "forward", number
-    for start in reversed(range(0, steps, k)):
-        stop = min(start + k, steps)
-        yield "restore", start
-        for number in range(start + 1, stop):
-            yield "forward", number - 1
-            if (number - start) % inner == 0:
-                yield "keep", number
-        for first in reversed(range(start, stop, inner)):
-            yield from _through(first, min(first + inner, stop))
 
 
 def binomial(steps: int, count: int) -> Iterator[Action]:

@@ -15,7 +15,7 @@ import lab
 import visual
 from lab import gallery
 from lab.errors import ArgumentError, KindError
-from lab.reports.runs.memory import binomial, every, two_levels
+from lab.reports.runs.memory import binomial, every
 
 ENTRIES, STEPS = 20_000, 40
 
@@ -89,13 +89,6 @@ def test_every_kth_state_is_enough(steps, k):
     made_again = sum(min(k, steps - start) - 1 for start in range(0, steps, k))
     assert work == 2 * steps + made_again
     assert most <= -(-steps // k) + k - 1
-
-
-@pytest.mark.parametrize("steps", [5, 12, 27, 31])
-def test_so_are_two_levels(steps):
-    most, work = followed(two_levels(steps, 9, 3), steps)
-    assert work <= 4 * steps
-    assert most <= -(-steps // 9) + 2 + 2
 
 
 def test_a_schedule_that_is_wrong_is_seen():
