@@ -124,3 +124,23 @@ def test_names_from_users_are_text(page, tmp_path):
     assert page.locator("img").count() == 0
     assert hostile in page.locator("svg .scan").first.text_content()
     assert page.locator('[data-name="infected₀"]').count() == 1
+
+
+def test_a_faulty_rule_is_played_next_to_the_correct_one(page, tmp_path):
+    loop = gallery.loops["square"].with_steps(2)
+    machine = visual.machine(lab.break_rule(loop, "accumulate-overwritten", order=3))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    moments = machine.content.moments
+    page.evaluate(f"{FIND}.go({moments})")
+    sentence = page.locator(".scantape-sentence").inner_text()
+    assert "✓ dC″/dx₀:  22.8 = " in sentence
+    assert "✗ dC″/dx₀:  68.4 = " in sentence
+    assert page.locator("[data-rule]").count() > 4
+    assert page.locator("td.wrong").all_inner_texts() == ["68.4"]
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    page.evaluate(f"{FIND}.go(1)")
+    assert page.locator(".cell.wrong").count() == 0
+    page.get_by_role("button", name="▲ wrong").click()
+    assert page.locator(".cell.wrong").count() == 1
+    assert "first wrong number" in page.locator(".more").inner_text()

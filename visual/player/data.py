@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
 from visual.options import FEWEST
 from visual.pictures.machine.arrange import NARROW, Arrangement, Box, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Part
+from visual.pictures.machine.pair import pair_of
 
 Point = tuple[float, float]
 
@@ -22,9 +24,16 @@ def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
     return as_data(arrange(machine_of(trace, most=most_columns(wide)), wide))
 
 
+def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
+    """Return the machine of a faulty rule next to the correct one, as `data_of` does."""
+    wide = max(width, FEWEST) if 0 < width < NARROW else SCREEN.width
+    return as_data(arrange(pair_of(breakage, most_columns(wide)), wide))
+
+
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
+    mistake = machine.mistake
     results = " · ".join(f"{name} = {value}" for name, value in machine.results)
     return {
         "title": machine.title,
@@ -36,6 +45,14 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "first": next((scan.events.start for scan in machine.scans if scan.order), 0),
         "start": "Press play, or drag the bar: each event is one step of one Scan.",
         "question": results,
+        "rule": mistake
+        and {
+            "name": mistake.rule,
+            "change": mistake.change,
+            "wrong": mistake.first_wrong,
+            "read": mistake.first_read,
+            "table": mistake.table,
+        },
         "scans": [
             {
                 "number": scan.number,

@@ -1,5 +1,14 @@
 // The player of a machine: sentence, scrub bar, keys, and the provenance of a clicked number.
 
+/** The parts whose sentences are shown: two, and of a faulty rule one pair that differs if any does. */
+function shownParts(group) {
+  const parts = group?.parts ?? [], wrong = parts.filter((part) => part.faulty);
+  if (!wrong.length) return parts.slice(0, 2);
+  const right = parts.filter((part) => !part.faulty);
+  const n = Math.max(0, wrong.findIndex((part) => !right.some((other) => other.new === part.new)));
+  return [right[Math.min(n, right.length - 1)], wrong[n]];
+}
+
 const SPEEDS = [0.5, 1, 2, 4];
 const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
 
@@ -10,17 +19,20 @@ class Machine {
     this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
     this.root.machine = this;
     this.title = html("h2", { class: "title" }, this.root);
+    this.rules = html("p", { class: "rules", hidden: "" }, this.root);
     this.stage = html("div", { class: "stage" }, this.root);
     this.foot = html("div", { class: "foot" }, this.root);
     this.told = html("div", { class: "told" }, this.foot);
     this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.told);
     this.reason = html("div", { class: "reason" }, this.told);
     this.more = html("div", { class: "more" }, this.told);
+    this.table = html("table", { hidden: "" }, this.told);
     this.bar = html("div", { class: "bar" }, this.foot);
     this.controls();
     this.legend();
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.pick(event.target.closest?.("[data-cell]")));
+    addEventListener("resize", () => this.fit());
     this.open(data, options.moment ?? 0);
   }
 
@@ -36,6 +48,9 @@ class Machine {
     this.root.classList.toggle("contributor", Boolean(this.options.contributor));
     this.slider.max = data.moments;
     this.segments();
+    this.mistake();
+    this.fit();
+    requestAnimationFrame(() => this.fit());
     this.go(Math.min(moment, data.moments));
   }
 
@@ -48,6 +63,7 @@ class Machine {
     for (const speed of SPEEDS) html("option", { value: speed, ...(speed === 1 ? { selected: "" } : {}) }, this.speed, `${speed}×`);
     const box = html("div", { class: "scrub" }, this.bar);
     this.track = html("div", { class: "segments", "aria-hidden": "true" }, box);
+    this.marks = html("div", { class: "marks" }, box);
     this.slider = html("input", { type: "range", min: 0, step: "any", value: 0, "aria-label": "moment" }, box);
     this.slider.oninput = () => { this.pause(); this.forget(); this.goal = null; this.go(this.ofBar(Number(this.slider.value))); };
     this.slider.onchange = () => this.glide(Math.round(this.p));
@@ -77,6 +93,50 @@ class Machine {
     }
   }
 
+  /** As large as the window allows, never with letters below 11 pixels; what is higher scrolls. */
+  fit() {
+    if (!this.root.isConnected) return;
+    const { width, height } = this.data;
+    const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight));
+    const wide = this.stage.clientWidth || width;
+    const scale = clamp(Math.min(wide / width, room / height), 1, 1.45);
+    this.picture.svg.style.width = `${Math.round(width * scale)}px`;
+    this.stage.style.maxHeight = `${room}px`;
+  }
+
+  /** Keep the slots of the current group in view where the picture scrolls. */
+  follow(at) {
+    const target = at.event?.groups[at.group]?.parts[0]?.target;
+    if (target === undefined || this.stage.scrollHeight <= this.stage.clientHeight + 1) return;
+    const cell = this.picture.cells[target].group.getBoundingClientRect(), stage = this.stage.getBoundingClientRect();
+    if (cell.top < stage.top + 40) this.stage.scrollTop += cell.top - stage.top - 120;
+    else if (cell.bottom > stage.bottom - 20) this.stage.scrollTop += cell.bottom - stage.bottom + 60;
+  }
+
+  /** Of a faulty rule: both rules as lines, all results, and a mark on the bar. */
+  mistake() {
+    const { rule, events } = this.data;
+    for (const node of [this.rules, this.table]) node.hidden = !rule;
+    this.marks.replaceChildren();
+    if (!rule) return;
+    const lines = rule.name === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
+    this.rules.replaceChildren();
+    if (lines[0]) html("span", {}, this.rules, `✓ a replaced value: ${lines[0]}   `);
+    html("span", { class: "wrong" }, this.rules, `✗ ${rule.name}: ${lines[1]}`);
+    this.table.replaceChildren();
+    for (const row of [["", "correct", "faulty", "finite differences", "ratio"], ...rule.table]) {
+      const line = html("tr", {}, this.table);
+      row.forEach((text, n) => html(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, line, text));
+    }
+    for (const [text, moment] of [["first wrong", rule.wrong], ["first read", rule.read]]) {
+      if (moment === null) continue;
+      const at = (this.edges[moment] / this.data.moments) * 100;
+      const mark = html("button", { type: "button", class: "mark", title: `${text}: ${events[moment - 1].heading}` }, this.marks, text === "first read" ? "▲ read" : "▲ wrong");
+      mark.style.left = `${at}%`;
+      mark.onclick = () => this.jump(moment);
+    }
+  }
+
   /** The p of a place on the bar, and back: events take room by their parts. */
   ofBar(x) {
     const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, this.data.moments - 1);
@@ -101,13 +161,16 @@ class Machine {
       this.options.onMoment?.(moment);
     }
     const said = `${at.number}.${at.group}`;
-    if (this.said !== said && !this.picked) this.say(at, said);
+    if (this.said !== said && !this.picked) {
+      this.say(at, said);
+      this.follow(at);
+    }
     this.fill();
   }
 
   fill() {
     const x = this.toBar(this.p);
-    for (const [n, node] of [...this.track.children].entries()) {
+    for (const [n, node] of [...this.track.querySelectorAll("span")].entries()) {
       const [from, to] = [this.edges[this.data.scans[n].from], this.edges[this.data.scans[n].to]];
       node.firstChild.style.width = `${100 * clamp((x - from) / (to - from || 1), 0, 1)}%`;
     }
@@ -116,7 +179,7 @@ class Machine {
   say(at, said = "") {
     this.said = said;
     const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
-    const pairs = group?.parts.some((part) => part.faulty), parts = group?.parts.slice(0, 2) ?? [];
+    const pairs = group?.parts.some((part) => part.faulty), parts = shownParts(group);
     this.sentence.replaceChildren();
     if (group?.summary.length) this.line(group.summary);
     else for (const part of parts) this.line(part.sentence, part.exact, pairs ? (part.faulty ? "✗ " : "✓ ") : "");
@@ -125,6 +188,9 @@ class Machine {
     const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
     this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
     if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;
+    const { rule } = this.data;
+    if (rule?.wrong === at.number) this.more.textContent += " · first wrong number";
+    if (rule?.read === at.number) this.more.textContent += " · first read of a wrong number";
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
   }
 

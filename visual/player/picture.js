@@ -88,8 +88,6 @@ class Picture {
     this.svg = shape("svg", {
       viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
     }, parent);
-    this.svg.style.maxWidth = `${data.width * 1.45}px`;
-    this.svg.style.minWidth = `${Math.min(data.width, 840)}px`;
     this.under = shape("g", {}, this.svg);
     const marker = shape("marker", {
       id: `head-${Picture.count}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8,
@@ -124,7 +122,7 @@ class Picture {
     const group = shape("g", {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
-      ...(cell.faulty ? { "data-rule": this.data.rule } : {}),
+      ...(cell.faulty ? { "data-rule": this.data.rule.name } : {}),
     }, this.svg);
     const left = cell.x - cell.w / 2, top = cell.y - cell.h / 2;
     shape("rect", { x: left, y: top, width: cell.w, height: cell.h, rx: 5 }, group);
@@ -238,7 +236,7 @@ class Picture {
       move,
       lines: move.lines.map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.over)),
       line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.over),
-      factor: move.chip && (move.factor || move.symbol) ? this.pill("factor", factorText(move)) : null,
+      factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
       symbol: this.symbol(move),
       value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
       product: this.pill(part.kind === "fill" ? "plain" : "product", move.product || move.value),
@@ -248,7 +246,7 @@ class Picture {
 
   symbol(move) {
     const { pitch, tall, cells } = this.data, room = tall ? pitch * 0.9 : (pitch - cells[0].w) / 2;
-    if (!move.chip || !move.symbol || !move.factor || textWidth(move.symbol, 11) > room) return null;
+    if (!move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
     const [x, y] = move.lines[0]?.at(-1) ?? move.chip;
     return shape("text", { x: x + 5, y: y - (tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
@@ -300,6 +298,7 @@ class Picture {
 Picture.count = 0;
 
 const isSum = (part) => part.kind === "sum" && part.adds && Boolean(part.old) && Number(part.old) !== 0;
+const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 
 function place(node, [x, y], opacity) {

@@ -15,12 +15,14 @@ import traitlets
 
 from lab.errors import expect, refused, whole
 from lab.records import cached_property
+from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Machine as Content
+from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.scene.formats import as_path
@@ -37,7 +39,7 @@ STYLE = LOOKS.read_text(encoding="utf-8")
 
 
 def machine(
-    trace: Trace,
+    trace: Trace | Breakage,
     *,
     moment: int | None = None,
     around: int | None = None,
@@ -49,7 +51,8 @@ def machine(
     Parameters
     ----------
     trace
-        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``.
+        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``. Of the
+        result of `lab.break_rule`, the correct and the faulty run are shown in lockstep.
     moment
         With a moment k, the result is a `Scene`: the machine at the end of event k, 0 before all
         events. Without it, the result is a widget that plays.
@@ -66,7 +69,8 @@ def machine(
         For a run without steps, one with too many tapes, or a moment that it does not have.
 
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    if not isinstance(trace, Breakage):
+        expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             whole(name, number)
@@ -89,12 +93,14 @@ class Machine(Widget):
 
     def __init__(
         self,
-        trace: Trace,
+        trace: Trace | Breakage,
         around: int | None = None,
         entry: int | None = None,
         contributor: bool = False,
     ) -> None:
-        self.trace, self.around, self.entry = trace, around, entry
+        self.breakage = trace if isinstance(trace, Breakage) else None
+        self.trace = trace.true if isinstance(trace, Breakage) else trace
+        self.around, self.entry = around, entry
         data = as_data(arrange(self.content))
         super().__init__()
         with self.hold_sync():
@@ -103,6 +109,8 @@ class Machine(Widget):
     @cached_property
     def content(self) -> Content:
         """The machine as plain data."""
+        if self.breakage is not None:
+            return pair_of(self.breakage)
         return machine_of(self.trace, self.around, self.entry)
 
     @traitlets.validate("moment")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Union
+from typing import Union
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -33,7 +33,6 @@ from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import ASIDE, PAGE, SCREEN, Sheet
 from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.pictures.breaking import breaking
-from visual.player.data import data_of
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
@@ -229,13 +228,6 @@ class Bench(ABC):
         unfold = (*opened, step) if len(opened) > 1 else (step,)  # of one row alone, another
         place = {"scan": scan + 1, "step": step, "unfold": unfold}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
-
-    @property
-    def machine(self) -> Mapping[str, Any]:
-        """The data of the machine, if it is the view that is shown; else nothing."""
-        trace, (wide, _) = self._whole.trace, self.room
-        is_shown = self.state.view == "machine" and self.state.rule is None
-        return data_of(trace, wide) if is_shown and trace is not None else {}
 
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room

@@ -312,7 +312,7 @@ function renderWorkbench({ model, el }) {
     if (player) player.open(data, kept);
     else {
       frame.replaceChildren();
-      player = new Machine(data, frame, { moment: data.first });
+      player = new Machine(data, frame, { moment: data.first, above: AROUND + 80 });
     }
     player.root.dataset.theme = isDark() ? "dark" : "light";
     walking.show(-1, true, {}, {});

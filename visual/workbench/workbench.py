@@ -45,6 +45,7 @@ from visual.workbench.controls import (
     view_shown,
     views,
 )
+from visual.workbench.playing import machine_data
 from visual.workbench.state import NO_PAGE, Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
@@ -66,7 +67,7 @@ class Drawn:
     @classmethod
     def of(cls, bench: Bench) -> "Drawn":
         """Do all that takes long."""
-        return cls(bench, bench.shown.svg(), bench.machine)
+        return cls(bench, bench.shown.svg(), machine_data(bench))
 
 
 @dataclass(frozen=True)

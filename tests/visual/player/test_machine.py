@@ -208,3 +208,44 @@ def test_a_run_with_nan_or_inf_is_shown(value):
     trace = gallery.loops["square"].with_values({"x": value}).trace()
     machine = machine_of(trace)
     assert number_text(value) in {cell.at(0).text for cell in machine.cells}
+
+
+def broken(loop, order):
+    return lab.break_rule(loop, "accumulate-overwritten", order=order)
+
+
+def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
+    """C = x⁴ at 0.95: C′ = 4x³, C″ = 12x², C‴ = 24x; the faulty rule gives three times C‴."""
+    machine = visual.machine(broken(gallery.loops["square"].with_steps(2), 3)).content
+    mistake = machine.mistake
+    x = 0.95
+    assert [row[1] for row in mistake.table] == [f"{v:.6g}" for v in (4 * x**3, 12 * x**2, 24 * x)]
+    assert [row[2] for row in mistake.table][2] == f"{72 * x:.6g}"
+    assert [row[4] for row in mistake.table] == ["1", "1", "3"]
+    assert machine.title == "With the faulty rule, C‴ is 3 times its value"
+    assert mistake.first_wrong < mistake.first_read
+    last = {c.at(machine.moments).text for c in machine.cells if machine.rows[c.row].is_faulty}
+    assert number_text(72 * x) in last
+
+
+def test_rows_that_never_differ_are_drawn_once_and_a_number_is_wrong_only_once_it_differs():
+    loop = gallery.loops["square"].with_taps((-2, -1)).with_steps(2)
+    machine = visual.machine(broken(loop, 2)).content
+    faulty = {(machine.rows[c.row].scan, c.name): c for c in machine.cells if c.wrong_from}
+    correct = {
+        (machine.rows[c.row].scan, c.name): c
+        for c in machine.cells
+        if not machine.rows[c.row].is_faulty
+    }
+    assert {scan for scan, _ in faulty} == {3, 4}
+    for place, cell in faulty.items():
+        start = cell.wrong_from
+        assert cell.at(start).text != correct[place].at(start).text
+        assert all(cell.at(m).full == correct[place].at(m).full for m in range(start))
+    doubled = {row.scan for row in machine.rows if row.is_faulty}
+    assert doubled == {3, 4}
+
+
+def test_a_rule_that_changes_no_result_says_so():
+    machine = visual.machine(broken(gallery.loops["square"], 2)).content
+    assert machine.title == "The faulty rule changes no derivative of this loop up to order 2"

@@ -10,7 +10,7 @@ theme the latter.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -177,6 +177,22 @@ class ScanRows:
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """A faulty rule: what it does, the moments at which it shows, and all results.
+
+    `first_wrong` is the first moment with a wrong number, `first_read` the first event that reads
+    one; None if there is none. `table` has the name of a derivative, its value by the correct rule,
+    by the faulty rule and by finite differences, and the ratio of the first two.
+    """
+
+    rule: str
+    change: str
+    first_wrong: int | None
+    first_read: int | None
+    table: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Machine:
     """All rows, cells, and events of a run, on one clock."""
 
@@ -187,9 +203,7 @@ class Machine:
     events: tuple[Event, ...]
     columns: tuple[int, ...]  # 0, or how many columns of a long loop are hidden here
     results: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    wrong: tuple[int, int] | None = None  # moment and cell that first differ under a faulty rule
-    hidden: tuple[str, ...] = field(default=())
+    mistake: Mistake | None = None
 
     @property
     def moments(self) -> int:
