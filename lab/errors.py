@@ -149,6 +149,12 @@ def whole(argument: str, value: object, expected: str = "a whole number") -> int
     raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
 
 
+def check_function(argument: str, function: object) -> None:
+    """Raise KindError unless `function` can be called."""
+    if not callable(function):
+        raise KindError(f"{argument} = {quoted(function)}: expected a function.")
+
+
 def real(argument: str, value: object, expected: str = "a number of 0 or more") -> float:
     """Return a finite real number of 0 or more; KindError or ArgumentError for all else."""
     expect(argument, value, Real, expected)

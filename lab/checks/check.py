@@ -12,7 +12,7 @@ import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab.checks.finite_differences import finite_differences
-from lab.errors import ArgumentError, LabError, expect, real, refused, whole
+from lab.errors import ArgumentError, LabError, check_function, expect, real, shortened, whole
 from lab.records import as_array
 from lab.traces.run import Ready, Values, checked_values, run
 
@@ -73,8 +73,7 @@ def eager_gradients(
     """
     from lab import eager  # as in `_weighted`: only who needs it waits for its import
 
-    if not callable(function):
-        raise refused("function", function, "expected a function.")
+    check_function("function", function)
     worst = 0.0
     for order in range(1, whole("orders", orders) + 1):
         weighted = _weighted(function, seed=order)
@@ -105,7 +104,7 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
     """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
     found, expected = as_array("found", found), as_array("expected", expected)
-    tolerance = real("tolerance", tolerance)
+    tolerance, what = real("tolerance", tolerance), shortened(expect("what", what, str, "a text"))
     if found.shape != expected.shape:
         raise WrongGradientError(
             f"{what}: its shape is {found.shape}, but should be {expected.shape}."

@@ -14,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import real
+from lab.errors import check_function, real
 from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
@@ -58,6 +58,7 @@ def differences(function: ScalarFunction, at: npt.ArrayLike, order: int = 1) -> 
     by Richardson's extrapolation; of all combinations the one with the smallest estimated
     error is the answer (Ridders 1982).
     """
+    check_function("function", function)
     at = np.array(as_array("at", at, dtype="float64"))
     ones = np.ones_like(at)
     entries = [_along(function, at, unit, ones, order) for unit in _units(at)]
@@ -73,6 +74,7 @@ def finite_differences(
     Central differences at `step`, twice that, and three times that, combined so that the
     error falls with step**6 (Fornberg 1988, table 1).
     """
+    check_function("function", function)
     step = real("step", step)
     at = np.array(as_array("at", at, dtype="float64"))
     ones = np.ones_like(at)

@@ -15,12 +15,6 @@ def name_of(function: object) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def check_function(argument: str, function: object) -> None:
-    """Raise ArgumentError unless `function` can be called."""
-    if not callable(function):
-        raise ArgumentError(f"{argument} = {quoted(function)}: expected a function.")
-
-
 def check_argnum(argnum: object) -> tuple[int, ...]:
     """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)

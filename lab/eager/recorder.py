@@ -13,10 +13,9 @@ from types import FunctionType
 import numpy as np
 
 from lab.eager import records
-from lab.eager.checks import check_function
 from lab.eager.records import Event, Held, Memory, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
-from lab.errors import whole
+from lab.errors import check_function, whole
 from lab.progress import holding
 from lab.records import freeze
 

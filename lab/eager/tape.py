@@ -26,7 +26,6 @@ from lab.eager.checks import (
     bad_setter,
     check_argnum,
     check_arguments,
-    check_function,
     check_given,
     check_gradients,
     check_keywords,
@@ -35,7 +34,7 @@ from lab.eager.checks import (
     check_start,
     name_of,
 )
-from lab.errors import expect
+from lab.errors import check_function, expect
 
 #: What a rule computes with: numbers and arrays, and nodes of them where a tape records the rule.
 Value = Union[np.ndarray, "Node"]

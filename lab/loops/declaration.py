@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, expect, one_of, quoted, refused
+from lab.errors import ArgumentError, check_function, expect, one_of, quoted, refused
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
 from lab.tape import check_taps
@@ -51,8 +51,7 @@ class Declaration:
     def __post_init__(self) -> None:
         checked_name(self.name)
         expect("reason", self.reason, str, "a text")
-        if not callable(self.step):
-            raise refused("step", self.step, "expected a function.")
+        check_function("step", self.step)
         for group, kind in GROUPS.items():
             members = getattr(self, group)
             if not isinstance(members, list | tuple) or not all(

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from lab.errors import ArgumentError, KindError, several
+from lab.errors import ArgumentError, check_function, several
 from lab.structural.arrays import Array, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
@@ -252,8 +252,7 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
 
     Whatever else the function uses is a constant of the chain.
     """
-    if not callable(function):
-        raise KindError(f"function = {quoted(function)}: expected a function.")
+    check_function("function", function)
     inputs = several("inputs", inputs, "a list of arrays")
     recorder = Recorder()
     given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, expect, first_line, listing, quoted
+from lab.errors import ArgumentError, check_function, expect, first_line, listing, quoted
 from lab.notation import number_text
 from lab.traces.trace import Trace
 from visual.exercises.answers import Outcome, Verdict, check_tries
@@ -62,8 +62,7 @@ class Work:
         if not isinstance(self.slips, Mapping):
             raise ArgumentError(f"slips = {quoted(self.slips)}: expected functions by words.")
         for function in (self.right, *self.slips.values()):
-            if not callable(function):
-                raise ArgumentError(f"right = {quoted(function)}: expected a function.")
+            check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
             raise ArgumentError(f"cases = {quoted(self.cases)}: expected tuples of arguments.")
@@ -85,8 +84,7 @@ class Work:
     def check(self, written: Function, tries: int = 1) -> Verdict:
         """Whether a function does what it should, and what is wrong with it."""
         check_tries(tries)
-        if not callable(written):
-            raise ArgumentError(f"written = {quoted(written)}: expected a function.")
+        check_function("written", written)
         for case in self.cases:
             wrong = self._wrong(written, case, tries)
             if wrong is not None:

@@ -74,6 +74,7 @@ def machine(
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             whole(name, number)
+    expect("contributor", contributor, bool, "True or False")
     shown = Machine(trace, around, entry, contributor)
     return shown if moment is None else shown.scene(moment)
 

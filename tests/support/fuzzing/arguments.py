@@ -60,6 +60,10 @@ def clamped(x=(0.5,), *_):
     return structural.clamp(x, 0.0, 1.0)
 
 
+def compared(wrt=None, cost="last", of=None):
+    return lab.compare(LOOP, wrt, cost=cost, of=of)
+
+
 def anything(*_, **__):
     return None
 
@@ -82,6 +86,7 @@ ODD = (
     ),
     *("", "square", "x", "a\nb", "a\0b", "\ud800", "x" * 3000, b"x", Path("no/x.svg")),
     *([], (), {}, {1}, [[1], [2, 3]], {5: 5}, ["square", "x"], [None], {"x": None}, range(3)),
+    *(range(10**12), int, np.array([1.0, 2.0]), "٣", (1, 2), ":", {X0: None}, {X0: range(10**12)}),
     *(object(), Mute(), [Mute()], {"x": Mute()}, Stubborn(), [Stubborn()], anything, lab),
     *(np.zeros((2, 0)), np.array([None, "a"]), np.array(["a"]), np.datetime64("now")),
     *(pt.dvector("q"), LOOP, TRACE, DERIVATIVE, SCENE, NODE),
@@ -108,6 +113,7 @@ CALLS = {
     lab.derivative: {"cost": COST, "wrt": X0},
     lab.derive: BACKWARDS,
     lab.dot_product: {"loop": LOOP},
+    lab.events: {"trace": TRACE},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "value": "inf"},
     lab.influence: {"derivative": LOOP.derivative()},
@@ -154,10 +160,17 @@ CALLS = {
     visual.two_tapes: {"loop": LOOP},
     SCENE.save: {"path": "taps.svg"},
     SCENE.png: {},
+    SCENE.rendered: {"suffix": ".txt"},
+    DERIVATIVE.verify: {"trace": lab.trace(DERIVATIVE, {X0: 0.5}), "mode": "NOT_A_MODE"},
+    check.compare: {"found": 1.0, "expected": 1.0, "tolerance": 1e-6},
+    check.finite_differences: {"function": lambda at: float(np.sum(at)), "at": 0.5},
+    check.gradient: {"cost": COST, "wrt": X0, "found": DERIVATIVE.value, "given": {X0: 0.5}},
+    compared: {},
     **{
         getattr(visual, name): {"trace": TRACE}
         for name in (
             "genealogy",
+            "machine",
             "memory",
             "rolled",
             "ssa",
