@@ -196,11 +196,11 @@ REFUSED = {
     "a bare picture of words": (lambda: visual.draw(SQUARE, "phases", bare=True), ["bare"]),
     "bare that is no answer": (lambda: visual.draw(SQUARE, bare=1), ["bare = 1", "True or False"]),
     "a film of what stands still": (
-        lambda: visual.draw(SQUARE, "connections").save("walk.gif"),
+        lambda: visual.draw(SQUARE, "genealogy").save("walk.gif"),
         ["path = 'walk.gif'", "steps to walk through", ".svg, .pdf"],
     ),
     "an SVG of what stands still": (
-        lambda: visual.draw(SQUARE, "connections").save("walk.svg", animate=True),
+        lambda: visual.draw(SQUARE, "genealogy").save("walk.svg", animate=True),
         ["path = 'walk.svg'", "steps to walk through"],
     ),
     "a page that moves": (

@@ -4,7 +4,7 @@ The tape machine
 
 - `machine`: all tapes of a run, played event by event in a notebook or a page; or one moment of it
 
-Any of fifteen kinds, by its name
+Any of thirteen kinds, by its name
 
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
@@ -13,7 +13,7 @@ One kind each
 
 - of a trace: `unrolled`, `rolled`, `tapes`, `moment`, `ssa`, `taps`, `genealogy`, `stepgraph` and
   `values`; of a trace and a system: `equations`
-- of a derivation: `phases`; of a derivative: `connections`
+- of a derivation: `phases`
 - of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
 - of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:

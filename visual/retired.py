@@ -10,6 +10,7 @@ from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
+    "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
 }  # of `visual`, and of pictures
 
@@ -20,7 +21,10 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {}  # as in Python; the command line writes `--all-direct`
+RETIRED_OPTIONS: Mapping[str, str] = {
+    "time": "pytensor.function(…, profile=True)",
+    "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
+}  # as in Python; the command line writes `--all-direct`
 
 RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
     ".tex": ".pdf, which LaTeX includes with its letters",

@@ -95,9 +95,20 @@ class System:
 
     def __str__(self) -> str:
         writer = Writer(self)
+        lines = [f"{self.name}: {self.contents}", "", *self.recurrence]
+        lines += ["", *_given(writer), *_roles(writer)]
+        return "\n".join(lines).rstrip()
+
+    @property
+    def contents(self) -> str:
+        """The numbers of variables in each role: ``1 state and 2 parameters``."""
         counts = ((len(_symbols(self, role)), role) for role in ROLE_ORDER)
-        told = listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
-        lines = [f"{self.name}: {told}", ""]
+        return listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
+
+    @property
+    def recurrence(self) -> tuple[str, ...]:
+        """The equations, their range of steps, and the values that the taps stand for."""
+        writer, lines = Writer(self), list[str]()
         for formula in self.equations:
             equation = writer.equation(formula)
             if len(equation) > LONG:
@@ -112,8 +123,7 @@ class System:
         lines.append(f"  for {writer.range}{until}")
         if writer.offsets:
             lines.append(f"  {writer.offsets}")
-        lines += ["", *_given(writer), *_roles(writer)]
-        return "\n".join(lines).rstrip()
+        return tuple(lines)
 
     def latex(self) -> str:
         """The equations and what is given, as an ``aligned`` environment."""
@@ -249,6 +259,18 @@ class Writer:
         told = text(quantity.given, self.term, self.style) if quantity.given else ""
         return ", ".join(shown), told
 
+    def source(self, quantity: Quantity) -> str:
+        """What the values are before the loop: ``x₀ = x``; empty for an input of the graph."""
+        if quantity.kind is Kind.MIT_MOT:
+            buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
+            return f"{buffer}, which the loop then changes"
+        if quantity.role is Role.STATE:
+            names, value = self.initial(quantity)
+            return f"{names} = {value}" if value else f"{names}: the first rows of its buffer"
+        if quantity.role is Role.OUTPUT or quantity.given is None:
+            return ""
+        return f"{quantity.symbol} = {self.right(quantity.given)}"
+
 
 def _count(steps: Number) -> int:
     return int(float(steps.written))
@@ -260,16 +282,9 @@ def _given(writer: Writer) -> Iterable[str]:
     steps = writer.right(writer.system.steps)
     if not isinstance(writer.system.steps, Number) and steps != "n":
         told.append(f"n = {steps}")
-    for quantity in writer.system.of_role(Role.STATE):
-        if quantity.kind is Kind.MIT_MOT:
-            buffer = f"{writer.tape(quantity)}, the whole buffer of {quantity.symbol}"
-            told.append(f"{buffer}, which the loop then changes")
-            continue
-        names, value = writer.initial(quantity)
-        told.append(f"{names} = {value}" if value else f"{names}: the first rows of its buffer")
-    for quantity in writer.system.of_role(Role.INPUT, Role.PARAMETER):
-        if quantity.given is not None:
-            told.append(f"{quantity.symbol} = {writer.right(quantity.given)}")
+    quantities = writer.system.of_role(Role.STATE)
+    quantities += writer.system.of_role(Role.INPUT, Role.PARAMETER)
+    told += filter(None, map(writer.source, quantities))
     wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
     for number, line in enumerate(dict.fromkeys(told)):
         yield f"{'' if number else 'given':{wide}}{line}"

@@ -108,10 +108,10 @@ def _told_apart(parts: Sequence[LoopVariable], full: Names) -> Names:
 
 _WHOLE = "it holds whole numbers, which cannot change a little"
 _WHAT: Mapping[Kind, str] = {
-    Kind.SEQUENCE: "one at every step, back in the order of time",
-    Kind.PARAMETER: "summed up over all steps",
+    Kind.SEQUENCE: "one value per step, in time order",
+    Kind.PARAMETER: "the sum of the contributions of all steps",
     **dict.fromkeys(
-        (Kind.SIT_SOT, Kind.MIT_SOT, Kind.MIT_MOT), "what its tape holds at last, in order of time"
+        (Kind.SIT_SOT, Kind.MIT_SOT, Kind.MIT_MOT), "the tape after the last step, in time order"
     ),
 }
 

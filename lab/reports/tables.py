@@ -22,6 +22,13 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @property
+    def compact(self) -> "Table":
+        """The table without columns that have no content."""
+        used = [n for n in range(len(self.header)) if any(row[n] for row in self.rows)]
+        header, *rows = (tuple(row[n] for n in used) for row in (self.header, *self.rows))
+        return Table(header, tuple(rows))
+
     def lines(self, width: int) -> Iterator[str]:
         """Align the columns with spaces, and wrap the last column at `width` characters."""
         *widths, _ = (max(map(len, column)) for column in zip(self.header, *self.rows, strict=True))
@@ -40,19 +47,11 @@ class Lines:
     content: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Section:
-    """A title, and below it paragraphs (str), lines, tables and sections."""
-
-    title: str
-    blocks: tuple["str | Lines | Table | Section", ...]
-
-
 class Report:
     """Base class of records that are printed, and shown in a notebook, as their `document`."""
 
     @property
-    def document(self) -> Section:
+    def document(self) -> "Section":
         """The report as sections."""
         raise NotImplementedError
 
@@ -61,6 +60,21 @@ class Report:
 
     def _repr_html_(self) -> str:
         return as_html(self.document)
+
+
+@dataclass(frozen=True)
+class Section(Report):
+    """A title, and below it paragraphs (str), lines, tables and sections."""
+
+    title: str
+    blocks: tuple["str | Lines | Table | Section", ...]
+
+    @property
+    def document(self) -> "Section":
+        """The section itself."""
+        return self
+
+    __str__ = Report.__str__  # a dataclass has its own
 
 
 def as_text(section: Section, level: int = 0) -> Iterator[str]:

@@ -21,7 +21,6 @@ REFUSED = {
     "composed.nothing_depends": {
         "ssa": "a loop overwrites nothing",
         "phases": "no Scan is the pullback of another",
-        "connections": "no Scan is the pullback of another",
     },
     "composed.through_whole_numbers": dict.fromkeys(
         ("explain", "order 2", "order 1", "compare"), ONLY_REAL

@@ -2,11 +2,11 @@ from math import isclose, prod
 
 from lab.checks import check
 
-sizes = {kept.name: kept.bytes for kept in explained.scans[0].stored}
+sizes = {kept.name: kept.bytes for kept in explained.scans[0].saved}
 assert sizes["x"] == sizes["gradient of x"] == 8 * 1_000_001
 assert sizes["gradient of r"] >= 8 * 1_000_000
 summed = gallery.loops["fibonacci"].build()
-kept_of_sum = lab.explain(summed.node.outputs[0][-1], summed.inputs["x"]).scans[0].stored
+kept_of_sum = lab.explain(summed.node.outputs[0][-1], summed.inputs["x"]).scans[0].saved
 assert [kept.name for kept in kept_of_sum] == ["gradient of x"]
 
 peaks = []

@@ -26,8 +26,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 # What is no choice about a picture, but about the work: what is drawn, and where it goes.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
-    *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time", "find"),
-    "rewrite",
+    *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.

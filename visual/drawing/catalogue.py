@@ -37,7 +37,6 @@ from visual.options import (
     Wholes,
     opened,
 )
-from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
@@ -171,6 +170,9 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
         known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], theme, NamedScan(study.trace, number), **options)
+
+
+NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
 
 
 class Unfolding(Wholes):
@@ -327,12 +329,6 @@ _KINDS = (
         "phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL, INSIDE)
     ),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
-    Kind(
-        "connections",
-        "which inputs get a gradient, and why others do not",
-        lambda study, theme, **options: connections(study.derivative, theme, **options),
-        (SCAN, ALL),
-    ),
 )
 
 

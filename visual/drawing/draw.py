@@ -47,7 +47,7 @@ def draw(
     """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
-    stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name, or of
+    stepgraph, values, influence, memory or orders. Of a loop `taps` (by name, or of
     the first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can
     be chosen, which mean what they do in `lab.Loop.trace`. The derivative of a graph needs the
     values of its inputs, `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where
@@ -59,7 +59,7 @@ def draw(
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
     "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
     also be "2:5", to show no others.  `no_legend` leaves the legend out, `bare` all numbers, names
-    of rows and headings as well; phases, genealogy and connections are words, and never bare.
+    of rows and headings as well; phases and genealogy are words, and never bare.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")

@@ -10,6 +10,7 @@ from visual.scene.theme import THEMES
 
 STYLE = """\
 table{border-collapse:collapse}
+td:not(:last-child){white-space:nowrap}
 th,td{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}
 th{font-weight:600;border-bottom:1px solid}
 .table{overflow-x:auto}

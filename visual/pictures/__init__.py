@@ -1,7 +1,6 @@
-"""The pictures, one file or folder a kind; each has a function of its name that returns a Scene.
+"""The pictures: a file or folder for each, with a function of its name that returns a Scene.
 
-Start with `tapes`, which all the others stand beside.  Of a trace: `unrolled`, `rolled`, `ssa`,
-`taps`, `genealogy`, `stepgraph`, `values`, `equations`.  Of how a gradient is derived: `phases`,
-`connections`.  Of what `lab` reports: `canonical`, `compiled`, `breaking`,
+Start with `tapes`.  Of a trace: `unrolled`, `rolled`, `ssa`, `taps`, `genealogy`, `stepgraph`,
+`values`, `equations`.  Of a derivation: `phases`.  Of reports of `lab`: `breaking`,
 `dot_product`, `directions`, `influence`, `memory`, `orders`.  Of other engines: `eager`, `routing`.
 """

@@ -209,8 +209,9 @@ class Compiled(Report):
         subject = listing(self.outputs)
         if self.wrt:
             subject = f"{self.outputs[0]} and its gradient wrt {self.wrt}"
-        title = f"{subject}, rewritten by PyTensor {self.version} for the linker {self.linker}"
-        return Section(title, (self.summary, *self._sections()))
+        rewritten = f"Rewritten by PyTensor {self.version} for the linker {self.linker}."
+        summary = f"{rewritten} {self.summary}"
+        return Section(f"Compiled graph of {subject}", (summary, *self._sections()))
 
     @property
     def summary(self) -> str:

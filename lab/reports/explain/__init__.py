@@ -1,5 +1,5 @@
-"""What a graph does: its Scans, their gradient, what it costs, and its traps.
+"""Describe a graph: its Scans, the gradient of its cost, its memory, and its known traps.
 
-Start with `explain`; the record and its words are in `explanation`.  A new trap goes to `traps`,
-what finds it to `finders`; `timing` runs it compiled.
+Start with `explain`; its report is in `explanation`.  Add a new trap to `traps`, and the function
+that finds it to `finders`.
 """

@@ -1,8 +1,8 @@
-"""A graph of one's own, explained: its Scans, their gradient, what it costs, and its traps.
+"""Describe the Scans in a graph and the gradient of its cost.
 
     >>> print(lab.explain(cost, x0))
 
-The report is frozen data; nothing is run, and the graph is not altered.
+The report is frozen data.  The graph is neither run nor modified.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ from lab.errors import (
     GraphError,
     KindError,
     LabError,
-    expect,
     first_line,
     listing,
     printable,
@@ -41,138 +40,147 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, Stand
+from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, SourceLocation
 from lab.reports.explain.finders import called, traps
-from lab.reports.explain.memory import stored
-from lab.reports.explain.timing import timed
+from lab.reports.explain.memory import saved_arrays
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
 from lab.scans.printed import Ids, line_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
-from lab.traces.run import Values
 
 PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 
 
 def explain(
-    cost: object,
-    wrt: Variable | str | Sequence[Variable | str] | None = None,
-    given: Mapping[Variable | str, object] | None = None,
+    cost: object, wrt: Variable | str | Sequence[Variable | str] | None = None
 ) -> Explanation:
-    """What the Scans in the graph of a scalar `cost` are, and what its gradient wrt `wrt` needs.
+    """Describe the Scans in a graph and the gradient of its cost.
 
-    `wrt` is a variable, or several.  A PyMC model in the place of the cost stands for its
-    log-density, and then `wrt` are variables of the model or their names, or all that are free.
-    With the values of all inputs `given` (of a model by their names, as its initial_point), the
-    gradient is compiled, which takes seconds, and the time of its Scans' steps is told.
+    The report contains the equations of each Scan, the gradient of each input, the memory that the
+    gradient needs, and known traps.  Its `details` are locations in PyTensor's print and in code.
 
-    Raises ArgumentError if `cost` is no scalar or `wrt` cannot be differentiated by.  A graph
-    without a Scan, a cost that does not depend on `wrt` and a gradient that does not exist
-    are no errors, but explained.
+    Parameters
+    ----------
+    cost : TensorVariable or pymc.Model
+        Real scalar to differentiate.  A PyMC model stands for its log-density.
+    wrt : Variable, str, or sequence of these, optional
+        Variables to differentiate with respect to.  Required for a graph.  For a model, variables
+        or their names (default: all free variables).
+
+    Returns
+    -------
+    Explanation
+        Frozen data.  ``print`` shows the report.  A graph without a Scan, a disconnected cost, and
+        an undefined gradient are part of the report.
+
+    Raises
+    ------
+    ArgumentError
+        If `cost` is not a real scalar, or if `wrt` is not differentiable.
+
     """
-    cost, by, values = _posed(cost, wrt, given)
-    for variable in by:
+    cost, variables = _parse_arguments(cost, wrt)
+    for variable in variables:
         check_differentiable(cost, variable)
-    names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
-    asked, (cost,) = cost, as_scans([cost])
+    names = (
+        printable(cost.name or "the cost"),
+        listing(called(v, "the variable") for v in variables),
+    )
+    original, (cost,) = cost, as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
-        try:  # what PyTensor alone says
-            told = _told(by, pytensor_gradients(cost, by), None)
-        except TypeError as error:  # as of complex numbers on the way
-            told = Undefined(first_line(error)), ()
-        return Explanation(*names, *told, (), ())
-    root, targets, gradients, problem = _gradients(cost, by)
+        try:  # PyTensor's own answer
+            gradients = pytensor_gradients(cost, variables)
+            return Explanation(*names, *_statuses(variables, gradients, None), (), ())
+        except TypeError as error:  # such as complex intermediate values
+            return Explanation(*names, Undefined(first_line(error)), (), (), ())
+    root, targets, gradients, problem = _gradients(cost, variables)
     derivations, within = _derivations(root, gradients)
-    stands = _stands(asked, root, derivations, gradients)
+    locations = _locations(original, root, derivations, gradients)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets, stands.get(node, ()))
+        _report(number, node, inside, derivations, within, targets, locations.get(node, ()))
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
-    reached, all_scans = len(derivations), sum(not report.inside for report in reports)
-    status, lacking = _told(by, gradients, problem)
-    is_made = isinstance(status, Connected)
-    orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS)
-    times = () if values is None or not is_made else timed(root, gradients, values)
-    return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
+    on_path, scans = len(derivations), sum(not report.inside for report in reports)
+    status, lacking = _statuses(variables, gradients, problem)
+    orders = tuple(scans - on_path + on_path * 2**order for order in ORDERS)
+    is_connected = isinstance(status, Connected)
+    return Explanation(*names, status, lacking, reports, orders if is_connected else ())
 
 
-def _stands(
-    asked: Variable,
+def _locations(
+    original: Variable,
     root: Variable,
     derivations: Mapping[Apply, Derivation],
     gradients: Sequence[Variable],
-) -> dict[Apply, tuple[Stand, ...]]:
-    """The places of the Scans of `root` in PyTensor's print of what was asked for.
+) -> dict[Apply, tuple[SourceLocation, ...]]:
+    """Return the locations of the Scans of `root` in PyTensor's print of the original graph.
 
-    Those of gradients are told where there is one gradient, which a person can print as well.
+    Those of the gradient Scans are included for a single gradient, which a user can print as well.
     """
-    nodes, copies = scan_nodes([asked]), scan_nodes([root])
-    if len(nodes) != len(copies):  # some were opened, and are not in the print
+    nodes, copies = scan_nodes([original]), scan_nodes([root])
+    if len(nodes) != len(copies):  # Scans from opened operations are not in the print
         return {}
-    ids = printed_ids([asked])
-    back = printed_ids(gradients) if len(gradients) == 1 else {}
-    found: dict[Apply, tuple[Stand, ...]] = {}
+    ids = printed_ids([original])
+    gradient_ids = printed_ids(gradients) if len(gradients) == 1 else {}
+    found: dict[Apply, tuple[SourceLocation, ...]] = {}
     for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
-        stands = [_stand(node, ids, "pytensor.dprint(cost)")]
-        if derivation is not None and derivation.node is not None and derivation.node in back:
-            stands.append(_stand(derivation.node, back, PRINTED))
-        found[copy] = tuple(stand for stand in stands if stand.id)
+        locations = [_location(node, ids, "pytensor.dprint(cost)")]
+        if derivation is not None and derivation.node in gradient_ids:
+            assert derivation.node is not None
+            locations.append(_location(derivation.node, gradient_ids, PRINTED))
+        found[copy] = tuple(location for location in locations if location.id)
     return found
 
 
-def _stand(node: Apply, ids: Ids, printed: str) -> Stand:
-    """Where a Scan stands in what is printed."""
+def _location(node: Apply, ids: Ids, printed: str) -> SourceLocation:
+    """Return the location of a Scan in the output of `printed`."""
     parts, decisions = read_node(node), decisions_of(node.op)
     places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
     line = line_of(node.outputs[0])
-    return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
+    return SourceLocation(parts.called, printed, ids.get(node, ""), line, tuple(places))
 
 
-def _posed(
-    cost: object, wrt: object, given: object
-) -> tuple[Variable, tuple[Variable, ...], Values | None]:
-    """The cost, the variables and the values that are meant, of a graph or of a model."""
+def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variable, ...]]:
+    """Return the cost and the variables, of a graph or of a model."""
     density = log_density(cost)
-    told = "the values of the inputs"
-    values = None if given is None else expect("given", given, Mapping, told)
     if density is not None:
-        return density.cost, density.by(wrt), None if values is None else density.at(values)
+        return density.cost, density.by(wrt)
     if not isinstance(cost, Variable):
         raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
-    asked = (wrt,) if isinstance(wrt, Variable) else wrt
-    by = several("wrt", asked, "PyTensor variables", Variable)
-    if not by:
+    variables = (wrt,) if isinstance(wrt, Variable) else wrt
+    variables = several("wrt", variables, "PyTensor variables", Variable)
+    if not variables:
         raise ArgumentError("wrt = (): expected PyTensor variables.")
-    return cost, by, values
+    return cost, variables
 
 
 def _gradients(
-    cost: Variable, by: Sequence[Variable]
+    cost: Variable, wrt: Sequence[Variable]
 ) -> tuple[Variable, list[Variable], list[Variable], Exception | None]:
-    """The cost with our Scans, what it is differentiated by, and its gradients.
+    """Return the cost with our Scans, the variables in that graph, and the gradients.
 
-    Gradients may be markers; or there are none, and it is told why.
+    A gradient may be a marker.  If the pullback fails, return no gradients, and the error.
     """
-    root, targets = cost, list(by)
+    root, targets = cost, list(wrt)
     try:
         with without_backtraces(), shared():
             copies = with_tapes([cost])
-            root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
+            root, targets = copies.get(cost, cost), [copies.get(v, v) for v in wrt]
             return root, targets, pytensor_gradients(root, targets), None
     except (BroadcastError, GradientError, GraphError, TypeError) as error:
         return root, targets, [], error
 
 
-def _told(
-    by: Sequence[Variable], gradients: Sequence[Variable], problem: Exception | None
+def _statuses(
+    wrt: Sequence[Variable], gradients: Sequence[Variable], problem: Exception | None
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Whether there is a gradient wrt any of the variables; and wrt which others there is none."""
+    """Return the status of the gradient, and the variables without one if others have one."""
     if problem is not None:
         return Undefined(str(problem)), ()
-    found = [(called(v, "the variable"), status_of(g)) for v, g in zip(by, gradients, strict=True)]
+    found = [(called(v, "the variable"), status_of(g)) for v, g in zip(wrt, gradients, strict=True)]
     lacking = tuple((name, status) for name, status in found if not isinstance(status, Connected))
     if len(lacking) == len(found):
         return found[0][1], ()
@@ -182,9 +190,10 @@ def _told(
 def _derivations(
     root: Variable, gradients: Sequence[Variable]
 ) -> tuple[dict[Apply, Derivation], dict[Op, Derivation]]:
-    """Which Scan was differentiated how, leaving out what the cost itself had differentiated.
+    """Return the derivations of the Scans of the graph, by node, and by operation inside steps.
 
-    Of those inside a step, which are copies in the step of its gradient, which operations.
+    Scans that the cost itself had differentiated are left out.  A Scan inside a step is found by
+    its operation, because the step of the gradient contains a copy.
     """
     before = set(scan_nodes([root]))
     made = [v for v in gradients if isinstance(status_of(v), Connected)]
@@ -196,7 +205,7 @@ def _derivations(
 
 
 def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
-    """All Scans of a graph, and those inside others, with the name of what they are inside."""
+    """Yield all Scans of a graph, and the name of the operation that contains each."""
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
@@ -214,11 +223,11 @@ def _report(
     derivations: Mapping[Apply, Derivation],
     within: Mapping[Op, Derivation],
     by: Sequence[Variable],
-    stands: tuple[Stand, ...],
+    locations: tuple[SourceLocation, ...],
 ) -> ScanReport:
     found = system(node)
     derivation = within.get(node.op) if inside else derivations.get(node)
-    if not derivations and not inside:  # there is no gradient; what would it need of this Scan?
+    if not derivations and not inside:  # without a gradient: the one that it would have
         derivation = _derived(node)
     symbols = [quantity.symbol for quantity in found.quantities]
     return ScanReport(
@@ -227,14 +236,14 @@ def _report(
         system=found,
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
-        stored=stored(derivation, symbols) if derivation is not None else (),
+        saved=saved_arrays(derivation, symbols) if derivation is not None else (),
         traps=traps(node, *by),
-        stands=stands,
+        locations=locations,
     )
 
 
 def _derived(node: Apply) -> Derivation | None:
-    """The derivative of a Scan, were there a gradient of all its results."""
+    """Return the derivative of a Scan, as if all its results had a gradient."""
     given = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
     try:
         return derive(node.op, node.inputs, node.outputs, given)

@@ -1,27 +1,35 @@
-"""The report on a graph: its Scans, their gradient, what it costs, its traps; and its words."""
+"""The report on a graph: the gradient of its cost, its Scans, its memory and its traps."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lab.equations.system import Quantity, Role, System, Writer
-from lab.errors import listing, printable
+from lab.errors import listing
 from lab.gradients.record import Outcome
-from lab.gradients.status import Connected, Disconnected, Status, ThroughUntraced, Undefined
-from lab.notation import Leaf, signed
-from lab.reports.explain.memory import Stored
-from lab.reports.explain.timing import StepTime
+from lab.gradients.status import Connected, Status
+from lab.notation import Leaf, Number, signed, size_text
+from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
-from lab.reports.tables import WIDTH, paragraph
+from lab.reports.tables import Lines, Report, Section, Table
 from lab.scans.disguised import SINGLE
 from lab.scans.printed import Place
 from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
+FEW = 3  # Scans with a section each
+NO_SCAN = (
+    "The graph contains no Scan, and no call of pytensor.scan is known that built it. A lab.Loop "
+    "always builds a Scan."
+)
+ONE_STEP = (
+    "PyTensor builds no Scan for a constant n_steps of 1: it inserts the step into the graph. The "
+    "report shows a loop of one step, whose initial value is a parameter."
+)
 
 
 @dataclass(frozen=True)
-class Stand:
-    """A Scan: what it is called, its id in what is `printed`, its line, and its variables'."""
+class SourceLocation:
+    """The ids of a Scan and of its variables in the output of `printed`, and their source code."""
 
     scan: str
     printed: str
@@ -30,23 +38,24 @@ class Stand:
     places: tuple[Place, ...]
 
     @property
-    def told(self) -> list[str]:
-        """Where it stands, and where each of its variables does."""
-        line = f", made by {self.line}" if self.line else ""
-        return [
-            f"{self.scan}: {self.id} in {self.printed}{line}.",
-            *(f"· {place.name}: {place}" for place in self.places),
-        ]
+    def section(self) -> Section:
+        """The table of its ids."""
+        rows = [(self.scan, self.id, "", "", "", self.line)]
+        for place in self.places:
+            inner = ", ".join(place.inner)
+            rows.append((place.name, place.outer, inner, place.filled, place.phase, place.line))
+        header = ("variable", "id", "in the step", "output", "phase of the pullback", "source")
+        return Section(f"Locations of {self.scan} in {self.printed}",
+                       (Table(header, tuple(rows)).compact,))  # fmt: skip
 
 
 @dataclass(frozen=True)
-class ScanReport:
-    """What there is to know of one Scan.
+class ScanReport(Report):
+    """A Scan of the graph.
 
-    `inside` names the Scan in whose step this one is, if any.  `outcomes` tell what becomes of
-    the gradient of each of its inputs, and `stored` what its gradient keeps; both are empty
-    where the derivative does not go through this Scan.  `stands` tell where it and its gradient
-    are in PyTensor's print and in a person's code.
+    `inside` names the Scan whose step contains this one.  `outcomes` are the gradients of its
+    inputs, and `saved` are the arrays that the gradient stores; both are empty if the gradient does
+    not pass through this Scan.
     """
 
     number: int
@@ -54,38 +63,86 @@ class ScanReport:
     system: System
     inside: str = ""
     outcomes: tuple[Outcome, ...] = ()
-    stored: tuple[Stored, ...] = ()
+    saved: tuple[SavedArray, ...] = ()
     traps: tuple[Trap, ...] = ()
-    stands: tuple[Stand, ...] = ()
+    locations: tuple[SourceLocation, ...] = ()
 
-    def __str__(self) -> str:
-        where = f", inside the step of {self.inside}" if self.inside else ""
-        head, *rest = str(self.system).splitlines()
-        title = f"Scan {self.number}: {head}{where}"
-        lines = [title, "─" * min(len(title), WIDTH), *rest[1:]]
-        for heading, items in (
-            ("What the states are", list(states(self))),
-            ("What becomes of the gradient of its inputs", list(fates(self))),
-            ("What the gradient keeps", [f"{item}." for item in self.stored]),
-            ("Where it stands", [line for stand in self.stands for line in stand.told]),
-        ):
-            if items:
-                lines += ["", heading]
-                lines += [line for item in items for line in paragraph(item, "  ", "    ")]
-        if not self.outcomes:
-            lines += ["", "The gradient does not go through this Scan."]
-        if self.traps:
-            lines += ["", *_trap_lines(self.traps)]
-        return "\n".join(map(printable, "\n".join(lines).splitlines()))
+    @property
+    def document(self) -> Section:
+        """Equations, variables, and the gradient of each input."""
+        inside = f", inside the step of {self.inside}" if self.inside else ""
+        steps = Writer(self.system).right(self.system.steps)
+        steps = f"{steps} step{'s' * (steps != '1')}" if self.has_fixed_steps else "n steps"
+        title = f"Scan {self.number}: {self.name} ({self.system.contents}, {steps}){inside}"
+        return Section(title, tuple(self._blocks()))
+
+    @property
+    def has_fixed_steps(self) -> bool:
+        """Whether the number of steps is a constant."""
+        return isinstance(self.system.steps, Number)
+
+    def _blocks(self) -> Iterator[str | Lines | Section]:
+        lines, writer = [line.strip() for line in self.system.recurrence], Writer(self.system)
+        if not self.has_fixed_steps and (steps := writer.right(self.system.steps)) != "n":
+            lines.append(f"n = {steps}")
+        yield Lines(tuple(lines))
+        header = ("name", "role", "reads", "writes", "type", "values")
+        rows = tuple(_variable(q, writer) for q in self.system.quantities)
+        yield Section("Variables", (Table(header, rows).compact,))
+        if self.outcomes:
+            rows = tuple(_gradients(self.outcomes, self.system, writer))
+            header = ("input", "gradient", "mit-mot of the gradient", "result")
+            yield Section("Gradient of each input", (Table(header, rows).compact,))
+        else:
+            yield "The gradient does not pass through this Scan."
+
+
+def _variable(quantity: Quantity, writer: Writer) -> tuple[str, ...]:
+    """The row of a variable: name, role, taps, type, and values."""
+    role = str(quantity.role)
+    reads, writes = signed(*quantity.tape.reads), signed(*quantity.tape.writes)
+    values = writer.source(quantity)
+    match quantity.role:
+        case Role.STATE | Role.OUTPUT:
+            role += f" ({quantity.kind})"
+            if quantity.kind is not Kind.MIT_MOT:
+                buffer = f"{writer.buffer(quantity)}"
+                values = f"{buffer}; {values}" if values else buffer
+        case Role.INPUT:
+            reads = writer.term(Leaf(quantity.symbol, None, quantity.argument))
+        case Role.PARAMETER | Role.NON_NUMERIC:
+            reads = writes = ""
+    shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
+    dtype = f"{quantity.dtype}, {shape}" if quantity.role is not Role.NON_NUMERIC else ""
+    return quantity.symbol, role, reads, writes, dtype, values
+
+
+def _gradients(
+    outcomes: Iterable[Outcome], system: System, writer: Writer
+) -> Iterator[tuple[str, ...]]:
+    """The rows of all inputs: status, result, and variable of the gradient Scan."""
+    for outcome, quantity in zip(outcomes, system.quantities, strict=False):
+        if outcome.kind is Kind.NIT_SOT:
+            continue
+        name, variable = quantity.symbol, ""
+        if quantity.role is Role.INPUT:
+            name = writer.term(Leaf(name, None, quantity.argument))
+        if quantity.role is Role.STATE and quantity.dtype[0] in "fc":
+            back = quantity.tape.reverse()
+            variable = f"reads {signed(*back.reads)}"
+            taps = {"overwrites": back.overwritten, "preserves": back.preserved}
+            variable += "".join(f"; {verb} {signed(*t)}" for verb, t in taps.items() if t)
+        result = outcome.reason.rstrip(".")
+        result = f"{outcome.gradient}: {result}" if outcome.gradient else result
+        yield name, str(outcome.verdict), variable, result
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """The report on a graph: its Scans one by one, and what its derivatives need.
+class Explanation(Report):
+    """The report on a graph: its Scans, and its derivatives.
 
-    `status` tells whether the cost has a gradient with regard to `wrt`, and if not, why; of
-    several variables, `lacking` are those without one.  `orders` tells how many Scans the
-    derivatives of order 1, 2, 3 and 4 hold, where there are any, `times` how long they took.
+    `status` is the gradient of `cost` wrt `wrt`.  With several variables, `lacking` are those
+    without a gradient.  `orders` are the numbers of Scans in the derivatives of order 1 to 4.
     """
 
     cost: str
@@ -94,122 +151,78 @@ class Explanation:
     lacking: tuple[tuple[str, Status], ...]
     scans: tuple[ScanReport, ...]
     orders: tuple[int, ...]
-    times: tuple[StepTime, ...] = ()
 
     @property
     def traps(self) -> tuple[Trap, ...]:
         """The traps of all Scans."""
         return tuple(trap for scan in self.scans for trap in scan.traps)
 
-    def __str__(self) -> str:
-        lines = [*paragraph(summary(self)), ""]
+    @property
+    def saved(self) -> tuple[SavedArray, ...]:
+        """The arrays that the gradient stores for all Scans."""
+        return tuple(array for scan in self.scans for array in scan.saved)
+
+    @property
+    def memory(self) -> str:
+        """The total size of the saved arrays, or of those with a known size."""
+        sizes = [array.bytes for array in self.saved]
+        known = sum(size for size in sizes if size is not None)
+        if None not in sizes:
+            return size_text(known)
+        return f"more than {size_text(known)}" if known else "unknown before a run"
+
+    @property
+    def document(self) -> Section:
+        """The result, then a section for each Scan, for memory, and for traps."""
+        title = f"Gradient of {self.cost} with respect to {self.wrt}"
+        return Section(title, (*self._summary(), *self._sections()))
+
+    @property
+    def details(self) -> Section:
+        """Ids in PyTensor's print, source lines, and numbers of Scans per order."""
+        sections = [location.section for scan in self.scans for location in scan.locations]
+        if self.orders:
+            pairs = zip(ORDERS, self.orders, strict=True)
+            counts = tuple((str(order), f"{count:,}") for order, count in pairs)
+            rule = "Each order differentiates every Scan on the path of the previous order."
+            sections.append(Section("Scans per order of the derivative",
+                                    (Table(("order", "Scans"), counts), rule)))  # fmt: skip
+        return Section("Details", tuple(sections) or ("none",))
+
+    def _summary(self) -> Iterator[str]:
+        result = f"Result: {self.status}".rstrip(".")
+        if not self.scans:
+            yield f"{result}. {NO_SCAN}"
+            return
+        names = listing(scan.name for scan in self.scans[:6])
+        names += " and others" if len(self.scans) > 6 else ""
+        summary = f"{result}. Scans in the graph: {len(self.scans)} ({names})."
+        if self.saved and isinstance(self.status, Connected):
+            summary += f" Memory: {self.memory}."
+        yield f"{summary} Known traps: {len(self.traps) or 'none'}."
+        yield from (f"{name}: {status}".rstrip(".") + "." for name, status in self.lacking)
+        if self.scans[0].name == SINGLE:
+            yield ONE_STEP
+
+    def _sections(self) -> Iterator[Section | str]:
         if len(self.scans) <= FEW:
-            for scan in self.scans:
-                lines += [str(scan), ""]
+            yield from (scan.document for scan in self.scans)
         else:
-            for scan in self.scans:
-                head = str(scan.system).splitlines()[0]
-                count = f"  {len(scan.traps)} traps" if scan.traps else ""
-                inside = f"  inside {scan.inside}" if scan.inside else ""
-                lines.append(f"{scan.number:>3}  {head}{inside}{count}")
-            lines += ["", "To read about one of them: print(explanation.scans[0])", ""]
-            lines += [*_trap_lines(self.traps), ""] if self.traps else []
-        for told in costs(self):
-            lines += paragraph(told)
-        return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
+            rows = (
+                (f"{s.number}", s.name, s.inside, s.system.contents, f"{len(s.traps) or ''}")
+                for s in self.scans
+            )
+            table = Table(("Scan", "name", "inside", "variables", "traps"), tuple(rows)).compact
+            yield Section("Scans", (table, "To describe one Scan: print(explanation.scans[0])"))
+        if self.saved and isinstance(self.status, Connected):
+            yield Section("Memory", tuple(self._memory()))
+        if self.scans:
+            traps = tuple(f"⚠ {trap}" for trap in self.traps)
+            yield Section("Known traps", traps or ("none",))
 
-
-FEW = 3
-
-
-def summary(explanation: Explanation) -> str:
-    """In a few sentences what there is, and whether it can be differentiated."""
-    cost, wrt, scans = explanation.cost, explanation.wrt, explanation.scans
-    told = f"The gradient of {cost} wrt {wrt}. "
-    if not scans:
-        told += (
-            "There is no Scan in this graph, and no call of pytensor.scan is known that made it. "
-            "A lab.Loop always builds a Scan. "
-        )
-    else:
-        loops = "one Scan" if len(scans) == 1 else f"{len(scans)} Scans"
-        told += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
-        told += " and others. " if len(scans) > 6 else ". "
-    if scans and scans[0].name == SINGLE:
-        told += (
-            "PyTensor makes no Scan of a constant n_steps of 1: the step stands in its graph as it "
-            "is. Here it is a loop of one step, and what it starts from a parameter. "
-        )
-    if isinstance(explanation.status, Connected):
-        told += "There is a gradient. "
-    elif isinstance(explanation.status, Disconnected):
-        told += f"There is no gradient: the cost does not depend on {wrt}. "
-    else:
-        found = explanation.status
-        reason = str(found) if isinstance(found, ThroughUntraced) else found.reason
-        told += f"There is no gradient: {reason.rstrip('.')}. "
-    for name, status in explanation.lacking:
-        why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
-        told += f"There is none wrt {name}{why or ', on which it does not depend'}. "
-    count = len(explanation.traps)
-    known = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
-    return f"{told}{known} found."
-
-
-def states(scan: ScanReport) -> Iterator[str]:
-    """What every variable that has a tape is, and what it becomes in the gradient."""
-    for quantity in scan.system.of_role(Role.STATE, Role.OUTPUT, Role.NON_NUMERIC):
-        yield f"{quantity.symbol} is {_kind(quantity)}"
-
-
-def _kind(quantity: Quantity) -> str:
-    tape, kind = quantity.tape, quantity.kind
-    reads, writes = _taps(tape.reads), _taps(tape.writes)
-    if kind is Kind.UNTRACED:
-        return "an untraced state: replaced at every step, without a record; it has no gradient."
-    if kind is Kind.NIT_SOT:
-        return (
-            "a nit-sot, an output that feeds nothing back; its gradient is a sequence that the "
-            "backward loop reads."
-        )
-    if quantity.dtype[0] not in "fc":
-        return f"a {kind} of whole numbers, through which no gradient goes."
-    back = tape.reverse()
-    told = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
-    told += f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
-    told += f", overwrites {_taps(back.overwritten)}"
-    return f"{told} and preserves {_taps(back.preserved)}."
-
-
-def _taps(taps: tuple[int, ...]) -> str:
-    return listing(map(signed, taps)) if taps else "nothing"
-
-
-def fates(scan: ScanReport) -> Iterator[str]:
-    """What becomes of the gradient of every input, and why."""
-    writer = Writer(scan.system)
-    for outcome, quantity in zip(scan.outcomes, scan.system.quantities, strict=False):
-        if outcome.kind is not Kind.NIT_SOT:
-            is_input = quantity.role is Role.INPUT
-            leaf = Leaf(quantity.symbol, None, quantity.argument)
-            name = writer.term(leaf) if is_input else quantity.symbol
-            yield f"{name}: {outcome.verdict}; {outcome.reason.rstrip('.')}."
-
-
-def _trap_lines(traps: Iterable[Trap]) -> list[str]:
-    lines = ["Traps"]
-    for trap in traps:
-        lines += paragraph(f"⚠ {trap}", "  ", "    ")
-    return lines
-
-
-def costs(explanation: Explanation) -> list[str]:
-    """What the order of the derivative costs, in a sentence, and how long its steps took."""
-    if not explanation.orders:
-        return []
-    counts = ", ".join(f"{count:,}" for count in explanation.orders)
-    return [
-        *map(str, explanation.times),
-        f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
-        "order differentiates all through which the last one went.",
-    ]
+    def _memory(self) -> Iterator[Table | str]:
+        if len(self.scans) > FEW:
+            yield f"{len(self.saved)} arrays, total: {self.memory}."
+            return
+        rows = [array.cells for array in self.saved]
+        yield Table(("array", "size", "purpose"), (*rows, ("total", self.memory, "")))

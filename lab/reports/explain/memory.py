@@ -1,6 +1,6 @@
-"""What a gradient keeps in memory: forward values for its steps, and its own tapes."""
+"""The arrays that a gradient stores: values of the forward Scan, and its own tapes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,83 +14,78 @@ from lab.tape import Kind
 
 
 @dataclass(frozen=True)
-class Stored:
-    """An array that a gradient needs: `rows` and `more` rows for every step, or as many in all.
+class SavedArray:
+    """An array that a gradient stores: one row per step, and `more` rows.
 
-    `steps` is the number of steps if it is known; `shape` is that of a row, with None where
-    only a run can tell.
+    `steps` is the number of steps if it is constant; `shape` is the shape of a row, with None for
+    lengths that only a run determines.
     """
 
     name: str
-    why: str
+    purpose: str
     steps: int | None
     more: int
     shape: tuple[int | None, ...]
     dtype: str
 
     @property
-    def rows(self) -> str:
-        """How many rows: ``5``, or ``n + 1``."""
-        if self.steps is not None:
-            return f"{self.steps + self.more:,}"
-        return f"(n + {self.more})" if self.more else "n"
+    def bytes(self) -> int | None:
+        """The size in bytes; None if only a run determines it."""
+        lengths = (None if self.steps is None else self.steps + self.more, *self.shape)
+        known = [length for length in lengths if length is not None]
+        item = np.dtype(self.dtype).itemsize
+        return int(np.prod(known, dtype=object)) * item if len(known) == len(lengths) else None
 
     @property
-    def bytes(self) -> int | None:
-        """Its size, where that is known before a run."""
-        if self.steps is None:
-            return None
-        count = self.steps + self.more
-        for size in self.shape:
-            if size is None:
-                return None
-            count *= size
-        return count * np.dtype(self.dtype).itemsize
-
-    def __str__(self) -> str:
-        sizes = [self.rows, *("?" if size is None else f"{size:,}" for size in self.shape)]
-        told = f" = {size_text(self.bytes)}" if self.bytes is not None else ""
-        item = np.dtype(self.dtype).itemsize
-        return f"{self.name}: {' × '.join(sizes)} × {item} bytes{told}; {self.why}"
+    def cells(self) -> tuple[str, str, str]:
+        """Name, size and purpose: ``x``, ``5 × 8 bytes = 40 bytes``, ``tape``."""
+        rows = f"(n + {self.more})" if self.more else "n"
+        if self.steps is not None:
+            rows = f"{self.steps + self.more:,}"
+        sizes = [rows, *("?" if length is None else f"{length:,}" for length in self.shape)]
+        size = f"{' × '.join(sizes)} × {np.dtype(self.dtype).itemsize} bytes"
+        if self.bytes is not None:
+            size += f" = {size_text(self.bytes)}"
+        return self.name, size, self.purpose
 
 
-def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
-    """What the backward Scan of a derivation reads of the forward one, and what it fills itself.
+def saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> tuple[SavedArray, ...]:
+    """Return the arrays that the backward Scan of a derivation reads and fills.
 
-    `symbols` are what the arguments of the forward Scan are called, in their order.
+    `symbols` are the names of the arguments of the forward Scan, in their order.
     """
-    made = constant_value(derivation.steps.made)
+    return tuple(_arrays(derivation, symbols))
+
+
+def _arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArray]:
+    steps = constant_value(derivation.steps.made)
     names = dict(zip(derivation.forward.variables, symbols, strict=True))
-    kept: dict[LoopVariable, list[int]] = {}
-    found = []
+
+    def array(part: LoopVariable, purpose: str, more: int, name: str = "") -> SavedArray:
+        row = (part.inner_outputs or part.inner_inputs)[0].type
+        name = name or f"gradient of {names[part]}"
+        return SavedArray(name, purpose, steps, more, tuple(row.shape), str(row.dtype))
+
+    taps: dict[LoopVariable, list[int]] = {}
     for reading in derivation.readings:
         part = reading.source
         if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
-            found.append(_array(f"gradient of {names[part]}", "one a step", made, 0, part))
+            yield array(part, "one value per step", 0)
         elif part.kind is not Kind.SEQUENCE:
-            kept.setdefault(part, []).append(reading.tap)
-    for part, taps in kept.items():
-        read = listing(tapped(names[part], tap) for tap in dict.fromkeys(taps))
-        why = f"every backward step reads {read} of the loop"
-        found.append(_array(names[part], why, made, _more(part), part))
+            taps.setdefault(part, []).append(reading.tap)
+    for part, read in taps.items():
+        values = listing(tapped(names[part], tap) for tap in dict.fromkeys(read))
+        purpose = f"saved values: every backward step reads {values}"
+        yield array(part, purpose, _more(part), names[part])
     for reverse in derivation.states:
-        part = reverse.state
-        found.append(_array(f"gradient of {names[part]}", "its tape", made, _more(part), part))
+        yield array(reverse.state, "tape", _more(reverse.state))
     for total in derivation.totals:
-        part, name = total.source, f"gradient of {names[total.source]}"
-        if part.kind is Kind.SEQUENCE:
-            found.append(_array(name, "one a step", made, 0, part))
+        if total.source.kind is Kind.SEQUENCE:
+            yield array(total.source, "one value per step", 0)
         else:
-            why = "a running total over the steps, of which compiled code keeps less"
-            found.append(_array(name, why, made, 1, part))
-    return tuple(found)
+            yield array(total.source, "running sum; compiled code stores fewer rows", 1)
 
 
 def _more(part: LoopVariable) -> int:
-    """How many rows a buffer has beside one for every step."""
+    """Return the number of rows of a buffer minus the number of steps."""
     return part.tape.origin + max(part.tape.taps) if part.kind.is_state else 0
-
-
-def _array(name: str, why: str, made: int | None, more: int, part: LoopVariable) -> Stored:
-    row = (part.inner_outputs or part.inner_inputs)[0].type
-    return Stored(name, why, made, more, tuple(row.shape), str(row.dtype))

@@ -36,7 +36,7 @@ def graph():
 def found():
     cost, x0 = graph()
     (report,) = lab.explain(cost, x0).scans
-    return cost, x0, report.stands
+    return cost, x0, report.locations
 
 
 def test_ids_are_those_of_the_print(found):
@@ -80,23 +80,23 @@ def test_the_phase_is_that_which_the_derivation_tells(found):
 
 def test_the_report_prints_the_three_together(found):
     cost, x0, stands = found
-    words = " ".join(str(lab.explain(cost, x0)).split())
+    words = " ".join(str(lab.explain(cost, x0).details).split())
     for stand in stands:
         assert stand.id in words
         assert stand.printed in words
-    assert "of phase 8: Build the backward Scan's mit-mots" in words
+    assert "8: Build the backward Scan's mit-mots" in words
 
 
 def test_what_is_not_in_the_print_has_no_place():
     cost, x0 = to_explain.once()  # PyTensor has no Scan there
-    assert lab.explain(cost, x0).scans[0].stands == ()
+    assert lab.explain(cost, x0).scans[0].locations == ()
 
 
 def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
     monkeypatch.setattr(of_print, "MOST", 1)
     cost, x0 = graph()
     assert of_print.printed_ids([cost]) == {}
-    assert lab.explain(cost, x0).scans[0].stands == ()
+    assert lab.explain(cost, x0).scans[0].locations == ()
 
 
 @pytest.fixture(scope="module")

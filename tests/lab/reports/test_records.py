@@ -21,8 +21,6 @@ from lab.loops import gallery
 from lab.records import same
 from lab.reports.breaking.rules import BROKEN
 from lab.reports.tables import as_html
-from visual.pages.explanation import explanation_page
-from visual.pictures.connections import connections
 
 SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
@@ -79,12 +77,16 @@ RECORDS = {
 }
 
 
+def str_of_details(record):
+    return str(record.details)
+
+
 def as_page(record):
     return as_html(record.document)
 
 
 PICTURES = {
-    "explanation": (explanation_page, connections),
+    "explanation": (as_page, str_of_details),
     "comparison": (as_page,),
     "a comparison that differs": (as_page,),
     "compiled": (as_page,),

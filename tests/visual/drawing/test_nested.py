@@ -107,4 +107,4 @@ def test_a_workbench_follows_three_levels_and_back():
         bench.shown.title
         == "Inside step 1 of 2 · gradient of outer: Step 1 of 2 · gradient of inner"
     )
-    assert not changed(bench, ["view"], "connections").state.options
+    assert not changed(bench, ["view"], "taps").state.options

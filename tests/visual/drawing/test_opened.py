@@ -18,7 +18,6 @@ OTHERS = {
     "memory": "is about buffers of all Scans",
     "orders": "shows all orders",
     "genealogy": "shows all Scans",
-    "connections": "is about the Scans that are differentiated",
     "phases": "opens the derivation that made the Scan, and names it",
 }
 

@@ -19,7 +19,7 @@ TITLE = re.compile(r"<title>(.*?)</title>", re.S)
 # Arrays are told by their first entries, with six digits.
 TOLD = re.compile(r" = (\[.*\]|-?[\d.]+(?:e[+-]?\d+)?|nan|inf|-inf)(?![\d.·^@/]| [+−@])")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)(\w+)\[(−|-)?\d+\]")
-PYTHON = {"phases", "connections", "canonical"}  # show what Python would write, as x[:-1]
+PYTHON = {"phases"}  # show what Python would write, as x[:-1]
 
 
 def told_values(svg):

@@ -173,7 +173,7 @@ def test_what_cannot_be_drawn_says_why(picture, options, words):
 @pytest.mark.parametrize("picture", PICTURES)
 def test_order_0_is_drawn_or_refused_in_a_sentence(picture):
     loop = gallery.loops["square"]
-    if picture in ("ssa", "phases", "connections"):
+    if picture in ("ssa", "phases"):
         with pytest.raises(LabError, match="order"):
             visual.draw(loop, picture, order=0)
     else:

@@ -19,9 +19,9 @@ from lab.loops import gallery
 from lab.notation import tapped
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
-from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases.phases import PURPOSES, phases
 from visual.pictures.phases.sentences import NOTHING, sentences
+from visual.pictures.phases.verdicts import LOOKS, WORDS
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import Role
 

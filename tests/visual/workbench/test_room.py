@@ -174,7 +174,7 @@ def test_what_is_folded_is_opened_by_what_there_is(view):
 
 
 def test_what_is_written_in_code_is_found():
-    assert {"unfold=3", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "connections")
+    assert {"unfold=3", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "phases")
 
 
 def test_what_is_too_large_is_found():

@@ -15,9 +15,9 @@ from visual.layout.canvas import finished, heading
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
-from visual.pictures.connections import LOOKS, legend_of
 from visual.pictures.phases.pieces import LINE, MONO, SMALL, Keys, Pieces, about, scan_name
 from visual.pictures.phases.sentences import NOTHING, sentences
+from visual.pictures.phases.verdicts import LOOKS, legend_of
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import (
     Piece,

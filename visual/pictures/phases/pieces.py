@@ -13,8 +13,8 @@ from lab.records import cached_property
 from visual.layout.canvas import formula_lines
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.pictures.connections import LOOKS
 from visual.pictures.phases.sentences import NONE, State, states_of, written_slots
+from visual.pictures.phases.verdicts import LOOKS
 from visual.pictures.taps import LOOKS as SLOTS
 from visual.pictures.taps import Generation, use_of
 from visual.scene.combinators import Piece, above, beside, gap, over, piece, shifted, sized

@@ -326,7 +326,7 @@ def test_hostile_names_are_text():
 
 def test_graphs_without_names_get_readable_ones():
     found = lab.compiled(to_compile.unnamed(), mode="CVM")
-    assert str(found).startswith("the result, rewritten")
+    assert str(found).startswith("Compiled graph of the result\n")
     assert found.buffers[0].name == "v"
 
 

@@ -1,0 +1,60 @@
+"""The gradient of each input of a Scan, against PyTensor's own pullback."""
+
+import pytensor.tensor as pt
+import pytest
+from pytensor.gradient import DisconnectedType, NullType, disconnected_type
+from pytensor.scan.op import Scan
+from strange_loops import LOOPS
+
+import lab
+from lab.gradients.record import Verdict
+from lab.loops import gallery
+from lab.tape import Kind
+
+ALL = [*gallery.loops, *LOOPS]
+GRADIENT = {Verdict.CONNECTED, Verdict.ZERO}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_outcomes_are_pytensors_own(name):
+    """PyTensor's pullback of the same Scan gives, or refuses, the same gradients."""
+    loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
+    node = loop.build().node
+    names = {v.name for v in loop.states} | set(loop.outputs)
+    given = [
+        pt.ones_like(v)
+        if str(v.type.dtype if hasattr(v.type, "dtype") else "").startswith("float") and names
+        else disconnected_type()
+        for v in node.outputs
+    ]
+    theirs = Scan.pullback(node.op, node.inputs, node.outputs, given)[1:]
+    record = lab.derive(node.op, node.inputs, node.outputs, given).record
+    assert len(theirs) == len(record.outcomes)
+    for outcome, gradient in zip(record.outcomes, theirs, strict=True):
+        if isinstance(gradient.type, DisconnectedType):
+            kinds = {Verdict.DISCONNECTED}
+        elif isinstance(gradient.type, NullType):
+            kinds = {Verdict.UNDEFINED, Verdict.UNTRACED}
+        else:
+            kinds = GRADIENT
+        if outcome.kind is Kind.UNTRACED:  # PyTensor may call it disconnected
+            kinds = {Verdict.UNTRACED}
+        assert outcome.verdict in kinds, outcome
+
+
+def test_undefinedness_spreads_through_a_state():
+    """What reaches the cost only through an undefined state is undefined for the same reason."""
+    loop = lab.Loop(
+        lambda x, y, v: (pt.jv(x, v), x * y),
+        states=(lab.State("x", 1.0), lab.State("y", 2.0)),
+        sequences=(lab.Sequence("v", [0.5, 1.0, 1.5]),),
+    )
+    node = loop.build().node
+    given = [disconnected_type(), pt.ones_like(node.outputs[1])]
+    record = lab.derive(node.op, node.inputs, node.outputs, given).record
+    verdicts = {o.variable: o.verdict for o in record.outcomes}
+    assert verdicts == {
+        "x": Verdict.UNDEFINED,
+        "y": Verdict.CONNECTED,
+        "v": Verdict.UNDEFINED,
+    }
