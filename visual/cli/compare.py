@@ -5,9 +5,8 @@ import argparse
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, tell
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, save_report
 from visual.options import ORDER
-from visual.pages.reports import save_report
 
 
 def add_command(commands: Commands) -> None:
@@ -20,8 +19,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    comparison = compared(options.graph, options.order)
-    tell(comparison, options, lambda: save_report(comparison, options.out, options.theme))
+    save_report(compared(options.graph, options.order), options)
 
 
 def compared(name: str, order: int) -> Comparison:

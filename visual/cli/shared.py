@@ -124,12 +124,7 @@ def show(words: object, end: str = "\n") -> None:
 def save_report(report: Report, options: argparse.Namespace) -> None:
     """Print a report, or save it and print the path."""
     THEMES[options.theme]
-    tell(report, options, lambda: to_file(report, options.out, options.theme))
-
-
-def tell(report: object, options: argparse.Namespace, save: Callable[[], object]) -> None:
-    """Print a report on the screen, or `save` it and print where."""
-    show(report if options.out == "-" else save())
+    show(report if options.out == "-" else to_file(report, options.out, options.theme))
 
 
 def write(picture: Scene, options: argparse.Namespace, animate: bool = False) -> None:
