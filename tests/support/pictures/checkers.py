@@ -5,13 +5,16 @@ A checker gets a `Drawn`, which has the scene, its SVG, and how it was asked for
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import numpy as np
+from oracles import symbols_of
 
+from lab.loops import gallery
 from pictures import ambiguous, arrows, crossed_texts, stands_alone, through_boxes
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
 from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
@@ -27,6 +30,9 @@ FREE = ("machine", "moment", "phases", "rolled")  # their arrows do not end at b
 # Their heads of arrows may lie over one another.
 CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
 EAGER = ("eager", "two tapes")  # their arrows run beside all texts and boxes
+TABLES = ("tapes", "moment", "equations")
+PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
+TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
 OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # in which no step reads slots
 CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
 
@@ -50,10 +56,16 @@ class Drawn:
         """Whether the size is not chosen: neither everything is shown nor a width asked for."""
         return not {"all", "all_direct", "scans", "width"} & self.options.keys()
 
+    @property
+    def has_words(self) -> bool:
+        """Whether all that explains it is there."""
+        return not {"bare", "no_legend", "width", "steps"} & self.options.keys()
+
     def __str__(self) -> str:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
 
 
+Known = dict[str, dict[str, str]]  # symbol: picture: value
 Checker = Callable[[Drawn], Iterable[object]]
 
 
@@ -250,6 +262,49 @@ def named(drawn: Drawn) -> Iterable[object]:
             yield f"{name} is the name of {sorted(keys)}"
 
 
+def whole(drawn: Drawn) -> Iterable[object]:
+    """Names of the gallery are not cut; on tapes no number is, and no fold hides one column."""
+    words = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
+    if drawn.kind in TABLES and drawn.is_usual and drawn.loop in gallery.loops:
+        for told in words:
+            if re.search(r"[^\s,]…|…[^\s,]", re.sub(r"^-?[\d.]+…$", "", told)):
+                yield f"a name is cut: {told}"
+    if drawn.kind == "tapes" and "contributions" not in drawn.options:
+        for told in words:
+            number = re.search(r"([\d.]+)…", told)
+            if number and len(number[1].replace(".", "").strip("0")) < 4:
+                yield f"a number is cut: {told}"
+        if "⋯1" in words:
+            yield "a fold hides one column"
+
+
+def summed(drawn: Drawn) -> Iterable[object]:
+    """What is one part of a gradient is told with the whole."""
+    if drawn.kind not in ("equations", "unrolled", "ssa") or not drawn.has_words:
+        return
+    written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
+    parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}
+    for _, above, variable in parts:
+        all_of_it = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')}, the whole, adds up"
+        if not any(one.startswith(all_of_it) for one in written):
+            yield all_of_it
+
+
+def titled(drawn: Drawn) -> Iterable[object]:
+    """The Scan that was asked for is named."""
+    scan = drawn.options.get("scan")
+    if scan and drawn.kind in ("tapes", "unrolled", "stepgraph"):
+        bold = [s.content for s in drawn.scene.walk() if isinstance(s, Text) and s.bold]
+        if not any(told.startswith(f"{scan} · ") for told in bold):
+            yield f"no title of Scan {scan}"
+
+
+def timeless(drawn: Drawn) -> Iterable[object]:
+    """A bracket holds no concrete time, but for what Python would write."""
+    if drawn.kind not in PYTHON:
+        yield from TIMED.findall(drawn.scene.text())
+
+
 CHECKERS: tuple[Checker, ...] = (
     alone,
     sized,
@@ -262,7 +317,47 @@ CHECKERS: tuple[Checker, ...] = (
     twinned,
     escaped,
     named,
+    whole,
+    summed,
+    titled,
+    timeless,
 )
+
+
+# What must hold of all pictures of one run together.
+
+TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+# Arrays are told by their first entries, with six digits.
+TOLD = re.compile(r" = (\[.*\]|-?[\d.]+(?:e[+-]?\d+)?|nan|inf|-inf)(?![\d.·^@/]| [+−@])")
+
+
+def told_values(svg: str) -> Iterator[tuple[str, str]]:
+    """Yield symbols with an index, and the values that titles say they have."""
+    for title in map(unescape, TITLE.findall(svg)):
+        for symbol, start, end in symbols_of(title):
+            if start or symbol.startswith("buf") or "₀" > symbol.rstrip(")")[-1] > "₉":
+                continue
+            found = TOLD.match(title, end)
+            if found and any(sign in symbol for sign in "₀₁₂₃₄₅₆₇₈₉"):
+                yield symbol, found[1]
+
+
+def conflicts(pictures: Iterable[tuple[str, str]]) -> tuple[list[str], Known]:
+    """Return symbols that have two values in pictures, each a name and an SVG; and all values."""
+    known: Known = defaultdict(dict)
+    wrong = []
+    for name, svg in pictures:
+        for symbol, told in told_values(svg):
+            for other_name, other in known[symbol].items():
+                one, two = _as_array(told), _as_array(other)
+                if one.shape == two.shape and not np.allclose(one, two, rtol=1e-5, equal_nan=True):
+                    wrong.append(f"{symbol} is {told} in {name} and {other} in {other_name}")
+            known[symbol].setdefault(name, told)
+    return wrong, known
+
+
+def _as_array(told: str) -> np.ndarray:
+    return np.fromstring(re.sub(r"[\[\],…]", " ", told), sep=" ")
 
 
 def problems(drawn: Drawn) -> list[str]:

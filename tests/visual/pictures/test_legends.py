@@ -96,18 +96,6 @@ def test_quantities():
     assert quantity("C: not written yet") == ""
 
 
-@pytest.mark.parametrize("kind", ["equations", "unrolled", "ssa"])
-@pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("name", gallery.loops)
-def test_a_part_of_a_gradient_is_told_with_the_whole(name, order, kind):
-    scene = visual.draw(gallery.loops[name], kind, order=order)
-    written = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
-    parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}
-    for number, above, variable in parts:
-        whole = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')}, the whole, adds up"
-        assert any(one.startswith(whole) for one in written), (number, above, variable)
-
-
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])
 def test_the_parts_that_are_told_are_the_whole(name, parameter):
     """The slope of the first derivative over the parameter is the sum of all that is named."""

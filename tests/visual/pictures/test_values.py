@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from strange_loops import LOOPS, strange_trace, trace_of
+from strange_loops import LOOPS, strange_trace
 
 import lab
 import visual
@@ -236,12 +236,6 @@ def test_scales_hold_what_they_are_made_for(low, high, log):
 
 def test_a_scale_that_is_too_short_would_be_noticed():
     assert Scale(0, 1).at(np.array([2.0]))[0] > 1
-
-
-@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
-@pytest.mark.parametrize("order", [0, 2])
-def test_pictures_stay_small(name, order):
-    assert len(values(trace_of(name, order), "print").svg()) < 100_000
 
 
 def test_ten_thousand_steps_stay_small():
