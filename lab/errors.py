@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 LONGEST = 80  # characters of a value that an error quotes
 MOST = 30  # items of a list that an error names
 MOST_MEMBERS = 1_000_000  # of an argument that holds several: more would not fit into memory
+MOST_BITS = 10_000  # of an integer: 3,010 digits
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
@@ -140,12 +141,14 @@ def expect(
 
 
 def whole(argument: str, value: object, expected: str = "a whole number") -> int:
-    """A whole number; KindError for all else, True and False among it."""
-    try:
-        if not isinstance(value, bool):
-            return index(value)  # type: ignore[arg-type]  # or it is refused
-    except TypeError:  # some have an __index__ which does not work, as arrays of several numbers
-        pass
+    """Return an integer; KindError for all else, as for True and False.
+
+    Python writes no integer of more than 4,300 digits as text, so these are refused as well.
+    """
+    with suppress(Exception):  # some have an __index__ that does not work, as arrays of several
+        number = index(value)  # type: ignore[arg-type]  # or it is refused
+        if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
+            return number
     raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
 
 

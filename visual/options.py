@@ -236,7 +236,8 @@ class Width(Choice):
         """The length; a number is one of pixels."""
         if isinstance(value, Length):
             return value
-        told = isinstance(value, str | int | float) and not isinstance(value, bool)
+        is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
+        told = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
         written = NAMED_WIDTHS.get(str(value), str(value)) if told else ""
         found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
         unit = UNITS[found[2]] if found else 0.0
@@ -250,6 +251,7 @@ class Width(Choice):
         return Length(written, pixels, on_paper)
 
 
+MOST_WIDTH = 10**9  # of an integer: a longer one may have more digits than Python writes
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01

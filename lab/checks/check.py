@@ -12,7 +12,16 @@ import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab.checks.finite_differences import finite_differences
-from lab.errors import ArgumentError, LabError, check_function, expect, real, shortened, whole
+from lab.errors import (
+    ArgumentError,
+    LabError,
+    check_function,
+    expect,
+    real,
+    refused,
+    shortened,
+    whole,
+)
 from lab.records import as_array
 from lab.traces.run import Ready, Values, checked_values, run
 
@@ -42,6 +51,8 @@ def gradient(
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         expect(name, variable, Variable, "a variable of PyTensor")
+    if getattr(cost.type, "ndim", None) != 0:
+        raise refused("cost", cost, f"expected a single number, got {cost.type}.")
     given, step = checked_values(given), real("step", step)
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")

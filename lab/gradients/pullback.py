@@ -23,7 +23,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
-from pytensor.tensor.type import TensorType
+from pytensor.tensor.type import TensorType, integer_dtypes
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GradientError, KindError, expect, first_line, refused, several
@@ -110,6 +110,8 @@ def derive(
     inputs = _variables("inputs", inputs, op.n_outer_inputs)
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
+    if getattr(inputs[0].type, "dtype", "") not in integer_dtypes:
+        raise refused("inputs", inputs[0], "expected the number of steps, an integer, first.")
     try:
         given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
     except TypeError as error:

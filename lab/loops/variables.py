@@ -54,8 +54,8 @@ def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
         )
     if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
-            f"taps of {variable} = {quoted(list(taps))}: this loop's step takes exactly {takes} "
-            f"{'tap' if takes == 1 else 'taps'}."
+            f"taps of {variable} = {quoted(list(taps))}: this loop's step takes exactly "
+            f"{quoted(takes)} {'tap' if takes == 1 else 'taps'}."
         )
 
 

@@ -41,7 +41,7 @@ def export(
     listed = [formats] if isinstance(formats, str) else formats
     listed = several("formats", listed, f"some of {listing(FORMATS)}")
     for name in listed:
-        refuse_retired(f".{name}", RETIRED_FORMATS, "format {}")
+        refuse_retired(f".{name}" if isinstance(name, str) else name, RETIRED_FORMATS, "format {}")
     formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")

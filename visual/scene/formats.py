@@ -21,6 +21,7 @@ MOVING = (".gif",)
 SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
 PACE, HOLD = 1000, 3000  # milliseconds that a moment is seen, and that the last one is
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
+MOST_SIDE = 1e12  # pixels that an error counts
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
 # How a new file is opened: if its name exists, as a file or as a link, opening fails.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -88,7 +89,7 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
         raise refused("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
         raise refused("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
-    across, down = math.ceil(width * scale), math.ceil(height * scale)
+    across, down = (math.ceil(min(side * scale, MOST_SIDE)) for side in (width, height))
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
         raise ArgumentError(
