@@ -17,8 +17,7 @@ One kind each
 - of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
 - of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
-  `transposed`; of a loop's two derivatives and their products: `dot_product`;
-  of J v, J* g and H v as loops, and what they cost: `directions`
+  `transposed`; of a loop's two derivatives and their products: `dot_product`
 - of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`
 - the eight figures of the square loop: `figure`
 

@@ -10,6 +10,8 @@ from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
+    "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
+    "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
 }  # of `visual`, and of pictures
@@ -22,6 +24,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
 }
 
 RETIRED_OPTIONS: Mapping[str, str] = {
+    "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
     "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
 }  # as in Python; the command line writes `--all-direct`

@@ -17,7 +17,6 @@ from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
 from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
-from visual.pictures.orders import orders
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import BenchState
 from visual.workbench.workbench import Workbench
@@ -127,7 +126,7 @@ NO_OPTIONS = {
     *("trace", "theme", "system"),
     *("derivation", "of"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
-    *("derivative", "most"),  # of orders, the order of the derivative
+    "derivative",  # of influence
     "source",
     *("around", "entry", "contributor"),  # of the machine that plays
 }
@@ -136,7 +135,7 @@ NO_OPTIONS = {
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
     declared = {option.name for option in kind.options} - {INSIDE.name} | {"sheet"}
-    drawn = getattr(visual, kind.name, orders)  # the only one that is drawn by `visual.draw` alone
+    drawn = getattr(visual, kind.name)
     return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
 

@@ -14,7 +14,6 @@ from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted, refused
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
@@ -45,7 +44,6 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.still import still
 from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
-from visual.pictures.orders import orders
 from visual.pictures.phases.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
@@ -153,12 +151,6 @@ def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -
     return influence(found, theme, sheet=sheet)
 
 
-def _orders(study: Study, theme: str, timed: bool = False, sheet: Sheet = SCREEN) -> Scene:
-    cost = study.differentiate(min(study.order, 0))  # which refuses what is no order
-    found = orders_of(cost, study.order or 1, timed, study.given)
-    return orders(found, theme, sheet=sheet)
-
-
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     found = enumerate(map(derivation_of, study.scans))
     derivations = {number: one for number, one in found if one is not None}
@@ -199,9 +191,6 @@ LIMIT = Whole(
     "bytes of states",
     metavar="BYTES",
     least=1,
-)
-TIMED = Switch(
-    "timed", "of orders: seconds as well, which are measured, and others every time", "with seconds"
 )
 MOMENT = Whole("moment", "the event of the machine, 0 before all (default: the last)", "moment")
 PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
@@ -303,12 +292,6 @@ _KINDS = (
         _of_trace(memory),
         (SCAN, PLANS, LIMIT),
         on_sheet=(BARE,),
-    ),
-    Kind(
-        "orders",
-        "what derivatives take up to the order, by reverse, forward and Taylor mode",
-        _orders,
-        (TIMED,),
     ),
     Kind(
         "ssa",

@@ -47,7 +47,7 @@ def draw(
     """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
-    stepgraph, values, influence, memory or orders. Of a loop `taps` (by name, or of
+    stepgraph, values, influence or memory. Of a loop `taps` (by name, or of
     the first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can
     be chosen, which mean what they do in `lab.Loop.trace`. The derivative of a graph needs the
     values of its inputs, `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where

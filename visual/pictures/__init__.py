@@ -2,5 +2,5 @@
 
 Start with `tapes`.  Of a trace: `unrolled`, `rolled`, `ssa`, `taps`, `genealogy`, `stepgraph`,
 `values`, `equations`.  Of a derivation: `phases`.  Of reports of `lab`: `breaking`,
-`dot_product`, `directions`, `influence`, `memory`, `orders`.  Of other engines: `eager`, `routing`.
+`dot_product`, `influence`, `memory`.  Of other engines: `eager`, `routing`.
 """

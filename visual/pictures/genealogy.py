@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.equations.spelling import result_words
 from lab.errors import listing
-from lab.notation import Leaf, prime
+from lab.notation import Leaf, prime, text
 from lab.records import reached
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, Source, TapeTrace, Trace
@@ -382,9 +382,30 @@ def _arguments(scan: ScanTrace, variable: int) -> set[int]:
 
 
 def explanation(trace: Trace) -> list[str]:
-    """A sentence for every order: how many Scans it adds, and why."""
+    """A sentence for every order: how many Scans it adds, and why; and how many differ."""
     orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
-    return [_sentence(trace, order) for order in range(1, orders + 1)]
+    sentences = [_sentence(trace, order) for order in range(1, orders + 1)]
+    return [*sentences, _counts(trace, orders)] if orders else []
+
+
+def _counts(trace: Trace, orders: int) -> str:
+    """The numbers of Scans and of distinct step functions of each order."""
+    steps = [
+        [_step_function(scan) for scan in trace.scans if scan.order == order]
+        for order in range(orders + 1)
+    ]
+    scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))
+    return f"Scans of order 0 to {orders}: {scans}. Distinct step functions: {distinct}."
+
+
+def _step_function(scan: ScanTrace) -> tuple[object, ...]:
+    """The taps and formulas of a Scan without the names of its variables."""
+    tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
+    formulas = [
+        (f.target.argument, f.target.tap, text(f.expression, lambda v: f"{v.argument}[{v.tap}]"))
+        for f in scan.formulas
+    ]
+    return (*tapes, *formulas)
 
 
 def _last_order(trace: Trace) -> int:

@@ -1,5 +1,5 @@
-"""What a run tells of a loop as a whole: where a value is first met, and what led there.
+"""Reports on a run: the step at which a value first occurs, influence over steps, and memory.
 
-Start with `first`.  `influence` tells what the end remembers, `memory` what a gradient keeps;
-`directions` and `orders` hold forward, backward and Taylor mode beside one another.
+Start with `first`.  `influence` computes the derivative of each value of a state wrt the earlier
+ones, and `memory` the size and lifetime of every buffer of a derivative.
 """

@@ -181,7 +181,6 @@ CALLS = {
     },
     visual.values: {"trace": TRACE},
     visual.influence: {"derivative": LOOP.derivative()},
-    visual.directions: {"loop": LOOP},
     visual.moment: {"trace": TRACE},
 }
 # Of what is public, what is no function of its arguments: records that functions give, what a step

@@ -16,7 +16,6 @@ OTHERS = {
     "taps": "shows all orders",
     "influence": "is about values of the loop",
     "memory": "is about buffers of all Scans",
-    "orders": "shows all orders",
     "genealogy": "shows all Scans",
     "phases": "opens the derivation that made the Scan, and names it",
 }

@@ -201,7 +201,6 @@ def swatches(scene):
 KEYS = {  # of charts, which have words in the place of small boxes
     "values": "a panel is one quantity",
     "influence": "a patch: how much",
-    "orders": "operations: of one step",
 }
 
 
