@@ -62,7 +62,6 @@ print(json.dumps([list(work), failed]))
 """
 IN_THE_WAY = {
     "draw stepgraph": "pygraphviz",
-    "workbench": "pygraphviz",
     "png": "typst",
     "pdf": "typst",
     "gif": "typst",
