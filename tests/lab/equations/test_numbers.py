@@ -68,14 +68,14 @@ def conflicts(lines):
     return wrong, known
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", CERTAIN)
-def test_what_is_printed_is_true_and_one_symbol_has_one_value(name, order):
-    lines = list(lines_of(gallery.loops[name].trace(order=order)))
-    wrong, kinds = untrue(lines)
-    assert wrong == []
-    assert kinds["≈"] * 20 <= kinds["="]
-    assert conflicts(lines)[0] == []
+def test_what_is_printed_is_true_and_one_symbol_has_one_value(name):
+    for order in (1, 2, 3):
+        lines = list(lines_of(gallery.loops[name].trace(order=order)))
+        wrong, kinds = untrue(lines)
+        assert wrong == []
+        assert kinds["≈"] * 20 <= kinds["="]
+        assert conflicts(lines)[0] == []
 
 
 @settings(max_examples=15, deadline=None, phases=(Phase.generate,))

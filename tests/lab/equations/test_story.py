@@ -69,18 +69,20 @@ def loop_from(name, x, row):
 
 
 @pytest.mark.parametrize("name", ["square", "gap"])
-@pytest.mark.parametrize("order", [1, 2])
-def test_how_a_value_changes_the_cost_by_differences(name, order):
-    trace = gallery.loops[name].trace(order=order)
-    stories, tape = Stories(trace), trace.scans[0].tapes[0]
-    for row in range(len(tape.final) - 1):
-        value = stories.flow.latest(0, tape, row)
-        (told,) = re.findall(rf"changes C \S+ = {NUMBER} times", " ".join(stories.of(value).fate))
-        up, down = tape.final.copy(), tape.final.copy()
-        up[row] += 1e-6
-        down[row] -= 1e-6
-        slope = (loop_from(name, up, row) - loop_from(name, down, row)) / 2e-6
-        assert float(told) == pytest.approx(slope, rel=1e-3)
+def test_how_a_value_changes_the_cost_by_differences(name):
+    for order in (1, 2):
+        trace = gallery.loops[name].trace(order=order)
+        stories, tape = Stories(trace), trace.scans[0].tapes[0]
+        for row in range(len(tape.final) - 1):
+            value = stories.flow.latest(0, tape, row)
+            (told,) = re.findall(
+                rf"changes C \S+ = {NUMBER} times", " ".join(stories.of(value).fate)
+            )
+            up, down = tape.final.copy(), tape.final.copy()
+            up[row] += 1e-6
+            down[row] -= 1e-6
+            slope = (loop_from(name, up, row) - loop_from(name, down, row)) / 2e-6
+            assert float(told) == pytest.approx(slope, rel=1e-3)
 
 
 def test_what_was_replaced_has_a_story_of_its_own():

@@ -108,10 +108,10 @@ def backward_disagreements(loop, order):
             known[tape.name] = Series(tape.final)
 
 
-@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", CERTAIN)
-def test_derivatives_are_systems_too(name, order):
-    assert list(backward_disagreements(gallery.loops[name], order)) == []
+def test_derivatives_are_systems_too(name):
+    for order in (1, 2):
+        assert list(backward_disagreements(gallery.loops[name], order)) == []
 
 
 def test_the_form_of_the_document():
@@ -270,14 +270,16 @@ def test_the_graph_stays_as_it_is():
     assert pytensor.dprint(xs, file="str", print_type=True) == before
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
-def test_a_place_on_a_tape_is_called_what_pictures_call_it(name, order):
-    trace, systems = derived(gallery.loops[name], order)
-    for number, system in enumerate(systems):
-        writer, speller = Writer(system), Speller(Quantities(trace, number))
-        terms = [leaf for f in system.equations for leaf in (f.target, *leaves_of(f.expression))]
-        held = {q.argument for q in system.quantities if q.kind is Kind.MIT_MOT}
-        places = [leaf for leaf in terms if leaf.argument in held]
-        assert [*map(writer.term, places)] == [*map(speller.name_at_k, places)]
-        assert places or not trace.scans[number].order
+def test_a_place_on_a_tape_is_called_what_pictures_call_it(name):
+    for order in (1, 2, 3):
+        trace, systems = derived(gallery.loops[name], order)
+        for number, system in enumerate(systems):
+            writer, speller = Writer(system), Speller(Quantities(trace, number))
+            terms = [
+                leaf for f in system.equations for leaf in (f.target, *leaves_of(f.expression))
+            ]
+            held = {q.argument for q in system.quantities if q.kind is Kind.MIT_MOT}
+            places = [leaf for leaf in terms if leaf.argument in held]
+            assert [*map(writer.term, places)] == [*map(speller.name_at_k, places)]
+            assert places or not trace.scans[number].order

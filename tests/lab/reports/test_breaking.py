@@ -258,15 +258,15 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("name", CLOSED)
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_differences_and_their_errors(name, order):
-    function, at, exact = CLOSED[name]
-    found = differences(function, at, order)
-    assert abs(found.value - exact(order)) <= 10 * found.error
-    if name != "large":
-        assert found.error < 1e-5 * abs(exact(order))
-    assert found.admits(np.float64(exact(order)))
-    assert not found.admits(np.float64(3 * exact(order) + 1e3 * float(found.error)))
+def test_differences_and_their_errors(name):
+    for order in (1, 2, 3, 4):
+        function, at, exact = CLOSED[name]
+        found = differences(function, at, order)
+        assert abs(found.value - exact(order)) <= 10 * found.error
+        if name != "large":
+            assert found.error < 1e-5 * abs(exact(order))
+        assert found.admits(np.float64(exact(order)))
+        assert not found.admits(np.float64(3 * exact(order) + 1e3 * float(found.error)))
 
 
 def test_differences_of_arrays_go_along_all_entries_and_then_by_one():

@@ -59,16 +59,16 @@ def furthest(program, trace, given):
     return away, count
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", COMPUTED)
-def test_a_program_makes_what_pytensor_makes(name, order):
-    loop = gallery.loops[name]
-    program, random = made(loop, order), np.random.default_rng(order)
-    for _ in range(3):
-        given = {n: v + 0.3 * random.normal(size=v.shape) for n, v in values(loop).items()}
-        away, count = furthest(program, loop.with_values(given).trace(order), given)
-        assert away < 1e-9
-        assert count > 20
+def test_a_program_makes_what_pytensor_makes(name):
+    for order in (0, 1, 2, 3):
+        loop = gallery.loops[name]
+        program, random = made(loop, order), np.random.default_rng(order)
+        for _ in range(3):
+            given = {n: v + 0.3 * random.normal(size=v.shape) for n, v in values(loop).items()}
+            away, count = furthest(program, loop.with_values(given).trace(order), given)
+            assert away < 1e-9
+            assert count > 20
 
 
 def test_a_wrong_program_is_seen():

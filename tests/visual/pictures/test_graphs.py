@@ -380,31 +380,33 @@ def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
             assert explanation(trace)[-2].endswith(f"= {count}.")
 
 
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["square", "coupled", "window", "walk"])
-def test_arrows_of_the_genealogy_are_clear_and_are_those_of_the_trace(name, order):
-    trace = gallery.loops[name].trace(order=order)
-    scene = genealogy(trace, all=True)
-    assert through_boxes(scene) == []
-    assert ambiguous(scene) == []
-    found = set()
-    rows = {g.cell: g.shapes[0] for g in scene.groups() if g.cell}
-    for arrow in arrows(scene):
-        first, last = (
-            next(key for key, box in rows.items() if box == box_at(point, list(rows.values())))
-            for point in (arrow.points[0], arrow.points[-1])
-        )
-        found.add((first, last, arrow.accent))
-    expected = set()
-    for n, scan in enumerate(trace.scans):
-        if scan.parent is not None:
-            expected.add((f"scan {scan.parent}", f"scan {n}", True))
-        outer = [t.argument for t in scan.tapes if t.gradient_of]
-        outer += [s.argument for s in scan.sequences if s.is_outer_gradient]
-        expected |= {
-            (f"scan {feed.scan}", f"scan {n}", False) for feed in scan.feeds if feed.into in outer
-        }
-    assert found == expected
+def test_arrows_of_the_genealogy_are_clear_and_are_those_of_the_trace(name):
+    for order in (1, 2, 3, 4):
+        trace = gallery.loops[name].trace(order=order)
+        scene = genealogy(trace, all=True)
+        assert through_boxes(scene) == []
+        assert ambiguous(scene) == []
+        found = set()
+        rows = {g.cell: g.shapes[0] for g in scene.groups() if g.cell}
+        for arrow in arrows(scene):
+            first, last = (
+                next(key for key, box in rows.items() if box == box_at(point, list(rows.values())))
+                for point in (arrow.points[0], arrow.points[-1])
+            )
+            found.add((first, last, arrow.accent))
+        expected = set()
+        for n, scan in enumerate(trace.scans):
+            if scan.parent is not None:
+                expected.add((f"scan {scan.parent}", f"scan {n}", True))
+            outer = [t.argument for t in scan.tapes if t.gradient_of]
+            outer += [s.argument for s in scan.sequences if s.is_outer_gradient]
+            expected |= {
+                (f"scan {feed.scan}", f"scan {n}", False)
+                for feed in scan.feeds
+                if feed.into in outer
+            }
+        assert found == expected
 
 
 def test_of_many_scans_the_last_of_each_order_has_a_row():
@@ -523,19 +525,19 @@ def test_hostile_names_are_labels_and_nothing_else(name):
         assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
-def test_arrows_of_a_step_stand_side_by_side(name, order):
+def test_arrows_of_a_step_stand_side_by_side(name):
     """Those that leave a box below, and those that reach one from above, are told apart."""
-    trace = gallery.loops[name].trace(order=order)
-    for all_of_it in (True, False):
-        scene = stepgraph(trace, all=all_of_it)
-        around, drawn = boxes(scene), arrows(scene)
-        if not all_of_it:  # it goes from left to right
-            around = [replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in around]
-            drawn = [replace(a, points=tuple((y, x) for x, y in a.points)) for a in drawn]
-        assert crowded(around, drawn) == []
-        assert crowded(around, [*drawn, *drawn])  # it sees them
+    for order in (1, 2, 3):
+        trace = gallery.loops[name].trace(order=order)
+        for all_of_it in (True, False):
+            scene = stepgraph(trace, all=all_of_it)
+            around, drawn = boxes(scene), arrows(scene)
+            if not all_of_it:  # it goes from left to right
+                around = [replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in around]
+                drawn = [replace(a, points=tuple((y, x) for x, y in a.points)) for a in drawn]
+            assert crowded(around, drawn) == []
+            assert crowded(around, [*drawn, *drawn])  # it sees them
 
 
 def crowded(around, drawn):
@@ -684,16 +686,16 @@ def test_a_result_that_is_drawn_wrongly_is_seen():
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_a_step_is_read_at_a_glance(name, order):
+def test_a_step_is_read_at_a_glance(name):
     """No more boxes than it reads, writes, and uses twice; of those fifteen at most."""
-    trace = gallery.loops[name].trace(order=order)
-    scene = stepgraph(trace)
-    scan = trace.scans[opened(trace)]
-    read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
-    assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
-    assert scene.height <= 700
-    assert through_boxes(scene) == []
+    for order in (1, 2, 3):
+        trace = gallery.loops[name].trace(order=order)
+        scene = stepgraph(trace)
+        scan = trace.scans[opened(trace)]
+        read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
+        assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
+        assert scene.height <= 700
+        assert through_boxes(scene) == []
 
 
 def test_a_folded_step_shows_the_numbers_of_short_vectors():
@@ -792,16 +794,18 @@ def test_a_sum_whose_parts_cancel_says_so():
         assert "cancel" not in found
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
-def test_by_default_no_step_multiplies_zeros_alone(name, order):
+def test_by_default_no_step_multiplies_zeros_alone(name):
     """Unless it is told, the step is one where what arrives is not 0, and its heading says why."""
-    trace = gallery.loops[name].trace(order)
-    scan, scene = trace.scans[-1], stepgraph(trace)
-    step = int(re.search(r": step (\d+) as a graph", scene.text())[1])
-    assert any(access.values[step].any() for tape in scan.tapes for access in tape.reads[:1])
-    assert ("the first that adds up two slots" in scene.text()) == (step > 0)
-    assert "the first that" not in stepgraph(trace, step=step).text()
-    if order > 1 and name != "rnn":  # all read 0 at step 0, since the last value is no part of C′
-        assert step == 1
-        assert not any(access.values[0].any() for t in scan.tapes for access in t.reads[:1])
+    for order in (1, 2, 3):
+        trace = gallery.loops[name].trace(order)
+        scan, scene = trace.scans[-1], stepgraph(trace)
+        step = int(re.search(r": step (\d+) as a graph", scene.text())[1])
+        assert any(access.values[step].any() for tape in scan.tapes for access in tape.reads[:1])
+        assert ("the first that adds up two slots" in scene.text()) == (step > 0)
+        assert "the first that" not in stepgraph(trace, step=step).text()
+        if (
+            order > 1 and name != "rnn"
+        ):  # all read 0 at step 0, since the last value is no part of C′
+            assert step == 1
+            assert not any(access.values[0].any() for t in scan.tapes for access in t.reads[:1])
