@@ -142,6 +142,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     """Return whether a test fails, within processor seconds, when a file has another source."""
 
     def limit() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a job in the background ignores
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
@@ -153,7 +154,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     try:
         stale.unlink(missing_ok=True)  # the same size and second would be taken for the same
         file.write_bytes(source)
-        return subprocess.run(command, timeout=100 * seconds, **options).returncode not in PASSED
+        return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # it waits for ever, without using the processor
         return True
     finally:
