@@ -26,6 +26,22 @@ up, down = (forwards(0.2 + by, 6, False)[0] for by in (1e-6, -1e-6))
 assert isclose(x, forwards(0.2, 6, False)[0])
 assert isclose(dx, (up - down) / 2e-6, rel_tol=1e-6)
 
+
+def sum_of_states(r):
+    """The sum of the six states that follow 0.2."""
+    value, total = 0.2, 0.0
+    for _ in range(6):
+        value = r * value * (1 - value)
+        total += value
+    return total
+
+
+by_r = (sum_of_states(3.7 + 1e-6) - sum_of_states(3.7 - 1e-6)) / 2e-6
+forward = lab.trace(changes, graph.given).outputs[0].sum()
+assert isclose(forward, by_r, rel_tol=1e-7)
+assert f"{by_r:.4f}" == "0.5562"
+assert isclose(lab.trace(lab.derivative(states.sum(), r), graph.given).outputs[1], forward)
+
 square = replace(gallery.loops["square"], truncate_gradient=2)
 assert float(square.trace().outputs[1]) == 0
 

@@ -25,8 +25,8 @@ told = str(lab.compare(cost, w, given=given))
 assert "Both pullbacks compute the same gradients" in told
 assert "None: the steps of both write the same" in told
 told = str(explained)
-assert "every backward step reads h[t−1] and h[t] of the loop" in told
-assert "No known trap found" in " ".join(told.split())
+assert "every backward step reads h[t−1] and h[t]" in told
+assert "Known traps: none." in " ".join(told.split())
 assert "for steps 0 to n−1" in told
 check.compare(by_states.eval({x: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
 assert [type(trap).__name__ for trap in lab.explain(xs[-1], xs).traps] == ["GradientOfOutput"]
@@ -51,7 +51,7 @@ def graph():
 )
 sys.path.insert(0, str(folder))
 assert not main(["explain", "mine:graph", "-o", str(folder / "mine.html")])
-assert (folder / "mine.html").read_text(encoding="utf-8").count("<svg") >= 1
+assert (folder / "mine.html").read_text(encoding="utf-8").count("<table>") >= 3
 
 # The gradient that each backward step leaves for the state before it, by the chain rule.
 back = [2 * (states[3] - 0.5)]

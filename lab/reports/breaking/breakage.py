@@ -25,6 +25,7 @@ from lab.notation import prime
 from lab.progress import quietly
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
+from lab.reports.tables import Report, Section, Table
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.run import Values
 from lab.traces.trace import Trace
@@ -114,13 +115,22 @@ class Row:
         return relative_error(self.true, self.broken)
 
     @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table: order, both numbers, and finite differences."""
+        faulty, checked = "refused" if self.broken is None else precise(self.broken), "–"
+        if self.differences is not None:
+            error = float(self.differences.error.max(initial=0.0))
+            checked = f"{precise(self.differences.value)} ± {error:.0e}"
+        return str(self.order), precise(self.true), faulty, checked
+
+    @property
     def confirmed(self) -> bool | None:
         """Whether finite differences agree with the true rule; None if there are none."""
         return None if self.differences is None else self.differences.confirms(self.true)
 
 
 @dataclass(frozen=True, eq=False)
-class Breakage:
+class Breakage(Report):
     """What a broken rule does to the derivatives of a cost, order by order.
 
     `true` and `broken` are the runs that were compared, which end before the first order that
@@ -139,17 +149,16 @@ class Breakage:
         """The first order whose derivative is wrong or refused; None if all are right."""
         return next((row.order for row in self.rows if row.effect is not Effect.RIGHT), None)
 
-    def __str__(self) -> str:
-        lines = [f"{self.rule.title}: derivatives by {self.wrt}"]
-        for row in self.rows:
-            broken, checked = "refused" if row.broken is None else precise(row.broken), ""
-            if row.differences is not None:
-                error = float(row.differences.error.max(initial=0.0))
-                checked = f", differences {precise(row.differences.value)} ± {error:.0e}"
-            lines.append(f"order {row.order}: {precise(row.true)}, broken {broken}{checked}")
-        unseen = f"no order up to {len(self.rows)} shows it"
-        lines.append(unseen if self.visible is None else f"visible at order {self.visible}")
-        return "\n".join(lines)
+    @property
+    def document(self) -> Section:
+        """The derivatives of all orders, and the first wrong one."""
+        header = ("order", "correct rule", "faulty rule", "finite differences")
+        table = Table(header, tuple(row.cells for row in self.rows))
+        summary = f"The error is visible at order {self.visible}."
+        if self.visible is None:
+            summary = f"No order up to {len(self.rows)} shows the error."
+        title = f"Faulty rule: {self.rule.title}. Derivatives wrt {self.wrt}"
+        return Section(title, (table, summary))
 
 
 @dataclass(frozen=True, eq=False)

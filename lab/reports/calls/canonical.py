@@ -66,11 +66,12 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Input:
-    """Input `number` of the Scan; `kind` is None for the number of steps.
+class ScanVariable:
+    """Input or output `number` of the Scan; `kind` is None for the number of steps.
 
-    `word` is its name in PyTensor's documentation, `slices` are the values that the step receives,
-    `arguments` their numbers in the inner function, and `outer` its variable in the outer graph.
+    `word` is its name in PyTensor's documentation, `slices` are the values in the call of the step,
+    `inner` their numbers among the arguments or results of the inner function, and `outer` is the
+    variable, or the number of rows, in the outer graph.
     """
 
     number: int
@@ -79,7 +80,7 @@ class Input:
     word: str
     outer: str
     slices: tuple[str, ...] = ()
-    arguments: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
     gradient: str = NOTHING
     note: str = ""
 
@@ -88,41 +89,8 @@ class Input:
         """The row of the table."""
         outer = f"{self.outer} ({self.note})" if self.note else self.outer
         kind, slices = str(self.kind or NOTHING), ", ".join(self.slices) or NOTHING
-        return (
-            str(self.number),
-            self.word,
-            kind,
-            slices,
-            _span(self.arguments),
-            self.gradient,
-            outer,
-        )
-
-
-@dataclass(frozen=True)
-class Output:
-    """Output `number` of the Scan.
-
-    `slices` are the values that the step returns for it, `results` their numbers in the inner
-    function, and `returned` is the part of its `rows` that ``pytensor.scan`` returns.
-    """
-
-    number: int
-    kind: Kind
-    name: str
-    word: str
-    slices: str
-    results: tuple[int, ...]
-    gradient: str
-    rows: str
-    returned: str
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row of the table."""
-        outer, inner = f"{self.rows}, {self.returned}", _span(self.results)
-        kind = str(self.kind)
-        return str(self.number), self.word, kind, self.slices, inner, self.gradient, outer
+        inner = " to ".join(str(n) for n in dict.fromkeys((*self.inner[:1], *self.inner[-1:])))
+        return str(self.number), self.word, kind, slices, inner or NOTHING, self.gradient, outer
 
 
 @dataclass(frozen=True)
@@ -137,8 +105,8 @@ class Canonical(Report):
     given: tuple[Given, ...]
     called: int
     called_with: tuple[str, ...]
-    inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    inputs: tuple[ScanVariable, ...] = ()
+    outputs: tuple[ScanVariable, ...] = ()
     first_rows: tuple[str, ...] = ()
     few_steps: FewSteps | None = None
 
@@ -253,14 +221,14 @@ def _entry(name: str, entry: object) -> Given:
 
 def _inputs(
     parts: ScanParts, writer: Writer, called_with: tuple[str, ...], parameters: list[object]
-) -> Iterator[Input]:
+) -> Iterator[ScanVariable]:
     """Yield the inputs of the Scan; `parameters` are those of the call.
 
     PyTensor calls the step with the sequences first, in the order of the Scan.
     """
     steps = written(parts.n_steps)
     n = None if parts.n_steps.owner is None else parts.n_steps
-    yield Input(0, None, "n_steps", "n_steps", steps if n is None else f"n = {steps}")
+    yield ScanVariable(0, None, "n_steps", "n_steps", steps if n is None else f"n = {steps}")
     numbers = {v: number for number, v in enumerate(parts.inner_inputs)}
     for number, part in enumerate(parts.variables, start=1):
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
@@ -283,7 +251,7 @@ def _inputs(
                 rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
                 outer = f"a buffer of {_rows(parts, reach)}"
                 note = f"{rows} filled with {written(initial_of(part.outer_input))}"
-        yield Input(
+        yield ScanVariable(
             number,
             part.kind,
             part.name,
@@ -291,7 +259,7 @@ def _inputs(
             outer,
             slices,
             tuple(numbers[v] for v in part.inner_inputs),
-            _gradient_of_input(part),
+            _gradient(part, part.name),
             note,
         )
 
@@ -303,65 +271,40 @@ def _rows(parts: ScanParts, more: int) -> str:
     return f"n + {more} rows" if more else "n rows"
 
 
-def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Output]:
+def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[ScanVariable]:
     """Yield the outputs of the Scan."""
     first = 0
     for number, part in enumerate(outer_outputs(parts, node)):
         argument = parts.variables.index(part)
         symbol = writer.system.quantities[argument].symbol
-        slices = ", ".join(writer.term(Leaf(symbol, tap, argument)) for tap in part.tape.writes)
+        slices = tuple(writer.term(Leaf(symbol, tap, argument)) for tap in part.tape.writes)
         reach = part.tape.origin if part.kind.is_state else 0
-        rows, returned = _rows(parts, reach), f"from row {reach} on" if reach else "all rows"
+        outer, note = _rows(parts, reach), f"returned from row {reach} on" if reach else ""
         if part.kind is Kind.UNTRACED:
-            slices, rows, returned = f"{symbol}[t]", "1 value", "all of it"
-        results = tuple(range(first, first + len(part.inner_outputs)))
+            slices, outer, note = (f"{symbol}[t]",), "1 value", ""
+        inner = tuple(range(first, first + len(part.inner_outputs)))
         first += len(part.inner_outputs)
-        gradient, word = _gradient_of_output(part, symbol), NAMES[part.kind][1]
-        yield Output(
-            number,
-            part.kind,
-            symbol,
-            word,
-            slices,
-            results,
-            gradient,
-            rows,
-            f"returned: {returned}",
-        )
+        word, gradient = NAMES[part.kind][1], _gradient(part, symbol, is_output=True)
+        yield ScanVariable(number, part.kind, symbol, word, outer, slices, inner, gradient, note)
 
 
-def _is_integer(part: LoopVariable) -> bool:
+def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
+    """Return the variable of the gradient Scan for an input or output."""
     row = (part.inner_inputs or part.inner_outputs)[0]
-    return getattr(row.type, "dtype", "float")[0] not in "fc"
-
-
-def _gradient_of_input(part: LoopVariable) -> str:
-    """Return the variable of the gradient Scan for an input."""
+    taps = part.tape.reverse().reads if is_output else part.tape.reverse().writes
     match part.kind:
-        case Kind.UNTRACED | Kind.NIT_SOT:
+        case Kind.UNTRACED:
             return NOTHING
-        case _ if not hasattr(part.outer_input.type, "dtype"):
+        case Kind.NIT_SOT if not is_output:
             return NOTHING
-        case _ if _is_integer(part):
-            return "none: integer"
+        case _ if not hasattr(row.type, "dtype"):
+            return NOTHING
+        case _ if row.type.dtype[0] not in "fc":
+            return NOTHING if is_output else "none: integer"
         case Kind.SEQUENCE:
-            return f"d{part.name}: nit-sot"
+            return f"d{name}: nit-sot"
         case Kind.PARAMETER:
-            return f"d{part.name}: sit-sot, a running sum"
-    return f"d{part.name}: mit-mot, writes {signed(*part.tape.reverse().writes)}"
-
-
-def _gradient_of_output(part: LoopVariable, symbol: str) -> str:
-    """Return the variable of the gradient Scan for an output."""
-    if part.kind is Kind.UNTRACED or _is_integer(part):
-        return NOTHING
-    if part.kind is Kind.NIT_SOT:
-        return f"d{symbol}: sequence, reversed"
-    return f"d{symbol}: mit-mot, reads {signed(*part.tape.reverse().reads)}"
-
-
-def _span(numbers: tuple[int, ...]) -> str:
-    """Write consecutive numbers: ``3``, or ``3 to 5``."""
-    if not numbers:
-        return NOTHING
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+            return f"d{name}: sit-sot, a running sum"
+        case Kind.NIT_SOT:
+            return f"d{name}: sequence, reversed"
+    return f"d{name}: mit-mot, {'reads' if is_output else 'writes'} {signed(*taps)}"

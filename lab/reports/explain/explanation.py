@@ -86,13 +86,13 @@ class ScanReport(Report):
         if not self.has_fixed_steps and (steps := writer.right(self.system.steps)) != "n":
             lines.append(f"n = {steps}")
         yield Lines(tuple(lines))
-        header = ("name", "role", "reads", "writes", "type", "values")
-        rows = tuple(_variable(q, writer) for q in self.system.quantities)
-        yield Section("Variables", (Table(header, rows).compact,))
+        header: tuple[str, ...] = ("name", "role", "reads", "writes", "type", "values")
+        variables = Table(header, tuple(_variable(q, writer) for q in self.system.quantities))
+        yield Section("Variables", (variables.compact,))
         if self.outcomes:
-            rows = tuple(_gradients(self.outcomes, self.system, writer))
             header = ("input", "gradient", "mit-mot of the gradient", "result")
-            yield Section("Gradient of each input", (Table(header, rows).compact,))
+            gradients = Table(header, tuple(_gradients(self.outcomes, self.system, writer)))
+            yield Section("Gradient of each input", (gradients.compact,))
         else:
             yield "The gradient does not pass through this Scan."
 

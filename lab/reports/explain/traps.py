@@ -1,117 +1,114 @@
-"""What people fall into with Scan: each trap as a type of its own, a record of what it is about.
+"""Known traps of Scan: a type for each, whose fields say where it occurs.
 
-None of them is an error; PyTensor builds and runs these graphs and gives numbers.  `finders` looks
-for them in a graph.
+A trap is not an error: PyTensor builds and runs these graphs.  `finders` finds traps in a graph.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from lab.notation import signed
 
 
 @dataclass(frozen=True)
 class Trap:
-    """Something that gives other numbers than one may expect; `scan` is where.
-
-    `words` tell of it, with what its fields hold.
-    """
+    """Behavior of the Scan `scan` that may surprise."""
 
     scan: str
-    words: ClassVar[str] = ""
+
+    @property
+    def message(self) -> str:
+        """The text, with the names of fields in braces."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
-        held = {k: signed(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-        return f"{self.scan}: {self.words.format(**held)}"
+        values = {k: signed(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        return f"{self.scan}: {self.message.format(**values)}"
 
 
 @dataclass(frozen=True)
 class TapsOutOfOrder(Trap):
-    """The step's arguments do not come in the order of time."""
+    """Taps that are not ascending."""
 
     variable: str
     taps: tuple[int, ...]
-    words = (
-        "the taps of {variable} are given as {taps}, not in ascending order, and so are the step's "
-        "arguments: the first one is not the oldest value. A step that expects them in the order "
-        "of time computes something else, silently."
+    message = (
+        "the taps of {variable} are {taps}, not in ascending order. The arguments of the step have "
+        "the same order, so the first one is not the oldest value."
     )
 
 
 @dataclass(frozen=True)
 class InitialDtype(Trap):
-    """What the step computes is stored in the narrower dtype of the initial state."""
+    """A state with a narrower dtype than the step computes, or with a small integer dtype."""
 
     variable: str
     dtype: str
     computed: str
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> str:
+        """The message for an integer, or for a float."""
         if self.computed == self.dtype:
             return (
-                f"{self.scan}: {self.variable} starts as {self.dtype}, the dtype of a small whole "
-                "number in Python, and stays it: it overflows silently, and no gradient goes "
-                "through whole numbers. Start from a float, or from a constant with a dtype."
+                "{variable} is {dtype}, the dtype of a small Python integer. It overflows without "
+                "an error, and integers have no gradient. Start from a float, or set a dtype."
             )
         return (
-            f"{self.scan}: the step computes {self.variable} as {self.computed} and casts it to "
-            f"{self.dtype}, the dtype of its initial value: digits are lost at every step. Start "
-            f"from {self.computed} instead of casting."
+            "the step computes {variable} as {computed} and casts it to {dtype}, the dtype of its "
+            "initial value, so every step loses digits. Start from {computed}."
         )
 
 
 @dataclass(frozen=True)
 class GradientOfOutput(Trap):
-    """The cost is differentiated by something that a Scan computed."""
+    """A gradient wrt a variable that the Scan computes."""
 
     wrt: str
-    words = (
-        "you differentiate by {wrt}, which this Scan computed. That counts only how the cost uses "
-        "those values afterwards, not that later steps are made of earlier ones: for the last of "
-        "four values it is 0, 0, 0, 1. Differentiate by what went into the loop: its initial "
-        "states, sequences or parameters."
+    message = (
+        "{wrt} is an output of this Scan. A gradient wrt an output counts only the later uses by "
+        "the cost, not by later steps: for the last of four values it is 0, 0, 0, 1. "
+        "Differentiate wrt an initial state, a sequence or a parameter."
     )
 
 
 @dataclass(frozen=True)
 class TruncatedGradient(Trap):
-    """The gradient does not go back to the first steps."""
+    """A gradient that does not reach the first steps; `steps` is None if unknown."""
 
     limit: int
     steps: int | None
 
-    def __str__(self) -> str:
-        steps = f"the loop makes {self.steps}" if self.steps is not None else "the loop makes more"
+    @property
+    def message(self) -> str:
+        """The message, with the number of steps if it is known."""
+        steps = "more steps" if self.steps is None else "{steps} steps"
         return (
-            f"{self.scan}: truncate_gradient = {self.limit} stops the gradient after the last "
-            f"{self.limit} steps, where {steps}. The gradient wrt an initial value that only "
-            "earlier steps read is then 0, and of sequences and parameters the share of those "
-            "steps is missing, without a word."
+            f"truncate_gradient = {{limit}}, and the loop runs {steps}. The contributions of the "
+            "earlier steps are missing without a warning; the gradient wrt an initial value that "
+            "only they read is 0."
         )
 
 
 @dataclass(frozen=True)
 class RandomWithoutUpdates(Trap):
-    """Every step draws the same numbers."""
+    """Equal draws at every step."""
 
     generator: str
-    words = (
-        "the step draws from {generator}, but does not hand the next generator on, so that every "
-        "step draws the same numbers. Make the generator an outputs_info of the Scan and return "
-        "the next one (return_next_rng=True)."
+    message = (
+        "the step draws from {generator} and does not return the next generator, so every step "
+        "draws the same numbers. Pass the generator in outputs_info, and return the next one "
+        "(return_next_rng=True)."
     )
 
 
 @dataclass(frozen=True)
 class UntilInOldPytensor(Trap):
-    """PyTensor's own gradient of a loop that stops by itself was wrong before 3.1.1."""
+    """An ``until`` loop whose gradient by PyTensor before 3.1.1 is wrong."""
 
     version: str
-    words = (
-        "this loop stops on a condition and has a state and a sequence. PyTensor {version} reads "
-        "such a sequence backwards from its end instead of from where the loop stopped, so that "
-        "pytensor.grad is wrong (mended in 3.1.1, pymc-devs/pytensor #2217); lab.derivative is "
-        "right."
+    message = (
+        "this loop stops on a condition and has a state and a sequence. The pullback of PyTensor "
+        "{version} reads the sequence from its end instead of from the last step, so pytensor.grad "
+        "is wrong (fixed in 3.1.1, pymc-devs/pytensor #2217). lab.derivative is correct."
     )
 
 
@@ -121,117 +118,114 @@ class MixedTaps(Trap):
 
     variable: str
     taps: tuple[int, ...]
-    words = (
-        "the mit-mot {variable} has taps on both sides of 0, {taps}. Backends of PyTensor have "
-        "gone wrong there (pymc-devs/pytensor #1740); hold its compiled numbers against "
+    message = (
+        "the mit-mot {variable} has taps on both sides of 0: {taps}. Some backends of PyTensor "
+        "were wrong in this case (pymc-devs/pytensor #1740). Check the compiled numbers with "
         "Derivative.verify."
     )
 
 
 @dataclass(frozen=True)
 class NoSteps(Trap):
-    """The loop makes no step, or fewer than that."""
+    """A loop that runs no step, or a negative number of steps."""
 
     steps: int
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> str:
+        """The message for a negative number, or for 0."""
         if self.steps < 0:
             return (
-                f"{self.scan}: n_steps = {signed(self.steps)}. Once that meant to go backwards; "
-                "today PyTensor builds the graph and fails when it runs. To read sequences from "
-                "their end, use go_backwards=True."
+                f"n_steps = {signed(self.steps)}. PyTensor builds the graph and raises an error "
+                "when it runs. To read sequences from their end, use go_backwards=True."
             )
         return (
-            f"{self.scan}: n_steps = 0. Every result is empty, so that xs[-1] fails when it runs; "
-            "an output that feeds nothing back also forgets how wide its rows are; gradients are 0."
+            "n_steps = 0. Every result is empty, so xs[-1] raises an error when it runs, and "
+            "gradients are 0. An output that no step reads loses the shape of its rows."
         )
 
 
 @dataclass(frozen=True)
 class UntakenBranch(Trap):
-    """A `where` that chooses after what it chooses from was computed, and differentiated."""
+    """A ``where`` whose unused branch has no finite derivative."""
 
     operation: str
-    words = (
-        "a where keeps {operation} from being taken where it, or its derivative, is not finite; "
-        "but it is computed all the same, and its gradient is 0 times its derivative: 0·∞, which "
-        "is nan. PyTensor's rewrites often avoid that product, in a compiled function and in "
-        "lab.trace(…, rewritten=True). A where inside as well, as in where(c, f(where(c, x, 1)), "
-        "0), always does."
+    message = (
+        "where(…) selects between branches after {operation} is computed. Where {operation} or its "
+        "derivative is not finite, the gradient is 0·∞, which is nan. PyTensor's rewrites often "
+        "remove this product, in compiled code and in lab.trace(…, rewritten=True). A second where "
+        "always does: where(c, f(where(c, x, 1)), 0)."
     )
 
 
 @dataclass(frozen=True)
 class SwappedArguments(Trap):
-    """An argument of the step has the name of something that is passed to another one."""
+    """An argument of the step with the name of a value that is passed to another one."""
 
     signature: str
     argument: str
     receives: str
     order: str
-    words = (
-        "the step is {signature}, but PyTensor passes sequences first, then earlier values, then "
-        "parameters, so that its {argument} receives {receives}. In the order in which they come "
-        "it is {order}."
+    message = (
+        "the step is {signature}. PyTensor passes sequences, then earlier values, then parameters, "
+        "so {argument} receives {receives}. The order of the values is {order}."
     )
 
 
 @dataclass(frozen=True)
 class UntilNeverMet(Trap):
-    """A condition that stops the loop at its first step or never, or in any case never."""
+    """A condition that never stops the loop, or that does not change from step to step."""
 
     changes: bool
 
-    def __str__(self) -> str:
-        if not self.changes:
+    @property
+    def message(self) -> str:
+        """The message for a condition that changes, or that does not."""
+        if self.changes:
             return (
-                f"{self.scan}: the condition of until is the same at every step, since it reads "
-                "no state and no sequence: the loop stops after its first step or makes all of "
-                "them."
+                "the condition of until is never met, for any values. The loop runs all its "
+                "steps, and its gradient is that of a loop that may stop."
             )
         return (
-            f"{self.scan}: the condition of until is never met, whatever the values are, since "
-            "what it compares stays on one side: the loop makes all its steps, and is "
-            "differentiated as one that may stop."
+            "the condition of until reads no state and no sequence. The loop stops after its "
+            "first step, or runs all its steps."
         )
 
 
 @dataclass(frozen=True)
 class SameDrawsEveryCall(Trap):
-    """The generator moves on within the loop, and nothing says that it does between two calls."""
+    """A shared generator without a default update."""
 
     generator: str
-    words = (
-        "the step hands {generator} on, but nothing updates the shared variable itself: a compiled "
-        "function begins every call with the same generator and draws the same numbers, unless it "
-        "is told to keep the last one, by updates={{{generator}: …}}."
+    message = (
+        "the step passes {generator} on, and nothing updates the shared variable. Every call of a "
+        "compiled function therefore draws the same numbers. Compile it with "
+        "updates={{{generator}: …}}."
     )
 
 
 @dataclass(frozen=True)
 class BroadcastStart(Trap):
-    """A state's start and what the step makes of it differ in an axis of length 1."""
+    """An initial value and a result of the step that differ in an axis of length 1."""
 
     variable: str
     start: str
     made: str
-    words = (
-        "{variable} starts with the shape {start}, and the step makes {made} of it. A Scan stores "
-        "rows of the shape that it starts with: what is longer fails, only when it is compiled or "
-        "runs, and what has length 1 may be repeated into a longer row, silently. Give the start "
-        "the shape that the step makes."
+    message = (
+        "{variable} starts with the shape {start}, and the step computes the shape {made}. A Scan "
+        "stores rows of the initial shape. A longer row raises an error only when it runs, and an "
+        "axis of length 1 may be repeated without a warning. Start with the shape of the step."
     )
 
 
 @dataclass(frozen=True)
 class ShortStart(Trap):
-    """There are fewer initial values than the oldest tap reaches back."""
+    """Fewer initial values than the oldest tap needs."""
 
     variable: str
     rows: int
     needed: int
-    words = (
-        "{variable} is read {needed} steps back, and its start has only {rows} of the {needed} "
-        "values that this takes. PyTensor does not refuse that: the first steps read memory that "
-        "nobody has written."
+    message = (
+        "a step reads {variable} {needed} steps back, but only {rows} of {needed} initial values "
+        "are passed. PyTensor does not check this: the first steps read uninitialized memory."
     )

@@ -23,10 +23,11 @@ from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
 from lab.notation import size_text
 from lab.records import freeze, record_of_arrays
+from lab.reports.tables import Report, Section, Table
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
-BEGINS = "what it begins with"
+BEGINS = "initial contents"
 MOST_STEPS = 20_000  # of a loop whose plans are told step by step
 
 
@@ -73,7 +74,7 @@ class Plan:
 
 
 @record_of_arrays
-class Memory:
+class Memory(Report):
     """What a run keeps: `buffers`.
 
     `plans` are for the loop `loop`, whose state takes `state` bytes; `best` is the one of least
@@ -129,16 +130,28 @@ class Memory:
             return f"Within {limit}: no plan; one state takes {size_text(self.state)}."
         return ""
 
-    def __str__(self) -> str:
-        lines = [*self.told, ""]
-        for buffer in self.buffers:
-            where = f"Scan {buffer.first}" + f" to {buffer.last}" * (buffer.last > buffer.first)
-            lines.append(f"  {size_text(buffer.bytes):>9}  {where:<12} {buffer.name}: {buffer.why}")
-        lines.append("")
-        for plan in self.plans:
-            kept = f"{plan.peak:,} states, {size_text(plan.room)}"
-            lines.append(f"  {plan.name}: {kept}; {plan.work:,} steps of work")
-        return "\n".join(lines)
+    @property
+    def document(self) -> Section:
+        """The summary, and tables of the buffers and of the plans."""
+        buffers = (
+            (
+                size_text(b.bytes),
+                f"Scan {b.first}" + f" to {b.last}" * (b.last > b.first),
+                b.name,
+                b.why,
+            )
+            for b in self.buffers
+        )
+        plans = (
+            (plan.name, f"{plan.peak:,}", size_text(plan.room), f"{plan.work:,}")
+            for plan in self.plans
+        )
+        tables = (
+            ("Buffers", Table(("size", "present", "buffer", "reason"), tuple(buffers))),
+            ("Plans", Table(("plan", "saved states", "size", "steps of work"), tuple(plans))),
+        )
+        sections = (Section(title, (table,)) for title, table in tables if table.rows)
+        return Section(f"Memory of {self.loop}", (*self.told, *sections))
 
 
 def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
@@ -188,10 +201,10 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
                 last[reader.number, held.argument] = number, f"Scan {number} reads it"
         sequences = {sequence.argument for sequence in of.scan.sequences}
         for feed in of.scan.feeds:
-            verb = "reads" if feed.into in sequences else "begins with"
+            verb = "reads" if feed.into in sequences else "starts with"
             last[feed.scan, feed.variable] = number, f"Scan {number} {verb} it"
     for feed in trace.feeds:
-        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is made of it"))
+        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is computed from it"))
     for named in Quantities.each(trace):
         number = named.number + 1
         for sequence in named.scan.sequences:

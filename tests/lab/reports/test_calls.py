@@ -96,7 +96,7 @@ def test_what_is_told_of_the_arguments_is_what_the_scan_has(name):
     for out, variable in zip(found.outputs, node.outputs, strict=True):
         if out.kind is not Kind.UNTRACED and name != "newton":
             rows = len(run([variable], dict_of(node, values, loop))[0][variable])
-            assert out.rows in (f"{rows} rows", *symbolic(rows - loop.steps))
+            assert out.outer in (f"{rows} rows", *symbolic(rows - loop.steps))
 
 
 def symbolic(more):
@@ -128,7 +128,7 @@ def test_a_sequence_with_two_taps():
     assert parameter.note == "found in the step"
     assert found.called_with == ("u[t]", "u[t+4]", "x0[t−1]")
     (out,) = found.outputs
-    assert out.returned == "returned: from row 1 on"
+    assert out.note == "returned from row 1 on"
     printed = str(found)
     assert "length of the shortest sequence (default)" in printed
     assert "calls the step once" in printed
@@ -152,7 +152,7 @@ def test_mit_sots_come_before_sit_sots():
     )
     assert [item.name for item in found.inputs[1:]] == ["x", "y"]
     assert [out.name for out in found.outputs] == ["x", "y"]
-    assert found.outputs[0].returned == "returned: from row 2 on"
+    assert found.outputs[0].note == "returned from row 2 on"
 
 
 def test_no_scan_for_one_step():
@@ -186,11 +186,11 @@ def test_numbers_are_those_of_the_node(name):
     for each in report.inputs[1:]:
         (part,) = (v for v in parts.variables if v.outer_input is node.inputs[each.number])
         assert (part.name, part.kind) == (each.name, each.kind)
-        assert [inner[0][number] for number in each.arguments] == [*part.inner_inputs]
+        assert [inner[0][number] for number in each.inner] == [*part.inner_inputs]
     for each in report.outputs:
         (part,) = (v for v in parts.variables if v.outer_output is node.outputs[each.number])
         assert part.kind is each.kind
-        assert [inner[1][number] for number in each.results] == [*part.inner_outputs]
+        assert [inner[1][number] for number in each.inner] == [*part.inner_outputs]
     words = {(each.name, each.word) for each in (*report.inputs, *report.outputs)}
     for state in loop.states:
         assert {(state.name, "input state"), (state.name, "output state")} <= words
