@@ -5,7 +5,7 @@ phases hand on to one another, and `Decisions` is all of it.  As plain data it i
 `lab.gradients.record.DerivationRecord`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,8 +14,11 @@ from pytensor.graph.op import Op
 from pytensor.scan.op import Scan
 from pytensor.tensor.variable import TensorVariable
 
+from lab.errors import printable
 from lab.gradients.status import Status, Undefined
-from lab.scans.node import LoopVariable, ScanParts, labels_of
+from lab.records import reached
+from lab.scans.names import split_name, unique_names
+from lab.scans.node import LoopVariable, ScanParts, is_scan, labels_of, scan_name
 from lab.tape import Tape
 
 
@@ -177,6 +180,46 @@ def decisions_of(op: Op) -> Decisions | None:
     """What was decided to build the Scan `op`; None for one that is no derivative."""
     decisions = labels_of(op).derivation
     return decisions if isinstance(decisions, Decisions) else None
+
+
+def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
+    """Name Scans, in topological order; loops of equal names are numbered, as ``scan_fn2``.
+
+    A derivative has the name of its loop: ``gradient of scan_fn2``.  The loop of a derivative that
+    PyTensor has built is the only one of that name from which it is computed without another Scan;
+    if there are several, the name has no number.
+    """
+    loops = [node for node in nodes if not split_name(_plain_name(node))[0]]
+    names = dict(zip(loops, unique_names([scan_name(node.op) for node in loops]), strict=True))
+
+    def name_of(node: Apply) -> str:
+        if node in names:
+            return names[node]
+        base = split_name(_plain_name(node))[1]
+        loop = _loop_of(node, [loop for loop in loops if _plain_name(loop) == base])
+        return scan_name(node.op).removesuffix(base) + (base if loop is None else names[loop])
+
+    return tuple(map(name_of, nodes))
+
+
+def _plain_name(node: Apply) -> str:
+    return printable(node.op.name or "scan_fn")
+
+
+def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
+    """The loop of a derivative: as it is recorded, or the only one of some `loops`."""
+    while (decisions := decisions_of(node.op)) is not None:
+        node = decisions.parent
+    if node in loops:
+        return node
+
+    def before(variable: Variable) -> list[Variable]:
+        is_end = variable.owner is None or is_scan(variable.owner)
+        return [] if is_end else variable.owner.inputs
+
+    sources = {variable.owner for variable in reached(node.inputs, before)}
+    found = [loop for loop in loops if loop in sources]
+    return found[0] if len(found) == 1 else None
 
 
 def symbol(order: int, name: str) -> str:

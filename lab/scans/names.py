@@ -31,16 +31,23 @@ def readable(name: str) -> str:
 
     Of three and more it is ``3-fold gradient of square``.
     """
-    made: list[str] = []
-    while (prefix := next(filter(name.startswith, MADE_OF), "")) and name != prefix:
-        made.append(MADE_OF[prefix])
-        name = name.removeprefix(prefix)
+    prefixes, name = split_name(name)
+    made = [MADE_OF[prefix] for prefix in prefixes]
     words = ""
     for word, alike in groupby(made):
         count = len(list(alike))
         again = [word] * count if count < 3 else [f"{count}-fold {word}"]
         words += "".join(f"{'the ' if words or n else ''}{one} of " for n, one in enumerate(again))
     return words + name
+
+
+def split_name(name: str) -> tuple[list[str], str]:
+    """Split the name of a Scan into the prefixes of derivatives and the name of the loop."""
+    prefixes: list[str] = []
+    while (prefix := next(filter(name.startswith, MADE_OF), "")) and name != prefix:
+        prefixes.append(prefix)
+        name = name.removeprefix(prefix)
+    return prefixes, name
 
 
 def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:

@@ -103,6 +103,12 @@ def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
     return [node for node in toposort(outputs) if is_scan(node)]
 
 
+def enclosed_scans(outputs: Sequence[Variable]) -> dict[Apply, int]:
+    """Count the Scans inside each other operation, such as Blockwise, that contains any."""
+    counts = {node: _scans_in(node) for node in toposort(outputs) if not is_scan(node)}
+    return {node: count for node, count in counts.items() if count}
+
+
 def require_scan(outputs: Sequence[Variable]) -> int:
     """How many Scans `outputs` depend on, those inside other operations included.
 

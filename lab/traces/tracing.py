@@ -9,7 +9,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError, expect, printable, quoted, refused, several
-from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivation import deciding
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tapped
@@ -131,11 +131,13 @@ def traced(
     filled: dict[Variable, tuple[int, int]] = {}
     ends: dict[tuple[int | None, int], Variable] = {}
     names: dict[Variable, str] = {}
+    names_of_scans = scan_names([recording.node for recording in recordings])
     rows = RowOrigins(filled, recordings, values)
     for number, recording in enumerate(recordings):
         pause()
         above = _parent(recording, recordings[:number])
-        scan = _scan_trace(recording, above, values, index, axes, used, filled, ids)
+        name = names_of_scans[number]
+        scan = _scan_trace(recording, name, above, values, index, axes, used, filled, ids)
         variables = list(enumerate(recording.parts.variables))
         made = [
             (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
@@ -188,6 +190,7 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 
 def _scan_trace(
     recording: Recording,
+    name: str,
     above: Recording | None,
     values: Values,
     index: Mapping[Apply, int],
@@ -247,7 +250,7 @@ def _scan_trace(
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
     return ScanTrace(
-        name=parts.called + (f", from step {recording.first:,}" if recording.first else ""),
+        name=name + (f", from step {recording.first:,}" if recording.first else ""),
         steps=recording.steps,
         order=derivation.order if derivation is not None else 0,
         parent=parent,

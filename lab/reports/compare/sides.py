@@ -7,7 +7,7 @@ are numbers on both sides go into that sum, so that both always differentiate th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytensor.tensor as pt
@@ -18,6 +18,7 @@ from pytensor.scan.op import Scan
 from lab.checks.check import value_at
 from lab.checks.finite_differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
+from lab.gradients.decisions import scan_names
 from lab.gradients.status import (
     Connected,
     Disconnected,
@@ -30,8 +31,7 @@ from lab.gradients.status import (
 from lab.records import freeze
 from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
-from lab.scans.names import unique_names
-from lab.scans.node import TapeScan, is_scan, scan_name
+from lab.scans.node import TapeScan, is_scan
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.run import Ready, Values
 from lab.traces.trace import Trace
@@ -191,9 +191,9 @@ def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Out
     if run_of_all is None:
         return Outcome(rows, None)
     found, nodes = run_of_all
-    if [scan_name(node.op) for node in nodes] != [scan.name for scan in found.scans]:
+    if scan_names(nodes) != tuple(scan.name for scan in found.scans):
         return Outcome(rows, None)  # there are some inside other operations
-    return Outcome(rows, _named(found, nodes, side))
+    return Outcome(rows, found)
 
 
 def _run(
@@ -220,17 +220,6 @@ def _run(
         values |= one
         failed |= failure
     return values, failed, None
-
-
-def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
-    """The run, with those Scans of the cost that are called alike numbered."""
-    numbered = unique_names([scan_name(node.op) for node in side.scans])
-    names = dict(zip(side.scans, numbered, strict=True))
-    scans = tuple(
-        replace(scan, name=names.get(node, scan.name))
-        for node, scan in zip(nodes, found.scans, strict=True)
-    )
-    return replace(found, scans=scans)
 
 
 class MovedCost:

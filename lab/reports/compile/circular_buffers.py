@@ -23,8 +23,9 @@ from lab.notation import indexed
 from lab.reports.calls.written import index_text, written
 from lab.reports.tables import Section, Table
 from lab.scans.buffers import rows_of_buffer
-from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan_name
+from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
@@ -322,6 +323,6 @@ def _readers(
         elif name in FORWARDING and client.outputs:
             yield from _readers(graph, client.outputs[0], index)
         elif is_scan(client):
-            yield index, f"the Scan {scan_name(client.op)}"
+            yield index, f"Scan {scan_nodes(graph.outputs).index(client) + 1}"
         else:
             yield index, "a result of the function" if name == "Output" else f"an operation {name}"

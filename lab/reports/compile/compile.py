@@ -32,6 +32,7 @@ from lab.errors import (
     one_of,
     refused,
 )
+from lab.gradients.decisions import scan_names
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
@@ -56,9 +57,9 @@ from lab.reports.compile.rewriting import (
 )
 from lab.reports.explain.finders import called
 from lab.scans.buffers import as_tensor, is_freshly_allocated
-from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node, scan_name
+from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
 from lab.scans.operations import plain_name
-from lab.scans.replacing import scan_nodes
+from lab.scans.replacing import enclosed_scans, scan_nodes
 from lab.tape import Kind
 from lab.traces.run import Values, checked_values
 
@@ -182,14 +183,23 @@ def _report(
         tuple(_scans_before(result, given)),
         after,
         tuple(_rewrites(result, after)),
+        enclosing=_enclosing(result.graph),
     )
+
+
+def _enclosing(graph: FunctionGraph) -> tuple[str, ...]:
+    """Return the names of the operations that contain Scans, one for each Scan inside."""
+    enclosed = enclosed_scans(graph.outputs).items()
+    name = {node: type(node.op).__name__.removesuffix("WithCoreShape") for node, _ in enclosed}
+    return tuple(name[node] for node, count in enclosed for _ in range(count))
 
 
 def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
     """Yield the Scans after rewriting."""
     known = {copy: given[v] for v, copy in result.inputs if v in given}
     for number, node in enumerate(result.after, start=1):
-        yield _scan_after(number, node, result.graph, Sources(result, node, given), known)
+        sources = Sources(result, node, given)
+        yield _scan_after(number, result.name(node), node, result.graph, sources, known)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
@@ -204,12 +214,14 @@ def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
     graph = function.maker.fgraph
     inputs, known = _by_name(graph.inputs), _by_name(given)
     given = {inputs[name]: given[known[name]] for name in inputs if name in known}
+    nodes = scan_nodes(graph.outputs)
+    named = enumerate(zip(scan_names(nodes), nodes, strict=True), start=1)
     after = tuple(
-        _scan_after(number, node, graph, None, given)
-        for number, node in enumerate(scan_nodes(graph.outputs), start=1)
+        _scan_after(number, name, node, graph, None, given) for number, (name, node) in named
     )
     linker = linker_name(function.maker.mode)
-    return Compiled(_names(graph.outputs), "", linker, pytensor.__version__, (), after)
+    names, enclosing = _names(graph.outputs), _enclosing(graph)
+    return Compiled(names, "", linker, pytensor.__version__, (), after, enclosing=enclosing)
 
 
 def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
@@ -234,7 +246,7 @@ def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
             outcome = Outcome.KEPT if into == [copy] else Outcome.CHANGED
         yield ScanBefore(
             number,
-            scan_name(node.op),
+            result.names[number - 1],
             step_count(node.inputs[0], given),
             outcome,
             tuple(numbers[last] for last in into),
@@ -263,7 +275,7 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
                 continue
             effect += f": {listing(dict.fromkeys(moved))}"
         name = part if "(" in r.reason else r.reason  # of a group of rewrites, the first one
-        scans.setdefault((name, effect), {})[scan_name(r.old.op)] = None
+        scans.setdefault((name, effect), {})[result.name(r.old)] = None
     for (name, effect), names in scans.items():
         yield Rewrite(name, tuple(names), effect)
 
@@ -330,7 +342,12 @@ def _alike(old: LoopVariable, new: LoopVariable) -> bool:
 
 
 def _scan_after(
-    number: int, node: Apply, graph: FunctionGraph, sources: Sources | None, given: Values
+    number: int,
+    name: str,
+    node: Apply,
+    graph: FunctionGraph,
+    sources: Sources | None,
+    given: Values,
 ) -> ScanAfter:
     """Return the record of a remaining Scan."""
     parts = read_node(node)
@@ -343,7 +360,7 @@ def _scan_after(
         buffers.append(read_buffer(old, new, before, parts, node, graph, given))
     return ScanAfter(
         number,
-        scan_name(node.op),
+        name,
         step_count(parts.n_steps, given),
         sources.numbers if sources is not None else (),
         tuple(buffers),

@@ -181,6 +181,7 @@ class Compiled(Report):
     `alone` are the buffers without the gradient, and `late` is the gradient taken after they were
     shortened; both are empty without a gradient, and `late` also without values of all inputs.
     `linker` and `version` identify the rewrites: those for Numba differ from those for C.
+    `enclosing` are the operations that contain the Scans which are not in `after`, one per Scan.
     """
 
     outputs: tuple[str, ...]
@@ -192,6 +193,7 @@ class Compiled(Report):
     rewrites: tuple[Rewrite, ...] = ()
     alone: tuple[ScanAfter, ...] = ()
     late: LateGradient | None = None
+    enclosing: tuple[str, ...] = ()
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -224,6 +226,8 @@ class Compiled(Report):
         buffers = [b for b in self.buffers if b.retention is not Retention.UNTRACED]
         if buffers:
             summary += f". Buffers: {len(self.shortened)} of {len(buffers)} are shortened"
+        for name, count in Counter(self.enclosing).items():
+            summary += f". Scans inside {name}: {count}, which the rewrites of Scans do not reach"
         return f"{summary}."
 
     def _sections(self) -> Iterator[Section]:

@@ -14,13 +14,12 @@ from pytensor.graph.traversal import ancestors
 
 from lab.checks.check import value_at
 from lab.errors import first_line
-from lab.gradients.decisions import ReadingGroup, decisions_of
+from lab.gradients.decisions import ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
 from lab.records import reached
 from lab.reports.compile.compiled import BackwardSteps, LateGradient, LostRows, ScanAfter
 from lab.reports.compile.rewriting import Rewriting
-from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -39,18 +38,20 @@ def late_gradient(
     """
     copies = dict(late.inputs)
     values: Values = {copies[v]: value for v, value in given.items() if v in copies}
-    forward = {scan.name: scan.steps.number for scan in after}
     result, error, scans = None, "", []
     try:
         gradient = pytensor_gradient(late.graph.outputs[0], copies[wrt])
         found, recordings = run([gradient], values)
         result = np.asarray(found[gradient])
+        nodes = [recording.node for recording in recordings]
+        names = dict(zip(nodes, scan_names(nodes), strict=True))
+        pairs = zip(late.after, after, strict=True)
+        steps = {f"gradient of {names[v]}": s.steps.number for v, s in pairs if v in names}
         for recording in recordings:
-            parts = recording.parts
-            needed = forward.get(readable(parts.name.removeprefix("grad_of_")))
-            is_backward = recording.node not in late.after
-            if is_backward and needed is not None and recording.steps != needed:
-                scans.append(BackwardSteps(parts.called, recording.steps, needed))
+            name = names[recording.node]
+            needed = steps.get(name)
+            if needed is not None and recording.steps != needed:
+                scans.append(BackwardSteps(name, recording.steps, needed))
     except Exception as problem:  # any error of PyTensor, or of the run
         error = first_line(problem)
     right = np.asarray(value_at(derivative(cost, wrt).value, given))

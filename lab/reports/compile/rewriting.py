@@ -22,10 +22,11 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import GraphError, first_line
+from lab.gradients.decisions import scan_names
 from lab.gradients.verify import mode_named
-from lab.records import reached
+from lab.records import cached_property, reached
 from lab.scans.names import VIEWS
-from lab.scans.node import is_scan
+from lab.scans.node import is_scan, scan_name
 from lab.scans.replacing import scan_nodes
 
 PytensorMode = Mode | str | None
@@ -110,6 +111,16 @@ class Rewriting:
     def after(self) -> tuple[Apply, ...]:
         """The remaining Scans, in topological order."""
         return tuple(scan_nodes(self.graph.outputs))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the original Scans."""
+        return scan_names(self.before)
+
+    def name(self, node: Apply) -> str:
+        """Return the name of the original Scan that became `node`, or else its own."""
+        sources = self.sources(node)
+        return self.names[sources[0] - 1] if sources else scan_name(node.op)
 
     def sources(self, node: Apply) -> tuple[int, ...]:
         """Return the numbers, from 1, of the original Scans that became `node`."""

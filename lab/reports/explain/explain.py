@@ -6,6 +6,8 @@ The report is frozen data.  The graph is neither run nor modified.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
@@ -27,7 +29,7 @@ from lab.errors import (
     quoted,
     several,
 )
-from lab.gradients.decisions import decisions_of
+from lab.gradients.decisions import decisions_of, scan_names
 from lab.gradients.derivation import Derivation, deciding, derivation_of
 from lab.gradients.derivative import check_differentiable
 from lab.gradients.pullback import derive, shared
@@ -97,14 +99,16 @@ def explain(
             return Explanation(*names, Undefined(first_line(error)), (), (), ())
     root, targets, gradients, problem = _gradients(cost, variables)
     derivations, within = _derivations(root, gradients)
-    locations = _locations(original, root, derivations, gradients)
+    nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
+    scans = dict(zip(nodes, scan_names(nodes), strict=True))
+    locations = _locations(original, root, derivations, gradients, scans)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets, locations.get(node, ()))
-        for number, (node, inside) in enumerate(_all_scans([root]), start=1)
+        _report(number, node, inside, derivations, within, targets, locations.get(node, ()), scans)
+        for number, (node, inside) in enumerate(_all_scans([root], scans), start=1)
     )
-    on_path, scans = len(derivations), sum(not report.inside for report in reports)
+    on_path, count = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _statuses(variables, gradients, problem)
-    orders = tuple(scans - on_path + on_path * 2**order for order in ORDERS)
+    orders = tuple(count - on_path + on_path * 2**order for order in ORDERS)
     is_connected = isinstance(status, Connected)
     return Explanation(*names, status, lacking, reports, orders if is_connected else ())
 
@@ -114,6 +118,7 @@ def _locations(
     root: Variable,
     derivations: Mapping[Apply, Derivation],
     gradients: Sequence[Variable],
+    names: Mapping[Apply, str],
 ) -> dict[Apply, tuple[SourceLocation, ...]]:
     """Return the locations of the Scans of `root` in PyTensor's print of the original graph.
 
@@ -127,20 +132,21 @@ def _locations(
     found: dict[Apply, tuple[SourceLocation, ...]] = {}
     for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
-        locations = [_location(node, ids, "pytensor.dprint(cost)")]
+        locations = [_location(node, names[copy], ids, "pytensor.dprint(cost)")]
         if derivation is not None and derivation.node in gradient_ids:
             assert derivation.node is not None
-            locations.append(_location(derivation.node, gradient_ids, PRINTED))
+            name = names[derivation.node]
+            locations.append(_location(derivation.node, name, gradient_ids, PRINTED))
         found[copy] = tuple(location for location in locations if location.id)
     return found
 
 
-def _location(node: Apply, ids: Ids, printed: str) -> SourceLocation:
+def _location(node: Apply, name: str, ids: Ids, printed: str) -> SourceLocation:
     """Return the location of a Scan in the output of `printed`."""
     parts, decisions = read_node(node), decisions_of(node.op)
     places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
     line = line_of(node.outputs[0])
-    return SourceLocation(parts.called, printed, ids.get(node, ""), line, tuple(places))
+    return SourceLocation(name, printed, ids.get(node, ""), line, tuple(places))
 
 
 def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variable, ...]]:
@@ -204,16 +210,19 @@ def _derivations(
     return {d.parent: d for d in found if d is not None}, within
 
 
-def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
+def _all_scans(
+    outputs: list[Variable], names: Mapping[Apply, str] = MappingProxyType({}), inside: str = ""
+) -> Iterator[tuple[Apply, str]]:
     """Yield all Scans of a graph, and the name of the operation that contains each."""
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
             parts = read_node(node)
-            yield from _all_scans(parts.inner_outputs, parts.called)
+            name = names.get(node, parts.called)
+            yield from _all_scans(parts.inner_outputs, names, name)
         elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)
-            yield from _all_scans(inner_graph(node.op)[1], name)
+            yield from _all_scans(inner_graph(node.op)[1], names, name)
 
 
 def _report(
@@ -224,8 +233,9 @@ def _report(
     within: Mapping[Op, Derivation],
     by: Sequence[Variable],
     locations: tuple[SourceLocation, ...],
+    names: Mapping[Apply, str],
 ) -> ScanReport:
-    found = system(node)
+    found = system(node, name=names.get(node, ""))
     derivation = within.get(node.op) if inside else derivations.get(node)
     if not derivations and not inside:  # without a gradient: the one that it would have
         derivation = _derived(node)
@@ -237,7 +247,7 @@ def _report(
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
         saved=saved_arrays(derivation, symbols) if derivation is not None else (),
-        traps=traps(node, *by),
+        traps=tuple(replace(trap, scan=found.name) for trap in traps(node, *by)),
         locations=locations,
     )
 

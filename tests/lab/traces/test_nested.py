@@ -109,6 +109,6 @@ def test_the_gradient_of_a_scan_inside_is_explained():
     assert [scan.inside for scan in report.scans] == ["", "outer", "inner"]
     for scan_report in report.scans:
         assert {str(one.verdict) for one in scan_report.outcomes} == {"connected"}
-        assert scan_report.stored
+        assert scan_report.saved
     assert "x02 = x0[t−1]" in str(report)
     assert report.orders == (2, 4, 8, 16)

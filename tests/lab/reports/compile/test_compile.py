@@ -13,7 +13,9 @@ from pytensor.compile.mode import optdb
 from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Constant
 from pytensor.graph.features import Feature
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors
+from pytensor.scan.op import Scan
 from strange_loops import HOSTILE
 
 import lab
@@ -285,7 +287,7 @@ def test_fifty_scans_are_summarised():
     found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
     printed = str(found)
     assert len(found.after) == 50
-    assert len(printed.splitlines()) < 75
+    assert len(printed.splitlines()) <= 50 + 25  # a row for each Scan, and the rest
     assert "50 changed" in printed
     assert "loop_17" in str(found.after[17])
 
@@ -497,3 +499,60 @@ def test_a_state_that_nobody_reads_outside_is_not_said_to_be_read(mode):
     made = lab.compiled(gallery.loops["coupled"], mode=mode)
     assert [len(buffer.readers) for buffer in made.buffers] == [1, 0]
     assert str(made).count("only the steps read it") == 1
+
+
+def batched():
+    """A Scan in a Blockwise: two starts at once."""
+    x0, starts = pt.dscalar("x0"), pt.dvector("starts")
+    xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
+    return vectorize_graph(xs[-1], {x0: starts}).sum(), starts
+
+
+def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
+    cost, starts = batched()
+    for outputs, wrt in (([cost], None), ([cost, pytensor.grad(cost, starts)], starts)):
+        function = pytensor.function([starts], outputs, mode="CVM")
+        nodes = function.maker.fgraph.toposort()
+        inside = sum(isinstance(getattr(node.op, "core_op", None), Scan) for node in nodes)
+        assert inside == len(outputs)
+        report = lab.compiled(cost, wrt=wrt, mode="CVM")
+        assert (report.after, report.enclosing) == ((), ("Blockwise",) * inside)
+        assert f"Scans inside Blockwise: {inside}" in report.summary
+        assert lab.compiled(function).enclosing == report.enclosing
+    assert "inside" not in lab.compiled(to_compile.last()).summary
+
+
+def two_loops():
+    """Two loops without names, of 2 and of 3 steps."""
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(pt.sin, outputs_info=x0, n_steps=2, return_updates=False)
+    ys = pytensor.scan(pt.cos, outputs_info=xs[-1], n_steps=3, return_updates=False)
+    return ys[-1], x0
+
+
+STEPS = {  # a gradient makes the steps of its loop
+    "scan_fn": 2,
+    "scan_fn2": 3,
+    "gradient of scan_fn": 2,
+    "gradient of scan_fn2": 3,
+}
+
+
+def test_two_loops_without_names_and_their_gradients_are_told_apart():
+    cost, x0 = two_loops()
+    trace = lab.trace(lab.derivative(cost, x0), {x0: 0.5})
+    assert {scan.name: scan.steps for scan in trace.scans} == STEPS
+    theirs = lab.trace([cost, pytensor.grad(cost, x0)], {x0: 0.5})
+    assert {scan.name: scan.steps for scan in theirs.scans} == STEPS
+    report = lab.compiled(cost, wrt=x0, given={x0: 0.5})
+    assert {scan.name: scan.steps.number for scan in report.after} == STEPS
+    assert [scan.name for scan in report.before] == [scan.name for scan in theirs.scans]
+    late = {(scan.scan, scan.needed) for scan in report.late.scans}
+    assert late == {("gradient of scan_fn", 2), ("gradient of scan_fn2", 3)}
+    explained = lab.explain(cost, x0).scans
+    assert {scan.name: str(scan.system.steps) for scan in explained} == {
+        name: str(lab.system(node).steps)
+        for name, node in zip(("scan_fn", "scan_fn2"), scan_nodes([cost]), strict=True)
+    }
+    titles = [location.scan for scan in explained for location in scan.locations]
+    assert sorted(titles) == sorted(STEPS)
