@@ -14,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import check_function, real
+from lab.errors import ArgumentError, check_function, quoted, real
 from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
@@ -167,5 +167,13 @@ def _terms(
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
         moved = at + (times / 2 - number) * step * ones
-        yield weight * float(function(moved + step / 2 * unit))
-        yield -weight * float(function(moved - step / 2 * unit))
+        yield weight * _number(function(moved + step / 2 * unit))
+        yield -weight * _number(function(moved - step / 2 * unit))
+
+
+def _number(value: SupportsFloat) -> float:
+    """Return what the function returned as a number; ArgumentError if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"function: it returned {quoted(value)}, expected a number.") from error

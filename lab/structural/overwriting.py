@@ -10,7 +10,7 @@ Nothing here has a derivative of its own: the chain rule finds that
 
 from collections.abc import Callable
 
-from lab.errors import ArgumentError, quoted, whole
+from lab.errors import ArgumentError, expect, quoted, whole
 from lab.structural.arrays import Array
 from lab.structural.chain import Recorded, cat, narrow
 from lab.tape import Tape
@@ -44,6 +44,8 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     to those of the buffer before it and of what was written: that is a step of the reverse
     tape (`Tape.reverse`), except that the latter leaves a slot as it is that nobody reads again.
     """
+    expect("tape_step: tape", tape, Tape, "a lab.tape.Tape")
+    whole("tape_step: step", step)
 
     def move(buffer: Array, written: Array) -> Array:
         read = [narrow(buffer, 0, tape.row(step, tap), 1) for tap in tape.reads]
@@ -58,6 +60,6 @@ def _length(name: str, value: object) -> int:
     """The number of rows of an array."""
     held = value.value if isinstance(value, Recorded) else value
     shape = getattr(held, "shape", ())
-    if not shape:
+    if not isinstance(shape, tuple) or not shape:  # of a variable, shape is a variable
         raise ArgumentError(f"set_subtensor: {name} = {quoted(held)}: expected rows.")
     return int(shape[0])

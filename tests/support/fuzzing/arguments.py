@@ -138,6 +138,7 @@ CALLS = {
     structural.sources: {
         "linear": structural.primitives["clamp"].linearize([[1.0, 5.0], 0.0, 2.0])
     },
+    structural.tape_step: {"tape": Tape((-1,), (0,)), "step": 0},
     structural.vjp: {"function": clamped, "inputs": ([0.5],)},
     visual.Atlas: {"loops": "square", "orders": 1, "costs": "last", "views": "taps"},
     visual.Exercise: {"trace": TRACE},
