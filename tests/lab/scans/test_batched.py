@@ -103,7 +103,7 @@ def test_it_is_explained_compared_and_drawn():
     many = pt.dvector("X")
     cost = vectorize_graph(last(), {X0: many}).sum()
     given = {many: np.array([0.5, 0.7]), W: 0.8, US: U}
-    assert "The graph holds one Scan: batch of scan_fn." in str(lab.explain(cost, many))
+    assert "Scans in the graph: 1 (batch of scan_fn)." in str(lab.explain(cost, many))
     assert lab.compare(cost, many, given).agree
     derived = lab.derivative(cost, many)
     for kind in PICTURES:

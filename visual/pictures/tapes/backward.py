@@ -99,7 +99,8 @@ def _label(block: Block, label: str, y: float, low: bool = False) -> Text:
     """The name of a row; that of its first tape stands beside it, if both have but one line."""
     if low and block.has_several:
         return Text(block.view.sheet.margin, y, label, 13, bold=True)
-    return Text(block.labels - 12, y, label, 13, "end", bold=True)
+    size = 13 if text_width(label, 13, bold=True) <= block.labels - 12 else 11
+    return Text(block.labels - 12, y, label, size, "end", bold=True)
 
 
 # Rows
@@ -326,7 +327,8 @@ def _readings(block: Block, sequence: SequenceTrace, step: int) -> Iterator[Thin
     if x is None and not columns and block.lanes:  # no common time: above what the step writes
         tape = block.lanes[0].tape
         x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
-    for left in dict.fromkeys(columns or [x]):
+    lefts: list[float | None] = [*columns] if columns else [x]
+    for left in dict.fromkeys(lefts):
         yield left, label, sequence.values[step], role, key, short
 
 
