@@ -166,7 +166,7 @@ def check_output(path):
 
 
 def test_the_picture_that_moves_is_todays(tmp_path):
-    """To renew it: scantape draw machine --loop square --cost sum --animate -o notebooks/moving.svg"""
+    """Renew by: scantape draw machine --loop square --cost sum --animate -o notebooks/moving.svg"""
     trace = gallery.loops["square"].trace(cost="sum")
     visual.machine(trace).save(tmp_path / "moving.svg", animate=True)
     assert (ROOT / "notebooks" / "moving.svg").read_text() == (tmp_path / "moving.svg").read_text()
