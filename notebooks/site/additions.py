@@ -14,6 +14,7 @@ from visual.atlas.page import module as atlas_module
 from visual.backends import dark
 from visual.backends.page import hashed
 from visual.exercises.page import STYLE, source
+from visual.player.widget import MODULE
 from visual.widgets.module import STEPPER, style
 
 HERE = Path(__file__).parent
@@ -23,7 +24,7 @@ EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
   new ResizeObserver(tell).observe(document.body); }"""
 THEMES = "\n      document.body.dataset.theme"
-OURS = (EMBEDDED, STEPPER, atlas_module(), source(), THEMES)
+OURS = (EMBEDDED, STEPPER, MODULE, atlas_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
