@@ -60,6 +60,6 @@ def _length(name: str, value: object) -> int:
     """The number of rows of an array."""
     held = value.value if isinstance(value, Recorded) else value
     shape = getattr(held, "shape", ())
-    if not shape:
+    if not isinstance(shape, tuple) or not shape:  # of a variable, shape is a variable
         raise ArgumentError(f"set_subtensor: {name} = {quoted(held)}: expected rows.")
     return int(shape[0])
