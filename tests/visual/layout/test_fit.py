@@ -188,6 +188,7 @@ def test_in_a_narrow_picture_what_is_read_stands_above_its_gradient(name, order)
     slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}
     read = [(told, box) for told, box in boxes if isinstance(box, Box) and box.role is Role.READ]
     assert read
-    for told, box in read:
-        (below,) = (one for slot, one in slots.items() if slot.endswith(f"/d{told}"))
-        assert box.x + box.width / 2 == pytest.approx(below.x + below.width / 2), told
+    columns = {round(box.x + box.width / 2) for box in slots.values()}
+    for told in {told for told, _ in read}:
+        middles = {round(box.x + box.width / 2) for name, box in read if name == told}
+        assert middles <= columns, told

@@ -381,7 +381,7 @@ def test_a_pymc_model_is_its_log_density():
     assert "gradient of garch" in bench.picture.text()
     (by,) = (one for one in bench.form["controls"] if one["key"] == ["wrt"])
     assert {*by["options"][0]} == {"omega_log__"}
-    assert "visual.Workbench(model, order=1, wrt='beta_logodds__')" in bench.python
+    assert "visual.Workbench(model, order=1, wrt='beta_logodds__', view='tapes')" in bench.python
 
 
 LOST = [
