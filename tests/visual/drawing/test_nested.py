@@ -89,7 +89,7 @@ def test_a_loop_without_scans_in_its_step_has_no_ways():
 
 def test_a_workbench_follows_three_levels_and_back():
     cost, x0, a = three_levels()
-    bench = Workbench(cost, x0, {x0: 0.5, a: 0.9})._bench
+    bench = Workbench(cost, x0, {x0: 0.5, a: 0.9}, view="tapes")._bench
     titles = []
     for path in ("2,1", "2,1,2,0", "2,1", ""):
         if bench.moments:

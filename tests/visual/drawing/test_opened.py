@@ -11,6 +11,7 @@ from visual.scene.shapes import Text
 
 RESULT = ("tapes", "moment", "unrolled", "equations", "ssa", "stepgraph")
 OTHERS = {
+    "machine": "shows all Scans",
     "rolled": "shows the loop itself",
     "values": "shows all Scans",
     "taps": "shows all orders",

@@ -114,7 +114,8 @@ def text_twin(machine: Machine, moment: Moment) -> str:
         for cell in cells:
             key = cell.at(moment.number)
             told.append(f"{cell.name} = {key.text or '—'} ({key.role})")
-        lines.append(f"Scan {row.scan}, {row.name}: {'; '.join(told)}")
+        name = machine.scans[row.scan - 1].name
+        lines.append(f"Scan {row.scan} · {name}, {row.name}: {'; '.join(told)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         sentences = [group.summary] if group.summary else [part.sentence for part in group.parts]
