@@ -1,0 +1,100 @@
+"""The state of a machine as one line of text, for a link and for `visual.Workbench`.
+
+    >>> as_text({"loop": "square", "order": 2, "taps": {"x": (-2, -1)}, "moment": 17})
+    'loop=square&order=2&taps.x=-2,-1&moment=17'
+
+A state is a mapping with the key "loop" and any of `KEYS`, whose values are those of the choices of
+a workbench. The text has key=value pairs joined by ``&``, percent-encoded as in a URL. Entries of a
+mapping follow a dot (``taps.x``), numbers of a vector a comma, rows of a matrix a semicolon; a
+vector of one number ends in a comma. `from_text` also takes a whole link, and reads what follows
+its ``#``.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import quote, unquote
+
+from lab.errors import ArgumentError, expect, one_of, quoted
+
+TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
+NUMBERS = ("steps", "order", "cost", "truncate", "moment")
+MAPPINGS = ("taps", "at", "options")  # by name
+KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
+SEPARATORS = ",;|"  # of the numbers of a vector, the rows of a matrix, matrices
+PLAIN = "*+-,;|.()=/:"  # needs no code in the part of a link after #
+WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
+
+
+def as_text(state: Mapping[str, object]) -> str:
+    """Return the text of a state; `from_text` gives an equal state."""
+    pairs = []
+    for key, value in state.items():
+        one_of("key", key, KEYS)
+        entries = {key: value}
+        if key in MAPPINGS:
+            known = expect(key, value, Mapping, "a mapping from names to values")
+            entries = {f"{key}.{name}": inner for name, inner in known.items()}
+        for name, inner in entries.items():
+            pairs.append(f"{quote(name, safe='.')}={quote(_written(inner), safe=PLAIN)}")
+    return "&".join(pairs)
+
+
+def from_text(text: str) -> dict[str, object]:
+    """Return the state of a text, or of a link that ends in one.
+
+    Raises ArgumentError for a pair without ``=`` and for a value that is no number where one is
+    expected, UnknownNameError for a key that is none of `KEYS`.
+    """
+    state: dict[str, object] = {}
+    for pair in filter(None, expect("text", text, str, "text").rpartition("#")[2].split("&")):
+        code, equals, written = pair.partition("=")
+        key, _, name = unquote(code).partition(".")
+        one_of("key", key, KEYS)
+        if not equals or bool(name) != (key in MAPPINGS):
+            raise ArgumentError(
+                f"text: {quoted(pair)}: expected a pair as in 'order=2' or 'at.x=1'."
+            )
+        value = unquote(written)
+        if name:
+            entries = state.setdefault(key, {})
+            assert isinstance(entries, dict)
+            entries[name] = _read(value, key == "options")
+        else:
+            state[key] = value if key in TEXTS else _read(value, key == "cost")
+    return {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in state.items()}
+
+
+def _written(value: object, depth: int | None = None) -> str:
+    """Return a value as text: numbers in tuples by separators, the innermost with commas."""
+    if not isinstance(value, tuple | list):
+        return str(value)
+    depth = _depth(value) if depth is None else depth
+    if depth > len(SEPARATORS):
+        raise ArgumentError(f"value = {quoted(value)}: expected an array of rank 3 or less.")
+    separator = SEPARATORS[depth - 1]
+    written = separator.join(_written(inner, depth - 1) for inner in value)
+    return written + separator * (len(value) < 2)
+
+
+def _depth(value: object) -> int:
+    if not isinstance(value, tuple | list):
+        return 0
+    return 1 + max(map(_depth, value), default=0)
+
+
+def _read(text: str, is_word: bool) -> object:
+    """Return the value of a text; a text that is no number stays one if it may be a word."""
+    for separator in reversed(SEPARATORS):
+        if separator in text:
+            parts = text.removesuffix(separator).split(separator) if text != separator else []
+            return tuple(_read(part, is_word) for part in parts)
+    if text in WORDS:
+        return WORDS[text]
+    for kind in (int, float, complex):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if is_word:
+        return text
+    raise ArgumentError(f"text: {quoted(text)}: expected a number.")
