@@ -20,7 +20,9 @@ MANY_STEPS = 20_000  # of which more are run by PyTensor
 
 def add_command(commands: Commands) -> None:
     """Add the command to the others."""
-    parser = commands.add_parser("why", help="where a nan, or another value, is first met, and why")
+    parser = commands.add_parser(
+        "why", help="find the first nan or other value of a run, and its causes"
+    )
     parser.add_argument(
         "graph",
         metavar="NAME",

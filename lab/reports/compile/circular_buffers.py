@@ -257,15 +257,15 @@ def requested_rows(part: LoopVariable) -> int | Variable | None:
 
 
 def read_buffer(
-    old: LoopVariable | None,
+    original: tuple[LoopVariable, Count] | None,
     new: LoopVariable,
-    before: Count | None,
     parts: ScanParts,
     node: Apply,
     graph: FunctionGraph,
     given: Values,
 ) -> Buffer:
-    """Return the record of one buffer: `old` is its variable before, `new` that in `node`."""
+    """Return the record of the buffer `new` of `node`; `original` is its variable before."""
+    old, before = original or (None, None)
     steps = step_count(parts.n_steps, given)
     asked = requested_rows(new)
     is_mit_mot = new.kind is Kind.MIT_MOT

@@ -198,8 +198,7 @@ def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
     """Yield the Scans after rewriting."""
     known = {copy: given[v] for v, copy in result.inputs if v in given}
     for number, node in enumerate(result.after, start=1):
-        sources = Sources(result, node, given)
-        yield _scan_after(number, result.name(node), node, result.graph, sources, known)
+        yield _scan_after(number, result.name(node), node, result.graph, known, result)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
@@ -216,9 +215,7 @@ def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
     given = {inputs[name]: given[known[name]] for name in inputs if name in known}
     nodes = scan_nodes(graph.outputs)
     named = enumerate(zip(scan_names(nodes), nodes, strict=True), start=1)
-    after = tuple(
-        _scan_after(number, name, node, graph, None, given) for number, (name, node) in named
-    )
+    after = tuple(_scan_after(number, name, node, graph, given) for number, (name, node) in named)
     linker = linker_name(function.maker.mode)
     names, enclosing = _names(graph.outputs), _enclosing(graph)
     return Compiled(names, "", linker, pytensor.__version__, (), after, enclosing=enclosing)
@@ -287,45 +284,41 @@ def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
     return tuple(sorted((before - after).elements()))
 
 
-class Sources:
-    """The buffers of the original Scans that became one Scan."""
+def _originals(
+    result: Rewriting, node: Apply, wanted: Mapping[LoopVariable, int], given: Values
+) -> dict[LoopVariable, tuple[LoopVariable, Count]]:
+    """Return the original variables of the `wanted` buffers of `node`, and their numbers of rows.
 
-    def __init__(self, result: Rewriting, node: Apply, given: Values) -> None:
-        self.result, self.node, self.given = result, node, given
-        self.numbers = result.sources(node)
-        self.parts = [(result.copies[n - 1], read_node(result.before[n - 1])) for n in self.numbers]
+    `wanted` has the number of the output of each.  The variables are found by the record of the
+    rewrites, or else by kind, taps and order.
+    """
+    found: dict[LoopVariable, tuple[LoopVariable, ScanParts]] = {}
+    candidates = []
+    for number in result.sources(node):
+        copy, parts = result.copies[number - 1], read_node(result.before[number - 1])
+        for part, output in _results(parts).items():
+            became = result.history.outputs(copy, output)
+            matches = [new for new, place in wanted.items() if (node, place) in became]
+            found |= {new: (part, parts) for new in matches if new not in found}
+            candidates += [] if matches else [(part, parts)]
+    for new in (new for new in wanted if new not in found):
+        match = next((pair for pair in candidates if _alike(pair[0], new)), None)
+        if match is not None:
+            found[new] = match
+            candidates.remove(match)
+    return {new: (part, _original_rows(part, of, given)) for new, (part, of) in found.items()}
 
-    def before(self, wanted: Mapping[LoopVariable, int]) -> dict[LoopVariable, LoopVariable]:
-        """Return the original variables of the `wanted` buffers, given with their output numbers.
 
-        They are found by the record of the rewrites, or else by kind, taps and order.
-        """
-        known: dict[LoopVariable, LoopVariable] = {}
-        for copy, parts in self.parts:
-            for part, output in _results(parts).items():
-                became = self.result.history.outputs(copy, output)
-                for new, place in wanted.items():
-                    if new not in known and (self.node, place) in became:
-                        known[new] = part
-        left = [part for _, parts in self.parts for part in _results(parts)]
-        left = [part for part in left if part not in known.values()]
-        for new in (new for new in wanted if new not in known):
-            if (original := next((part for part in left if _alike(part, new)), None)) is not None:
-                known[new] = original
-                left.remove(original)
-        return known
-
-    def rows(self, part: LoopVariable) -> Count:
-        """Return the number of rows of a buffer in the original graph."""
-        parts = next(parts for _, parts in self.parts if part in parts.variables)
-        steps, asked = step_count(parts.n_steps, self.given), requested_rows(part)
-        if (
-            asked is None
-            or part.kind in (Kind.MIT_MOT, Kind.NIT_SOT)
-            or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
-        ):
-            return full_count(part, steps)
-        return row_count(asked, parts.n_steps, self.given)
+def _original_rows(part: LoopVariable, parts: ScanParts, given: Values) -> Count:
+    """Return the number of rows of a buffer in the original graph."""
+    steps, asked = step_count(parts.n_steps, given), requested_rows(part)
+    if (
+        asked is None
+        or part.kind in (Kind.MIT_MOT, Kind.NIT_SOT)
+        or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
+    ):
+        return full_count(part, steps)
+    return row_count(asked, parts.n_steps, given)
 
 
 def _results(parts: ScanParts) -> dict[LoopVariable, int]:
@@ -346,23 +339,20 @@ def _scan_after(
     name: str,
     node: Apply,
     graph: FunctionGraph,
-    sources: Sources | None,
     given: Values,
+    result: Rewriting | None = None,
 ) -> ScanAfter:
-    """Return the record of a remaining Scan."""
+    """Return the record of a remaining Scan; `given` has values by the variables of `graph`."""
     parts = read_node(node)
-    wanted = _results(parts)
-    was = sources.before(wanted) if sources is not None else {}
-    buffers = []
-    for new in wanted:
-        old = was.get(new)
-        before = sources.rows(old) if sources is not None and old is not None else None
-        buffers.append(read_buffer(old, new, before, parts, node, graph, given))
+    wanted, originals = _results(parts), {}
+    if result is not None:
+        values = {v: given[copy] for v, copy in result.inputs if copy in given}
+        originals = _originals(result, node, wanted, values)
     return ScanAfter(
         number,
         name,
         step_count(parts.n_steps, given),
-        sources.numbers if sources is not None else (),
-        tuple(buffers),
+        result.sources(node) if result is not None else (),
+        tuple(read_buffer(originals.get(new), new, parts, node, graph, given) for new in wanted),
         parts.until is not None,
     )

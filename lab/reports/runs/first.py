@@ -1,14 +1,14 @@
-"""Where a run first meets a value: nan, infinity, one beyond a bound, or any that is looked for.
+"""Find the first value of a run that is nan, infinite, beyond a bound, or equal to a number.
 
     >>> print(lab.first(trace, "nan"))
-    nan is first met at step 0 of gradient of scan_fn, Scan 2 of 2:
+    First nan: step 0 of gradient of scan_fn, Scan 2 of 2
       dC/dx₁·(0.5/sqrt(x₀)) = 0·inf = nan
-    It came from step 0 of gradient of scan_fn:
+    Cause: step 0 of gradient of scan_fn
       0.5/sqrt(x₀) = 0.5/0 = inf
 
-Values are looked at in the order in which they were computed: what a Scan was given, then step by
-step every operation; the backward Scans after the loop.  From what is met, the chain follows
-those of its inputs that are not finite, to where they first were so.
+Values are searched in the order of computation: the inputs of a Scan, then step by step every
+operation, then the backward Scans.  The chain of causes follows the inputs that are not finite to
+their first occurrence.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
-from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
@@ -47,19 +47,19 @@ ANSWER = "expected a function that returns, for an array, one True or False for 
 
 @record_of_arrays
 class Operand:
-    """An input of an operation: what it is called, and its value."""
+    """An input of an operation: its name and its value."""
 
     name: str
     value: np.ndarray
 
 
 @record_of_arrays
-class Met:
-    """A value on the way: what makes it, of which inputs, and its first entry that is meant.
+class Occurrence:
+    """A value that matches the search, with the operation and the inputs that produced it.
 
-    `scan` is its Scan's number in the trace and `step` the step that made it; both are None for
-    a value that was computed outside of all Scans.  Nothing made what was `given`.  `numbers`
-    is the `operation` on the values of its inputs, empty where arrays take part.
+    `scan` is the number of the Scan in the trace, and `step` the step that computes the value; both
+    are None outside of the Scans.  `entry` is the first matching entry.  `given` values are inputs
+    of the graph.  `numbers` is the `operation` on numbers, empty if an input is an array.
     """
 
     scan: int | None
@@ -77,7 +77,7 @@ class Met:
         index = f"[{', '.join(map(str, self.entry))}] of " if self.entry else ""
         told = " = ".join([index + self.formula, *([self.numbers] * bool(self.numbers)), value])
         if self.given:
-            return f"{told}, as it was given"
+            return f"{told}, an input of the graph"
         if self.numbers or not self.inputs:
             return told
         return (
@@ -87,51 +87,55 @@ class Met:
 
 @dataclass(frozen=True)
 class First:
-    """The first value of a run that is `what` was looked for, and the `chain` that led there.
+    """The first value of a run that matches `what`, and the `chain` of its causes.
 
-    Every link of the chain is an input of the one before it, or what that input came from.
-    `told` explains known cases: a branch of `where` that was not taken, and a product with a
-    negative power of 0.
+    Every link of the chain is an input of the link before, or the source of that input.
+    `explanations` are about known cases: an unused branch of `where`, and a product with a negative
+    power of 0.
     """
 
     what: str
     scans: tuple[str, ...]
-    chain: tuple[Met, ...]
-    told: tuple[str, ...] = ()
+    chain: tuple[Occurrence, ...]
+    explanations: tuple[str, ...] = ()
 
     @property
     def scan(self) -> int | None:
-        """The number in the trace of the Scan that met it; None if that was outside of all."""
+        """The number of the Scan in the trace; None outside of the Scans."""
         return self.chain[0].scan
 
     @property
     def step(self) -> int | None:
-        """The step that met it."""
+        """The step that computes the value."""
         return self.chain[0].step
 
     def __str__(self) -> str:
         first, *others = self.chain
         of = "" if first.scan is None else f", Scan {first.scan + 1} of {len(self.scans)}"
-        lines = [f"{self.what} is first met at {self._where(first)}{of}:", f"  {first}"]
-        for met in others:
-            lines += [f"It came from {self._where(met)}:", f"  {met}"]
-        return "\n".join((*lines, *(line for told in self.told for line in paragraph(told))))
+        lines = [f"First {self.what}: {self._location(first)}{of}", f"  {first}"]
+        for cause in others:
+            lines += [f"Cause: {self._location(cause)}", f"  {cause}"]
+        return "\n".join(
+            (*lines, *(line for each in self.explanations for line in paragraph(each)))
+        )
 
-    def _where(self, met: Met) -> str:
-        if met.scan is None:
+    def _location(self, value: Occurrence) -> str:
+        if value.scan is None:
             return "an operation outside of the Scans"
-        return f"step {met.step} of {self.scans[met.scan]}"
+        return f"step {value.step} of {self.scans[value.scan]}"
 
 
 def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First | None:
-    """The first value of a run, forwards and then backwards, that is `value`; None if none is.
+    """Return the first value of a run that matches `value`, and its causes; None without a match.
 
-    Of a derivative, as of a loop that is too long for a trace, what its Scans write is looked
-    through while PyTensor runs them, and only the steps around the one that is found are traced.
+    A run is searched in the order of computation: the loop, then the backward Scans.  A Derivative
+    is searched while PyTensor runs it, and only the steps around the match are traced; use it for a
+    loop that is too long for a trace.
 
-    `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for what is larger than that in size, a number or
-    ``"=2"`` for exactly that one, or a function that tells of every entry of an array whether it
-    is meant.  Raises ArgumentError for anything else.
+    `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, a number or ``"=2"`` for
+    an exact value, or a function that returns True or False for every entry of an array.
+
+    Raises ArgumentError for another `value`.
     """
     told = 'a Trace, as of lab.gallery.loops["square"].trace(), or a Derivative with its values'
     expect("trace", trace, (Trace, Derivative), told)
@@ -142,16 +146,16 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
             return None
         trace = trace_of(trace, keep=found)
     run = _Run(trace, look)
-    place = next(run.met(), None)
+    place = next(run.matches(), None)
     if place is None:
         return None
-    chain: list[Met] = []
+    chain: list[Occurrence] = []
     while place is not None and len(chain) < LONGEST:
         cause = run.cause(place)
         if not chain or cause is None or run.is_operation(place):
-            chain.append(run.told(place))
+            chain.append(run.occurrence(place))
         place = cause
-    steps = {(met.scan, met.step) for met in chain}
+    steps = {(link.scan, link.step) for link in chain}
     words = zip(trace.untaken, untaken_words(trace), strict=True)
     known = tuple(
         word for one, word in words if (one.scan, one.step + trace.scans[one.scan].first) in steps
@@ -161,7 +165,7 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
     return First(name, tuple(scan.name for scan in trace.scans), tuple(chain), known)
 
 
-def _is_power_rule(product: Met, power: Met) -> bool:
+def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
     """Whether a product is nan because its factor is 0 to a negative power."""
     if (product.operation, power.operation) != ("Mul", "Pow") or not power.inputs:
         return False
@@ -170,7 +174,7 @@ def _is_power_rule(product: Met, power: Met) -> bool:
 
 
 def _looked_for(value: object) -> tuple[str, Look]:
-    """What is looked for, in words, and the function that finds it."""
+    """Return the description of the search, and the function that finds matching entries."""
     if callable(value):
         name = str(getattr(value, "__name__", "what was looked for")).replace("<lambda>", "it")
         return name, partial(_applied, value)
@@ -191,7 +195,7 @@ def _looked_for(value: object) -> tuple[str, Look]:
 
 
 def _applied(look: Look, values: np.ndarray) -> np.ndarray:
-    """What the user's function says of every entry; ArgumentError if it does not."""
+    """Return the answers of a user's function, checked."""
     try:
         found = np.asarray(look(values))
     except LabError:
@@ -204,7 +208,7 @@ def _applied(look: Look, values: np.ndarray) -> np.ndarray:
 
 
 class _Place(NamedTuple):
-    """A value of a step: an argument, an operation's result, or what is written to a target."""
+    """A value of a step: an argument, the result of an operation, or a value that is written."""
 
     scan: int
     step: int
@@ -213,7 +217,7 @@ class _Place(NamedTuple):
 
 
 class _Output(NamedTuple):
-    """A value of the trace's outputs, by its number."""
+    """An output of the trace, by its number."""
 
     number: int
 
@@ -228,13 +232,13 @@ Place = _Place | _Output | _Outer
 
 
 class _Run:
-    """A run, and what is looked for in it."""
+    """The search in one run."""
 
     def __init__(self, trace: Trace, look: Look) -> None:
         self.trace, self.look = trace, look
 
-    def met(self) -> Iterator[Place]:
-        """What is looked for: the first of each Scan, and of the outputs computed after it."""
+    def matches(self) -> Iterator[Place]:
+        """Yield the first match of each Scan, and of the outputs that are computed after it."""
         last = [
             max((feed.scan for feed in self.trace.feeds if feed.into == number), default=-1)
             for number in range(len(self.trace.outputs))
@@ -243,34 +247,25 @@ class _Run:
             if number >= 0:
                 yield from self._first_of(number)
             for output, after in enumerate(last):
-                if after == number and self._entries(self.trace.outputs[output]).any():
+                if after == number and self.look(self.trace.outputs[output]).any():
                     yield _Output(output)
 
     def _first_of(self, number: int) -> Iterator[_Place]:
-        """The earliest of one Scan; of one step, what it reads before what it makes."""
+        """Yield the first match of a Scan; within a step, reads come before results."""
         scan, found = self.trace.scans[number], list[_Place]()
         used = _used(scan)
         for source, is_target in _sources(scan):
             values = _over_steps(scan, source, is_target)
             if values is None:
                 continue
-            entries = self._entries(values) & (used[source] if isinstance(source, int) else True)
+            entries = self.look(values) & (used[source] if isinstance(source, int) else True)
             if (steps := _steps(entries)).any():
                 found.append(_Place(number, int(np.argmax(steps)), source, is_target))
         if found:
             yield min(found, key=lambda place: place.step)
 
-    def _entries(self, values: np.ndarray) -> np.ndarray:
-        entries = np.asarray(self.look(values))
-        if entries.shape != values.shape or entries.dtype != bool:
-            raise ArgumentError(
-                f"value = {quoted(self.look)}: expected a function from an array to True or False "
-                f"for each of its entries, not {quoted(entries)}."
-            )
-        return entries
-
     def is_operation(self, place: Place) -> bool:
-        """Whether something is computed there, and not only handed on."""
+        """Whether an operation computes the value, instead of passing it on."""
         if not isinstance(place, _Place) or place.is_target:
             return True
         if not isinstance(place.source, int):
@@ -278,15 +273,15 @@ class _Run:
         return self.trace.scans[place.scan].inside[place.source].passes is None
 
     def cause(self, place: Place) -> Place | None:
-        """The input that is not finite, or where that came from."""
+        """Return the input that is not finite, or its source."""
         if isinstance(place, _Outer):
             fault = self.trace.outside[place.fault]
             if fault.cause is not None:
                 return _Outer(fault.cause)
-            fed = (self._fed_into(*end) for end in fault.reaches)
+            fed = (self._fed(*end) for end in fault.reaches)
             return next((found for found in fed if found is not None), None)
         if isinstance(place, _Output):
-            return self._outer(None, place.number) or self._fed_into(None, place.number)
+            return self._outer(None, place.number) or self._fed(None, place.number)
         scan, source = self.trace.scans[place.scan], place.source
         if place.is_target or not isinstance(source, Leaf):
             bad = [
@@ -308,20 +303,19 @@ class _Run:
             if tape is not None:
                 found = self._written(slot.scan, tape, slot.row)
         end = place.scan, source.argument
-        return found or self._outer(*end) or self._fed_into(*end)
+        return found or self._outer(*end) or self._fed(*end)
 
     def _outer(self, scan: int | None, number: int) -> _Outer | None:
-        """The operation outside of the Scans for which an argument or an output is not finite."""
+        """Return the operation outside of the Scans that makes an argument or output not finite."""
         faults = enumerate(self.trace.outside)
         return next((_Outer(i) for i, fault in faults if (scan, number) in fault.reaches), None)
 
-    def _fed_into(self, scan: int | None, number: int) -> Place | None:
-        """As `_fed`, into an argument of a Scan, or of None into an output."""
-        feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
-        return self._fed(feeds, number)
+    def _fed(self, scan: int | None, into: int) -> Place | None:
+        """Return the first value that is not finite on a tape from which an argument is computed.
 
-    def _fed(self, feeds: tuple[Feed, ...], into: int) -> Place | None:
-        """The first that is not finite on a tape from which a value outside is computed."""
+        The argument is number `into` of a Scan, or with None of the outputs.
+        """
+        feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
         for feed in (feed for feed in feeds if feed.into == into):
             tape = self.trace.scans[feed.scan].tape(feed.variable)
             if tape is None:
@@ -335,7 +329,10 @@ class _Run:
     def _written(
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
-        """Who wrote a row last, back to where the writes of that tap have not been finite since."""
+        """Return the last write of a row, or the first of the writes before it that are not finite.
+
+        The writes before it are those at the same tap, without a finite one in between.
+        """
         steps = self.trace.scans[number].steps if before is None else before
         last = Touched(tape, steps).last_write(row)
         if last is None:
@@ -346,25 +343,27 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """What a step writes to a tape: the operation that makes it, if its values were kept."""
+        """Return the value that a step writes: its operation if the trace has it, or the target."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
         source = next((r.source for r in scan.results if r.target == target), None)
         if source is None or _value(scan, source, step) is None:
             return _Place(number, step, target, is_target=True)
         return _Place(number, step, source)
 
-    def told(self, place: Place) -> Met:
-        """A place as plain data."""
+    def occurrence(self, place: Place) -> Occurrence:
+        """Return the record of a place."""
         if isinstance(place, _Output):
             value = self.trace.outputs[place.number]
             name = dict(enumerate(self.trace.names)).get(place.number)
-            return Met(None, None, name or f"output {place.number}", value, self._entry(value))
+            return Occurrence(
+                None, None, name or f"output {place.number}", value, self._entry(value)
+            )
         if isinstance(place, _Outer):
             fault = self.trace.outside[place.fault]
             operands = tuple(Operand(v.name, np.asarray(v.value)) for v in fault.inputs)
             numbers = _in_numbers(fault.operation, [v.value for v in operands]) if operands else ""
             entry = self._entry(fault.value)
-            return Met(
+            return Occurrence(
                 None, None, fault.formula, fault.value, entry, operands, numbers,
                 operation=fault.operation,
             )  # fmt: skip
@@ -377,9 +376,9 @@ class _Run:
         values = _over_steps(scan, source, place.is_target)
         assert values is not None  # or it had not been found
         value = freeze(values[place.step])
-        met = Met(place.scan, scan.first + place.step, "", value, self._entry(value))
+        found = Occurrence(place.scan, scan.first + place.step, "", value, self._entry(value))
         if isinstance(source, Leaf) and not place.is_target:
-            return replace(met, formula=called(source), given=self.cause(place) is None)
+            return replace(found, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
             Operand(called(written(scan, each)), freeze(held))
             for each in dict.fromkeys(_inputs(scan, place))
@@ -387,24 +386,24 @@ class _Run:
         )
         if not isinstance(source, int):
             (expression,) = (f.expression for f in scan.formulas if f.target == source)
-            return replace(met, formula=called(expression), inputs=inputs)
+            return replace(found, formula=called(expression), inputs=inputs)
         made = scan.inside[source]
         formula = called(Call(made.operation, tuple(written(scan, v, 1) for v in made.inputs)))
         numbers = _numbers(scan, place.step, made)
         return replace(
-            met, formula=formula, inputs=inputs, numbers=numbers, operation=made.operation
+            found, formula=formula, inputs=inputs, numbers=numbers, operation=made.operation
         )
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
-        """The first entry that is meant, or of a link what is not finite."""
-        for entries in (self._entries(value), _not_finite(value)):
+        """Return the first matching entry, or the first that is not finite."""
+        for entries in (self.look(value), _not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))
         return (0,) * value.ndim
 
 
 def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
-    """All values of a step, what it reads before what it makes; and whether they are targets."""
+    """Yield all values of a step, reads first, and whether they are targets."""
     for variable in scan.variables:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
         yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
@@ -413,7 +412,7 @@ def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
 
 
 def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
-    """What a value of a step is computed from."""
+    """Return the inputs of a value of a step."""
     if isinstance(place.source, int):
         return scan.inside[place.source].inputs
     formulas = (f.expression for f in scan.formulas if f.target == place.source)
@@ -421,7 +420,7 @@ def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
 
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
-    """Which entries, at which steps, of what is computed are used: not what a `where` drops."""
+    """Return the entries of all results, over the steps, that are used: a `where` drops some."""
     used = [np.zeros(made.values.shape, dtype=bool) for made in scan.inside]
     for result in scan.results:
         if isinstance(result.source, int):
@@ -444,7 +443,7 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
 
 
 def _over_steps(scan: ScanTrace, source: Source, is_target: bool) -> np.ndarray | None:
-    """The values of a source over all steps, or of a target; None where they were not kept."""
+    """Return the values of a source or target over all steps; None if the trace lacks them."""
     if not is_target or not isinstance(source, Leaf):
         return values_of(scan, source)
     tape = scan.tape(source.argument)
@@ -463,12 +462,12 @@ def _not_finite(values: np.ndarray) -> np.ndarray:
 
 
 def _steps(entries: np.ndarray) -> np.ndarray:
-    """At which steps any entry is True."""
+    """Return the steps at which an entry is True."""
     return np.any(entries, axis=tuple(range(1, entries.ndim)))
 
 
 def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:
-    """An operation on the values of its inputs; empty where arrays take part."""
+    """Write an operation of a step with numbers; empty if an input is an array."""
     return _in_numbers(
         made.operation,
         [v if isinstance(v, Number) else _value(scan, v, step) for v in made.inputs],
@@ -476,7 +475,7 @@ def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:
 
 
 def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) -> str:
-    """An operation on numbers; empty where arrays take part."""
+    """Write an operation with numbers; empty if an input is an array."""
     numbers = list[Term]()
     for value in inputs:
         if value is None or (not isinstance(value, Number) and value.ndim):
@@ -490,7 +489,7 @@ def _number(value: np.ndarray) -> str:
 
 
 def _in_words(value: np.ndarray) -> str:
-    """A number, or the shape of an array and what of it is not finite."""
+    """Write a number, or the shape of an array and its first entry that is not finite."""
     if not value.ndim:
         return _number(value)
     bad = np.argwhere(_not_finite(value))
