@@ -37,7 +37,7 @@ for ending, start in (("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")):
     assert (folder / f"tapes.{ending}").read_bytes().startswith(start)
 visual.tapes(trace).save(folder / "tapes.txt")
 assert f"{states[0]:.4g}" in (folder / "tapes.txt").read_text(encoding="utf-8")
-visual.Stepper(visual.tapes(trace)).save(folder / "tapes.html")
+visual.machine(trace).save(folder / "tapes.html")
 assert "https://" not in (folder / "tapes.html").read_text(encoding="utf-8")
 (folder / "mine.py").write_text(
     """import pytensor.tensor as pt, pytensor
