@@ -7,13 +7,11 @@ decides what its nodes are.
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from sys import getsizeof
-from types import FunctionType
 
 import numpy as np
 
 from lab.eager import records
-from lab.eager.records import Event, Held, Memory, NodeRecord, Recording, SparseValue, TapeRecord
+from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
 from lab.errors import check_function, whole
 from lab.progress import holding
@@ -86,7 +84,6 @@ class RecordedTape(Tape):
         self.recorder = recorder
         self.number = number
         self.sender: int | None = None
-        self.counted: set[int] = set()  # objects whose memory an earlier node accounts for
 
     def __enter__(self) -> "RecordedTape":
         super().__enter__()
@@ -142,7 +139,6 @@ class RecordedNode(Node):
         self.home, recorder = tape, tape.recorder
         self.number, self.step = len(recorder.nodes), recorder.step
         self.outgrads = Inbox(tape, self.number, np.shape(value_of(value)))
-        memory = footprint(self, tape.counted)
         recorder.nodes.append(
             NodeRecord(
                 self.number,
@@ -153,8 +149,6 @@ class RecordedNode(Node):
                 held(self.value, recorder),
                 self.step,
                 recorder.during,
-                memory.numbers,
-                memory.bookkeeping,
             )
         )
         recorder.events.append(records.Appended(self.number))
@@ -235,53 +229,3 @@ def _spelled(index: object) -> str:
         return "..."
     plain = index.tolist() if isinstance(index, np.ndarray | np.generic) else index
     return reprlib.repr(plain)
-
-
-_EMPTY_NODE = getsizeof(Node(0.0, Tape())) + getsizeof([])
-
-
-def footprint(node: Node, counted: set[int]) -> Memory:
-    """The memory of `node`, without the objects whose ids are in `counted`; its own are added.
-
-    It is an estimate by `sys.getsizeof`, followed through the gradient functions into what they
-    closed over; the allocator's own rounding is left out.
-
-    Ids are unique among objects that are alive, so a set is good for one tape while the tape
-    only grows.
-    """
-    numbers, bookkeeping = 0, _EMPTY_NODE
-    for item in _kept((node.parent_operations, node.value), counted):
-        own = _bytes_of_numbers(item)
-        numbers += own
-        # an array that views another one's numbers has only a head of its own
-        bookkeeping += getsizeof(item) - (own if getsizeof(item) > own else 0)
-    return Memory(numbers, bookkeeping)
-
-
-def _kept(roots: tuple[object, ...], counted: set[int]) -> Iterator[object]:
-    """Everything that is kept alive through `roots` and was not counted, each thing once."""
-    waiting = list(roots)
-    while waiting:
-        item = waiting.pop()
-        # A parent counts itself.  A function without a closure is code, there without any tape.
-        shared = isinstance(item, Node) or (isinstance(item, FunctionType) and not item.__closure__)
-        if shared or item is None or id(item) in counted:
-            continue
-        counted.add(id(item))
-        yield item
-        if isinstance(item, FunctionType):
-            yield item.__closure__
-            yield from item.__closure__ or ()
-            waiting += [cell.cell_contents for cell in item.__closure__ or ()]
-        elif isinstance(item, list | tuple):
-            waiting += item
-        elif isinstance(item, np.ndarray):
-            waiting.append(item.base)
-
-
-def _bytes_of_numbers(item: object) -> int:
-    if isinstance(item, np.ndarray):
-        return item.nbytes if item.base is None else 0
-    if isinstance(item, np.generic):
-        return item.itemsize
-    return 8 if isinstance(item, float) else 0

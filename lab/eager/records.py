@@ -49,10 +49,6 @@ class NodeRecord:
     the nodes to which it will send gradients, all on its own tape.  `step` is that of the
     loop, if the program told it; `during` is the node of a tape further in whose gradients
     were being sent upstream when this one was made (None while a program ran forwards).
-
-    Memory that the node keeps alive and no earlier node on its tape does, in bytes:
-    `numbers` for values, its own and those that its gradient functions need; `bookkeeping`
-    for Python's objects around them.
     """
 
     number: int
@@ -63,8 +59,12 @@ class NodeRecord:
     value: Held
     step: int | None
     during: int | None
-    numbers: int
-    bookkeeping: int
+
+    @property
+    def bytes(self) -> int:
+        """The size of its value; 0 for a value that is a node of another tape."""
+        is_array = self.value.node is None and isinstance(self.value.value, np.ndarray)
+        return self.value.value.nbytes if is_array else 0
 
 
 @dataclass(frozen=True)
@@ -159,14 +159,6 @@ Event = (
 )
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Bytes: `numbers` for values, `bookkeeping` for the objects around them."""
-
-    numbers: int
-    bookkeeping: int
-
-
 @record_of_arrays
 class Recording:
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
@@ -180,10 +172,9 @@ class Recording:
         """The nodes of a tape, in the order in which they were appended."""
         return tuple(self.nodes[number] for number in self.tapes[tape].nodes)
 
-    def memory(self, tape: int) -> Memory:
-        """What a tape held when its function had ended, before its backward pass."""
-        nodes = self.on(tape)
-        return Memory(sum(n.numbers for n in nodes), sum(n.bookkeeping for n in nodes))
+    def bytes(self, tape: int) -> int:
+        """The size of the values of a tape when its function had ended."""
+        return sum(node.bytes for node in self.on(tape))
 
 
 # The events of a recording, as `lab.events` returns them: in the records of all other runs.

@@ -1,13 +1,12 @@
 """What is read off a picture: its cells, its arrows, and whether its SVG stands alone."""
 
 import re
-from dataclasses import replace
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, walk
+from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -87,16 +86,6 @@ def keyed_boxes(scene):
         if group.cell:
             box = next(shape for shape in group.shapes if isinstance(shape, Box))
             yield group.cell, group.title, box
-
-
-def without_bookkeeping(shape):
-    """The same shapes with bytes of bookkeeping masked, which differ from Python to Python."""
-    if isinstance(shape, Text):
-        masked = re.sub(r"[\d,]+ of bookkeeping", "some of bookkeeping", shape.content)
-        return replace(shape, content=masked)
-    if isinstance(shape, Box | Arrow | Polyline):
-        return shape
-    return replace(shape, shapes=tuple(map(without_bookkeeping, shape.shapes)))
 
 
 def keyed_values(scene):

@@ -24,7 +24,6 @@ from visual.pictures.eager.words import (
     counted,
     held_key,
     held_text,
-    memory_words,
     node_label,
     node_name,
     ordinal,
@@ -218,10 +217,10 @@ class _Tapes:
         """Behind a tape, with its heading; and that it is closed."""
         told, record = self.told.tapes[tape], self.recording.tapes[tape]
         y = self._top(f"tape {tape}")
-        memory, room = memory_words(self.recording.memory(tape)), right - left - 2 * PAD
+        room = right - left - 2 * PAD
         is_open = self._is_open(tape)
         lines = [f"run of {record.function}", counted(len(record.nodes), "node")]
-        lines[1] += f": {memory}" if is_open else ""
+        lines[1] += f": {self.recording.bytes(tape):,} bytes of values" if is_open else ""
         lines += [f"priority {record.priority}"] if len(self.recording.tapes) > 1 else []
         shapes: list[Shape] = [
             Box(left, y, right - left, foot - y, Role.PANEL),

@@ -13,7 +13,6 @@ from visual.layout.gutters import FIRST, TRACK, Way, along
 from visual.pictures.eager.story import NodeStory, story
 from visual.pictures.eager.words import (
     counted,
-    memory_words,
     node_label,
     node_name,
     ordinal,
@@ -251,10 +250,10 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
             sent = [node_name(source) for source in sources if source is not None]
             side.returns.extend((source, name) for source in sent)
     for row, nodes in rows.items():
-        side.costs[row] = f"{sum(node.numbers for node in nodes):,} bytes"
+        side.costs[row] = f"{sum(node.bytes for node in nodes):,} bytes"
         side.turns[row] = f"{sum(came[node.number] for node in nodes):,} bytes"
     side.sums.append(f"{counted(len(recording.nodes), 'node')}, kept until the way back:")
-    side.sums.append(memory_words(recording.memory(0)))
+    side.sums.append(f"{recording.bytes(0):,} bytes of values, and the operation of each")
     size = f"{sum(came[node.number] for node in recording.on(0)):,} bytes of gradients"
     side.sums.append(f"{size}; nodes taken off are freed")
     return side

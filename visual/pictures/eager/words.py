@@ -12,7 +12,7 @@ from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cel
 from visual.scene.shapes import Box, Group, Shape, shortened, text_width
 
 if TYPE_CHECKING:
-    from lab.eager.records import Held, Memory, NodeRecord, Recording
+    from lab.eager.records import Held, NodeRecord, Recording
 
 SIGNS = {
     "add": " + ",
@@ -145,8 +145,3 @@ def slip(box: Box, held: "Held", label: str, meaning: str, key: str, digits: int
         inside(box, box.x + box.width - 5, y, words, 11, "end", mono=True),
     )
     return Group(shapes, None, key, title)
-
-
-def memory_words(memory: "Memory") -> str:
-    """``40 bytes of numbers, 2,988 of bookkeeping``."""
-    return f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of bookkeeping"

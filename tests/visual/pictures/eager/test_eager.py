@@ -17,7 +17,6 @@ from pictures import (
     number_of,
     too_large,
     touches,
-    without_bookkeeping,
 )
 from twins import assert_twin
 
@@ -230,8 +229,7 @@ def of_opened(run, event, shapes, nodes, totals):
     assert f"tape {event.tape}" in words
     assert (f"priority {tape.priority}" in words) == several
     assert tape.function in words
-    memory = run.memory(event.tape)
-    assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of book" in words
+    assert f"{run.bytes(event.tape):,} bytes of values" in words
     for number, box in nodes.items():  # which node lives on which tape
         inside = panel.x < box.x < panel.x + panel.width and (
             panel.y < box.y < panel.y + panel.height
@@ -442,7 +440,7 @@ def test_other_formats():
 
 @pytest.mark.parametrize("name", ["square", "program", "second order, setters", "closure"])
 def test_twins(name):
-    scene = without_bookkeeping(drawn(name))
+    scene = drawn(name)
     assert_twin(f"eager-{name.replace(', ', '-').replace(' ', '-')}", scene)
 
 

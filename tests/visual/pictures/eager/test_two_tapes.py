@@ -13,7 +13,6 @@ from pictures import (
     keyed_boxes,
     too_large,
     touches,
-    without_bookkeeping,
 )
 from twins import assert_twin
 
@@ -164,8 +163,8 @@ def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
     words = " ".join(texts(drawn(name, wrt).walk()))
     values = [v.initial if hasattr(v, "initial") else v.value for v in loop.variables.values()]
     wrt = 1 if name == "newton" else 0
-    memory = recording(grad(unrolled(loop), wrt), *(value[()] for value in values)).memory(0)
-    assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of bookkeeping" in words
+    recorded = recording(grad(unrolled(loop), wrt), *(value[()] for value in values))
+    assert f"{recorded.bytes(0):,} bytes of values" in words
     slots = {"square": (5, 5), "logistic": (7, 14), "newton": (21, 10)}[name]
     told = "{:,} bytes of numbers, {:,} bytes of gradients"
     assert told.format(*(8 * count for count in slots)) in words
@@ -179,7 +178,9 @@ def bytes_told(scene, right):
         for shape in scene.walk()
         if isinstance(shape, Text) and (shape.x > middle(scene)) == right
     ]
-    kept = [re.match(r"(\d+) bytes( of numbers.*)?$", w) for w, is_end in found if not is_end]
+    kept = [
+        re.match(r"(\d+) bytes( of (?:numbers|values).*)?$", w) for w, is_end in found if not is_end
+    ]
     came = [re.search(r"(\d+) bytes$", w) for w, is_end in found if is_end]
     *rows, last = (int(match[1]) for match in kept if match)
     back = [int(match[1]) for match in came if match]
@@ -287,7 +288,7 @@ def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
 
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])
 def test_twins(name, wrt):
-    assert_twin(f"two-tapes-{name}", without_bookkeeping(drawn(name, wrt)))
+    assert_twin(f"two-tapes-{name}", drawn(name, wrt))
 
 
 @pytest.mark.parametrize("name", ["coupled", "fibonacci", "delay", "square", "newton"])
