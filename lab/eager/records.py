@@ -63,8 +63,8 @@ class NodeRecord:
     @property
     def bytes(self) -> int:
         """The size of its value; 0 for a value that is a node of another tape."""
-        is_array = self.value.node is None and isinstance(self.value.value, np.ndarray)
-        return self.value.value.nbytes if is_array else 0
+        value = self.value.value
+        return value.nbytes if isinstance(value, np.ndarray) and self.value.node is None else 0
 
 
 @dataclass(frozen=True)
