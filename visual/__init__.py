@@ -2,7 +2,8 @@
 
 The tape machine
 
-- `machine`: all tapes of a run, played event by event in a notebook or a page; or one moment of it
+- `machine`: all tapes of a run, played event by event in a notebook or a page; or one moment of it;
+  two runs in lockstep, of two loops or by the correct and by a faulty rule
 
 Any of thirteen kinds, by its name
 
@@ -15,7 +16,6 @@ One kind each
   `values`; of a trace and a system: `equations`
 - of a derivation: `phases`
 - of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
-- of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
   `transposed`; of a loop's two derivatives and their products: `dot_product`
 - of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`

@@ -9,7 +9,6 @@ from .exercises.exercise import Exercises as Exercises
 from .exercises.puzzles import puzzles as puzzles
 from .exercises.question import Question as Question
 from .exercises.work import Work as Work
-from .pictures.breaking import breaking as breaking
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes

@@ -13,12 +13,13 @@ RETIRED_NAMES: Mapping[str, str] = {
     "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
     "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
+    "breaking": "visual.machine(lab.break_rule(…)), which plays both runs in lockstep",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
 }  # of `visual`, and of pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
     "completion": "`scantape --help` and `scantape COMMAND --help`",
-    "break": "visual.breaking(lab.break_rule(loop, rule, order)) in Python",
+    "break": "visual.machine(lab.break_rule(loop, rule, order)) in Python",
     "slides": "jupyter nbconvert --to slides, as the page for lecturers describes",
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }

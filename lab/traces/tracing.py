@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from weakref import finalize
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -67,6 +68,7 @@ def trace(
     Raises GraphError if there is no Scan, ArgumentError if a value is missing or of the wrong type,
     or a sequence is too short.
     """
+    derived = outputs if isinstance(outputs, Derivative) else None
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
         if given is None or isinstance(given, Mapping):
@@ -107,7 +109,24 @@ def trace(
             recording.node = origins.get(recording.node, recording.node)
     ids = printed_ids(asked) if is_printed else {}
     made = traced(asked, inputs, called, values, recordings, ids)
-    return made if keep == "all" else replace(made, backend=backend_name(backend))
+    if keep != "all":
+        return replace(made, backend=backend_name(backend))
+    if derived is not None:
+        _DERIVED[id(made)] = derived, given
+        finalize(made, _DERIVED.pop, id(made), None)
+    return made
+
+
+_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace that is still in use
+
+
+def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
+    """Return the derivative that `trace` is a run of, and the values of its inputs.
+
+    A trace is plain data and has no graph; the graph is known in the process that recorded the
+    trace, as long as the trace is in use. None for any other trace.
+    """
+    return _DERIVED.get(id(trace))
 
 
 def traced(

@@ -144,3 +144,27 @@ def test_a_faulty_rule_is_played_next_to_the_correct_one(page, tmp_path):
     page.get_by_role("button", name="▲ wrong").click()
     assert page.locator(".cell.wrong").count() == 1
     assert "first wrong number" in page.locator(".more").inner_text()
+
+
+def test_two_loops_are_played_one_above_the_other(page, tmp_path):
+    square = gallery.loops["square"]
+    machine = visual.machine(square.trace(), square.with_taps((-2, -1)).trace())
+    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    start = page.evaluate(CELLS)
+    for moment in range(machine.content.moments + 1):
+        page.evaluate(f"{FIND}.go({moment})")
+        now = page.evaluate(CELLS)
+        assert [cell[:2] for cell in now] == [cell[:2] for cell in start]
+        assert [cell[2] for cell in now] == [c.at(moment).text for c in machine.content.cells]
+    sentence = page.locator(".scantape-sentence").inner_text()
+    assert "A dC/dx₀:  7.413 " in sentence
+    assert "B dC/dx" in sentence
+    assert page.locator(".segments span:visible").count() == 2
+    assert page.locator("[data-rule]").count() == 0
+
+
+def test_a_rule_without_an_effect_offers_an_example(page, tmp_path):
+    machine = visual.machine(gallery.loops["square"].trace(order=2), rule="accumulate-overwritten")
+    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    assert "changes no derivative" in page.locator("h2.title").inner_text()
+    assert "square, taps −2, −1, 2 steps, order 2" in page.locator(".rules").inner_text()

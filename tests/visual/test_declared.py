@@ -141,7 +141,7 @@ def undeclared(kind):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_options_of_a_picture_are_those_of_its_function(name):
-    known = {"phases": {"scan"}, "machine": {"sheet"}}  # `visual.machine` plays by default
+    known = {"phases": {"scan"}, "machine": {"sheet", "other", "rule"}}  # one run, still
     assert undeclared(PICTURES[name]) == known.get(name, set())
     for option in (one for one in PICTURES[name].options if one is not INSIDE):
         usual = max(option.least, 1) if isinstance(option, Whole) else True

@@ -1,8 +1,9 @@
 """A machine as JSON: `as_data` writes what `picture.js` and `machine.js` read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
@@ -11,6 +12,7 @@ from visual.pictures.machine.arrange import NARROW, Arrangement, Box, arrange, m
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Part
 from visual.pictures.machine.pair import pair_of
+from visual.player.state import as_text
 
 Point = tuple[float, float]
 
@@ -45,10 +47,13 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "first": next((scan.events.start for scan in machine.scans if scan.order), 0),
         "start": "Press play, or drag the bar: each event is one step of one Scan.",
         "question": results,
+        "runs": machine.runs,
         "rule": mistake
         and {
             "name": mistake.rule,
             "change": mistake.change,
+            "example": mistake.example and as_text(mistake.example),
+            "offer": mistake.example and _offer(mistake.example),
             "wrong": mistake.first_wrong,
             "read": mistake.first_read,
             "table": mistake.table,
@@ -56,6 +61,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "scans": [
             {
                 "number": scan.number,
+                "label": scan.label,
                 "name": scan.name,
                 "printed": scan.printed,
                 "taps": scan.taps,
@@ -71,7 +77,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
                 "y": h.y,
                 "text": h.text,
                 "bold": h.is_bold,
-                "faulty": h.is_faulty,
+                "faulty": bool(h.is_second and mistake),
             }
             for h in arrangement.headings
         ],
@@ -81,6 +87,16 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         ],
         "events": [_event(arrangement, event) for event in machine.events],
     }
+
+
+def _offer(example: Mapping[str, object]) -> str:
+    """Return ``square, taps −2, −1, 2 steps, order 2``."""
+    words = [str(example["loop"])]
+    taps = example.get("taps")
+    words += [f"taps {signed(*some)}" for some in taps.values()] if isinstance(taps, dict) else []
+    words += [f"{example['steps']} steps"] if "steps" in example else []
+    words += [f"cost {example['cost']}"] if "cost" in example else []
+    return ", ".join([*words, f"order {example['order']}"])
 
 
 def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
@@ -97,7 +113,7 @@ def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
         "size": round(box.letters, 2),
         "keys": [(key.moment, key.role, key.text, key.full) for key in cell.keys],
         "seed": cell.has_seed,
-        "faulty": row.is_faulty,
+        "faulty": bool(row.is_second and arrangement.machine.mistake),
         "wrong": cell.wrong_from,
     }
 
@@ -132,7 +148,7 @@ def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
         "sentence": [(piece.text, piece.ink) for piece in part.sentence],
         "exact": part.exact,
         "formula": part.formula,
-        "faulty": part.is_faulty,
+        "second": part.is_second,
         "moves": list(_moves(arrangement, part)),
     }
 

@@ -1,12 +1,22 @@
 // The player of a machine: sentence, scrub bar, keys, and the provenance of a clicked number.
 
-/** The parts whose sentences are shown: two, and of a faulty rule one pair that differs if any does. */
+/**
+ * The parts whose sentences are shown: two, and of two runs one pair that differs if any does.
+ * @param {Group|undefined} group
+ * @returns {Part[]}
+ */
 function shownParts(group) {
-  const parts = group?.parts ?? [], wrong = parts.filter((part) => part.faulty);
-  if (!wrong.length) return parts.slice(0, 2);
-  const right = parts.filter((part) => !part.faulty);
-  const n = Math.max(0, wrong.findIndex((part) => !right.some((other) => other.new === part.new)));
-  return [right[Math.min(n, right.length - 1)], wrong[n]];
+  const parts = group?.parts ?? [], second = parts.filter((part) => part.second);
+  const first = parts.filter((part) => !part.second);
+  if (!second.length || !first.length) return parts.slice(0, 2);
+  const n = Math.max(0, second.findIndex((part) => !first.some((other) => other.new === part.new)));
+  return [first[Math.min(n, first.length - 1)], second[n]];
+}
+
+/** The lines of a sentence: a piece with a line break ends one. */
+function lines(pieces) {
+  const end = pieces.findIndex(([text]) => text === "\n");
+  return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
 }
 
 const SPEEDS = [0.5, 1, 2, 4];
@@ -86,10 +96,11 @@ class Machine {
     this.track.replaceChildren();
     for (const scan of scans) {
       const [from, to] = [this.edges[scan.from], this.edges[scan.to]];
-      const node = html("span", { title: `${scan.number} ${scan.name}` }, this.track);
+      const node = html("span", { title: `${scan.label} ${scan.name}` }, this.track);
       node.style.flex = `${to - from} 0 0`;
       html("i", {}, node);
       html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
+      node.hidden = scans.some((other) => other.number === scan.number && other.label < scan.label); // of two runs, one
     }
   }
 
@@ -123,6 +134,7 @@ class Machine {
     this.rules.replaceChildren();
     if (lines[0]) html("span", {}, this.rules, `✓ a replaced value: ${lines[0]}   `);
     html("span", { class: "wrong" }, this.rules, `✗ ${rule.name}: ${lines[1]}`);
+    this.offer(rule);
     this.table.replaceChildren();
     for (const row of [["", "correct", "faulty", "finite differences", "ratio"], ...rule.table]) {
       const line = html("tr", {}, this.table);
@@ -132,9 +144,18 @@ class Machine {
       if (moment === null) continue;
       const at = (this.edges[moment] / this.data.moments) * 100;
       const mark = html("button", { type: "button", class: "mark", title: `${text}: ${events[moment - 1].heading}` }, this.marks, text === "first read" ? "▲ read" : "▲ wrong");
-      mark.style.left = `${at}%`;
+      mark.style.left = this.marks.children.length > 1 ? `max(${at}%, calc(${this.marks.firstChild.style.left} + 58px))` : `${at}%`;
       mark.onclick = () => this.jump(moment);
     }
+  }
+
+  /** Where the rule changes no result: a loop of which it changes one. */
+  offer({ example, offer }) {
+    if (!example) return;
+    html("span", {}, this.rules, "   It changes: ");
+    const { onExample } = this.options;
+    const node = html(onExample ? "button" : "span", {}, this.rules, offer);
+    if (onExample) node.onclick = () => onExample(example);
   }
 
   /** The p of a place on the bar, and back: events take room by their parts. */
@@ -179,10 +200,10 @@ class Machine {
   say(at, said = "") {
     this.said = said;
     const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
-    const pairs = group?.parts.some((part) => part.faulty), parts = shownParts(group);
+    const { runs } = this.data, parts = shownParts(group);
     this.sentence.replaceChildren();
-    if (group?.summary.length) this.line(group.summary);
-    else for (const part of parts) this.line(part.sentence, part.exact, pairs ? (part.faulty ? "✗ " : "✓ ") : "");
+    if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
+    else for (const part of parts) this.line(part.sentence, part.exact, runs.length && group.parts.some((each) => each.second) ? `${runs[Number(part.second)]} ` : "");
     if (!group) this.sentence.textContent = at.event ? at.event.heading : this.data.start;
     this.reason.textContent = group ? group.reason : this.data.question;
     const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";

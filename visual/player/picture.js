@@ -8,7 +8,7 @@
  *   lines: Point[][]}} Move
  * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean,
  *   sentence: [string, string][], exact: string, formula: string, moves: Move[],
- *   faulty: boolean}} Part
+ *   second: boolean}} Part
  * @typedef {{weight: number, summary: [string, string][], reason: string, parts: Part[]}} Group
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
@@ -98,7 +98,7 @@ class Picture {
     this.headings();
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
     this.tracks = data.events.map((event) =>
-      event.groups.flatMap((group) => group.parts.map((part) => this.track(part, event))));
+      event.groups.flatMap((group) => group.parts.map((part) => this.track(part))));
     this.over = shape("g", { class: "over" }, this.svg);
     this.staged = "";
   }
@@ -138,12 +138,12 @@ class Picture {
   }
 
   /** The lines of a part, drawn once; only their class changes. */
-  track(part, event) {
+  track(part) {
     const { cells, tall } = this.data;
     const drawn = (move) => part.kind !== "fill" && move.source !== null && (tall || cells[move.source].y === cells[part.target].y);
     const lines = part.moves.filter(drawn).map((move) =>
       shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
-    return { lines, scan: event.scan };
+    return { lines, scan: cells[part.target].scan };
   }
 
   /** Show the moment p. */
@@ -163,7 +163,7 @@ class Picture {
 
   color(at, done) {
     const { data } = this, lit = new Set(), changed = new Map(), open = at.event?.scan;
-    const few = data.scans.length < 3;
+    const few = data.scans.length < 3 + 2 * (data.runs.length > 0);
     for (const [part, share, isNow] of this.begun(at)) {
       changed.set(part.target, share >= ADD || (share >= MOVE && !isSum(part)));
       if (!isNow && !done) continue;
@@ -187,7 +187,7 @@ class Picture {
     for (const [number, parts] of this.tracks.entries())
       for (const { lines, scan } of parts) {
         const state = number + 1 < at.number || (done && number + 1 === at.number) ? "past" : "future";
-        for (const line of lines) line.setAttribute("class", `arrow ${state}${scan === open || few ? "" : " far"}`);
+        for (const line of lines) line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " far"}`);
       }
   }
 

@@ -2,6 +2,8 @@
 
     >>> visual.machine(gallery.loops["square"].trace(cost="sum"))            # plays in a notebook
     >>> visual.machine(gallery.loops["square"].trace(), moment=6).save("tape.svg")
+    >>> visual.machine(loop.trace(), loop.with_taps((-2, -1)).trace())       # two in lockstep
+    >>> visual.machine(loop.trace(order=3), rule="accumulate-overwritten")
 
 The widget and the page without a kernel run the same ES module on the same data.
 """
@@ -13,16 +15,18 @@ from typing import Any
 
 import traitlets
 
-from lab.errors import expect, refused, whole
+from lab.errors import ArgumentError, expect, quoted, refused, whole
 from lab.records import cached_property
-from lab.reports.breaking.breakage import Breakage
+from lab.reports.breaking.breakage import Breakage, Truth
+from lab.reports.breaking.rules import BrokenRule
 from lab.traces.trace import Trace
+from lab.traces.tracing import derivative_of
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Machine as Content
-from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.pair import compared, pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.scene.formats import as_path
@@ -35,12 +39,15 @@ HERE = Path(__file__).parent
 PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
 MODULE = DOM + PLAYER + (HERE / "render.js").read_text(encoding="utf-8")
 LOOKS = HERE / "machine.css"
+EXPECTED = 'a Trace, as of lab.gallery.loops["square"].trace()'
 STYLE = LOOKS.read_text(encoding="utf-8")
 
 
 def machine(
     trace: Trace | Breakage,
+    other: Trace | None = None,
     *,
+    rule: BrokenRule | str | None = None,
     moment: int | None = None,
     around: int | None = None,
     entry: int | None = None,
@@ -51,8 +58,13 @@ def machine(
     Parameters
     ----------
     trace
-        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``. Of the
-        result of `lab.break_rule`, the correct and the faulty run are shown in lockstep.
+        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
+        result of `lab.break_rule`, of which the correct and the faulty run are shown in lockstep.
+    other
+        A second run, which is shown below the first one, on a common clock.
+    rule
+        The name of a faulty rule of `lab.BROKEN`, or a rule of your own: the derivatives are also
+        computed by it, and both runs are shown in lockstep.
     moment
         With a moment k, the result is a `Scene`: the machine at the end of event k, 0 before all
         events. Without it, the result is a widget that plays.
@@ -66,17 +78,35 @@ def machine(
     Raises
     ------
     lab.LabError
-        For a run without steps, one with too many tapes, or a moment that it does not have.
+        For a run without steps, one with too many tapes, or a moment that it does not have; for a
+        `rule` with a trace that was not recorded in this process, or with a second run.
 
     """
     if not isinstance(trace, Breakage):
-        expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+        expect("trace", trace, Trace, EXPECTED)
+    if other is not None:
+        expect("other", other, Trace, EXPECTED)
+        if rule is not None or isinstance(trace, Breakage):
+            raise ArgumentError("other: expected no second run with a faulty rule. Omit either.")
+    if rule is not None:
+        trace = _by_rule(trace, rule)
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
             whole(name, number)
     expect("contributor", contributor, bool, "True or False")
-    shown = Machine(trace, around, entry, contributor)
+    shown = Machine(trace, other, around, entry, contributor)
     return shown if moment is None else shown.scene(moment)
+
+
+def _by_rule(trace: Trace | Breakage, rule: BrokenRule | str) -> Breakage:
+    """Compute the derivatives of a run again, by a faulty rule."""
+    known = None if isinstance(trace, Breakage) else derivative_of(trace)
+    if known is None:
+        raise ArgumentError(
+            f"rule = {quoted(rule)}: expected a trace of a derivative that was recorded in this "
+            "process. Pass lab.break_rule(loop, rule, order) as the trace instead."
+        )
+    return Truth(*known).broken_by(rule)
 
 
 class Machine(Widget):
@@ -95,13 +125,14 @@ class Machine(Widget):
     def __init__(
         self,
         trace: Trace | Breakage,
+        other: Trace | None = None,
         around: int | None = None,
         entry: int | None = None,
         contributor: bool = False,
     ) -> None:
         self.breakage = trace if isinstance(trace, Breakage) else None
         self.trace = trace.true if isinstance(trace, Breakage) else trace
-        self.around, self.entry = around, entry
+        self.other, self.around, self.entry = other, around, entry
         data = as_data(arrange(self.content))
         super().__init__()
         with self.hold_sync():
@@ -112,6 +143,8 @@ class Machine(Widget):
         """The machine as plain data."""
         if self.breakage is not None:
             return pair_of(self.breakage)
+        if self.other is not None:
+            return compared(self.trace, self.other, self.entry)
         return machine_of(self.trace, self.around, self.entry)
 
     @traitlets.validate("moment")

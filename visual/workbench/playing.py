@@ -1,10 +1,8 @@
 """The machine of a bench: the data that its page plays, of one run or of two in lockstep."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from lab.errors import GraphError
 from visual.player.data import data_of, pair_data
 from visual.workbench.state import Bench
 
@@ -13,8 +11,6 @@ def machine_data(bench: Bench) -> Mapping[str, Any]:
     """Return the data of the machine if the bench shows it or a faulty rule; else nothing."""
     wide, breakage = bench.room[0], bench.breakage
     if breakage is not None:
-        with suppress(GraphError):  # the picture of the bench shows a pair without lockstep
-            return pair_data(breakage, wide)
-        return {}
+        return pair_data(breakage, wide)
     trace = bench.shown.trace
     return data_of(trace, wide) if bench.state.view == "machine" and trace is not None else {}

@@ -32,7 +32,9 @@ from visual.drawing.study import Chosen, Frozen, choose, shaped
 from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import ASIDE, PAGE, SCREEN, Sheet
 from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
-from visual.pictures.breaking import breaking
+from visual.pictures.machine.arrange import arrange
+from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.still import still
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
@@ -263,7 +265,8 @@ class Bench(ABC):
         """The picture of no moment in particular."""
         state = self.state
         if self.breakage is not None:
-            return breaking(self.breakage, state.theme)
+            machine = pair_of(self.breakage)
+            return still(arrange(machine), machine.moments, state.theme)
         return self._in_room(**state.options)
 
 

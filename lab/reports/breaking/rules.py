@@ -7,6 +7,7 @@ The pullback follows a `PullbackRule` and knows nothing of right and wrong; a br
 is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytensor.tensor as pt
@@ -116,3 +117,15 @@ _BROKEN = (
     ),
 )
 BROKEN = Named("rule", {rule.name: rule for rule in _BROKEN})
+
+# For each rule, choices of a workbench with which the rule changes a derivative.
+_CHANGED: Mapping[str, Mapping[str, object]] = {
+    "accumulate-overwritten": {"taps": {"x": (-2, -1)}, "steps": 2, "order": 2},
+    "never-accumulate": {"cost": "sum", "order": 1},
+    "unreversed-sequences": {"cost": "sum", "order": 1},
+    "shortened-buffer": {"order": 1},
+    "swapped-taps": {"order": 1},
+}
+EXAMPLES: Mapping[str, Mapping[str, object]] = {
+    name: {"loop": "square", **choices, "rule": name} for name, choices in _CHANGED.items()
+}

@@ -91,7 +91,7 @@ PICTURES = {
     "a comparison that differs": (as_page,),
     "compiled": (as_page,),
     "compiled with a gradient": (as_page,),
-    "breakage": (visual.breaking,),
+    "breakage": (lambda record: visual.machine(record).scene(),),
     "canonical": (as_page,),
 }
 

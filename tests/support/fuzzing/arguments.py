@@ -147,7 +147,6 @@ CALLS = {
     visual.Question: {"question": "How many?", "answer": 1.0, "why": "One."},
     visual.Work: {"name": "a sum", "right": sum, "cases": (([1.0],),)},
     visual.Workbench: {"subject": LOOP, "view": "taps"},
-    visual.breaking: {"breakage": lab.break_rule(LOOP, "never-accumulate", order=1)},
     visual.dot_product: {"test": lab.dot_product(LOOP)},
     visual.draw: {"subject": LOOP, "picture": "taps"},
     visual.eager: {"recording": eager.recording(eager.grad(lambda x: x * x), 2.0)},

@@ -11,6 +11,7 @@ import lab
 import visual
 from lab import gallery
 from lab.notation import number_text
+from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Kind
@@ -224,7 +225,7 @@ def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
     assert [row[4] for row in mistake.table] == ["1", "1", "3"]
     assert machine.title == "With the faulty rule, C‴ is 3 times its value"
     assert mistake.first_wrong < mistake.first_read
-    last = {c.at(machine.moments).text for c in machine.cells if machine.rows[c.row].is_faulty}
+    last = {c.at(machine.moments).text for c in machine.cells if machine.rows[c.row].is_second}
     assert number_text(72 * x) in last
 
 
@@ -235,17 +236,138 @@ def test_rows_that_never_differ_are_drawn_once_and_a_number_is_wrong_only_once_i
     correct = {
         (machine.rows[c.row].scan, c.name): c
         for c in machine.cells
-        if not machine.rows[c.row].is_faulty
+        if not machine.rows[c.row].is_second
     }
     assert {scan for scan, _ in faulty} == {3, 4}
     for place, cell in faulty.items():
         start = cell.wrong_from
         assert cell.at(start).text != correct[place].at(start).text
         assert all(cell.at(m).full == correct[place].at(m).full for m in range(start))
-    doubled = {row.scan for row in machine.rows if row.is_faulty}
+    doubled = {row.scan for row in machine.rows if row.is_second}
     assert doubled == {3, 4}
 
 
 def test_a_rule_that_changes_no_result_says_so():
     machine = visual.machine(broken(gallery.loops["square"], 2)).content
     assert machine.title == "The faulty rule changes no derivative of this loop up to order 2"
+
+
+def test_a_rule_is_given_by_its_name():
+    """C = x⁴ at 0.95 by the recipe of `lab.break_rule`: the trace alone is enough."""
+    loop = gallery.loops["square"].with_steps(2)
+    by_name = visual.machine(loop.trace(order=3), rule="accumulate-overwritten").content
+    assert by_name == visual.machine(broken(loop, 3)).content
+    assert [row[4] for row in by_name.mistake.table] == ["1", "1", "3"]
+    trace = replace(loop.trace(order=3))  # equal, but not recorded by this process
+    with pytest.raises(lab.LabError, match=r"^rule = 'swapped-taps': .* lab.break_rule"):
+        visual.machine(trace, rule="swapped-taps")
+    with pytest.raises(lab.LabError, match="did you mean 'swapped-taps'"):
+        visual.machine(loop.trace(), rule="swaped-taps")
+    with pytest.raises(lab.LabError, match=r"^other: "):
+        visual.machine(trace, loop.trace(), rule="swapped-taps")
+
+
+@pytest.mark.parametrize("rule", lab.BROKEN)
+def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
+    """With square over two steps C = x⁴; finite differences of x⁴ are not computed by any rule."""
+    machine = visual.machine(broken_by(gallery.loops["square"].with_steps(2), rule, 3)).content
+    x = 0.95
+    for row, exact in zip(machine.mistake.table, (4 * x**3, 12 * x**2, 24 * x), strict=True):
+        assert float(row[1]) == pytest.approx(exact, rel=1e-5)
+        assert float(row[3]) == pytest.approx(exact, rel=1e-2)
+    shown = {
+        (c.name, c.at(machine.moments).text, machine.rows[c.row].is_second) for c in machine.cells
+    }
+    faulty = number_text(float(machine.mistake.table[-1][2]))
+    assert ("dC″/dx₀", faulty, True) in shown
+    example = dict(EXAMPLES[rule])
+    loop = gallery.loops[example["loop"]].with_taps(example.get("taps", {}))
+    loop = loop.with_steps(example.get("steps", loop.steps))
+    changed = lab.break_rule(loop, rule, example["order"], cost=example.get("cost", "last"))
+    assert changed.visible is not None
+
+
+def broken_by(loop, rule, order):
+    return lab.break_rule(loop, rule, order=order)
+
+
+def test_a_rule_that_gives_other_tapes_has_its_run_below_the_correct_one():
+    machine = visual.machine(broken_by(gallery.loops["square"], "swapped-taps", 3)).content
+    once = {row.scan for row in machine.rows if not row.is_second}
+    second = {machine.scans[row.scan - 1].number for row in machine.rows if row.is_second}
+    assert 1 not in second  # the loop itself is the same, and drawn once
+    assert second == {2, 3, 4, 5, 6, 7, 8} <= once
+    wrong = [c for c in machine.cells if c.wrong_from is not None]
+    assert machine.mistake.first_wrong == min(c.wrong_from for c in wrong)
+    for cell in wrong:
+        twin = next(
+            c
+            for c in machine.cells
+            if c.name == cell.name
+            and not machine.rows[c.row].is_second
+            and machine.rows[c.row].name == machine.rows[cell.row].name
+            and machine.scans[machine.rows[c.row].scan - 1].number
+            == machine.scans[machine.rows[cell.row].scan - 1].number
+        )
+        assert twin.at(cell.wrong_from).full != cell.at(cell.wrong_from).full
+
+
+def product_gradients(x, cost):
+    """dC/dx of x[k+2] = x[k]·x[k+1], by the chain rule from the last value back."""
+    gradients = [cost(k) for k in range(len(x))]
+    for k in range(len(x) - 1, 1, -1):
+        gradients[k - 2] += gradients[k] * x[k - 1]
+        gradients[k - 1] += gradients[k] * x[k - 2]
+    return gradients
+
+
+def test_two_loops_are_played_in_lockstep():
+    square = gallery.loops["square"]
+    other = square.with_taps((-2, -1))
+    machine = visual.machine(square.trace(cost="sum"), other.trace(cost="sum")).content
+    assert machine.title == "A: square, taps −1 · B: square, taps −2, −1"
+    assert machine.moments == 9
+    last = {}
+    for cell in machine.cells:
+        scan = machine.scans[machine.rows[cell.row].scan - 1]
+        last[scan.label, cell.name] = cell.at(9).text
+        assert machine.rows[cell.row].is_second == (scan.run == "B")
+    x = [0.95, 0.95]
+    for k in range(4):
+        x.append(x[k] * x[k + 1])
+    exact = product_gradients(x, lambda k: float(k >= 2))
+    subscripts = "₀₁₂₃₄₅"
+    for k, sign in enumerate(subscripts):
+        assert last["B1", f"x{sign}"] == number_text(x[k])
+        assert last["B2", f"dC/dx{sign}"] == number_text(exact[k])
+    assert last["A1", "x₄"] == number_text(0.95**16)
+    wrong = product_gradients(x, lambda k: 1.0)
+    assert last["B2", "dC/dx₀"] != number_text(wrong[0])  # the checker sees another cost
+    columns = {
+        (machine.scans[machine.rows[c.row].scan - 1].label, c.name): c.column for c in machine.cells
+    }
+    assert columns["A1", "x₁"] == columns["B1", "x₂"]  # both are what step 0 computes
+    for event in machine.events:
+        runs = {part.is_second for group in event.groups for part in group.parts}
+        assert runs == {False, True}, event.heading
+
+
+def test_a_run_with_fewer_steps_rests_and_keeps_its_numbers():
+    square = gallery.loops["square"]
+    machine = visual.machine(square.with_steps(2).trace(), square.with_steps(5).trace()).content
+    assert "2 steps" in machine.title
+    first = [c for c in machine.cells if not machine.rows[c.row].is_second]
+    touched = {"overwritten", "preserved", "restored", "written"}
+    assert {c.at(2).role for c in first} & touched
+    for moment in (3, 4, 5):
+        assert not {c.at(moment).role for c in first} & touched
+        assert [c.at(moment).text for c in first] == [c.at(2).text for c in first]
+    assert number_text(0.95**4) in {c.at(machine.moments).text for c in first}
+
+
+def test_two_loops_are_told_in_words():
+    square = gallery.loops["square"]
+    text = visual.machine(square.trace(), square.with_steps(3).trace(), moment=9).text()
+    assert "Scan A2" in text
+    assert "Scan B1" in text
+    assert "A dC/dx₀:  7.413" in text

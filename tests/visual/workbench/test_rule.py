@@ -22,7 +22,13 @@ def quick(monkeypatch):
 
 
 def shown(loop, rule, order=1, theme="light", **chosen):
-    return visual.breaking(lab.break_rule(loop, rule, order, **chosen), theme).svg()
+    return last(lab.break_rule(loop, rule, order, **chosen), theme)
+
+
+def last(breakage, theme="light"):
+    """The machine of both runs at their last moment."""
+    machine = visual.machine(breakage)
+    return machine.scene(machine.content.moments, theme).svg()
 
 
 def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
@@ -151,10 +157,10 @@ def test_a_graph_of_ones_own_can_be_broken(quick):
     bench = Workbench(cost, x0, {x0: 0.5}, view="tapes")
     assert ask(bench, ["rule"], HISTORICAL) == ""
     truth = Truth(lab.derivative(cost, x0, 1), {x0: 0.5})
-    assert bench.svg == visual.breaking(truth.broken_by(HISTORICAL)).svg()
+    assert bench.svg == last(truth.broken_by(HISTORICAL))
     assert ask(bench, ["at", "x0", 0], "0.7") == ""
     truth = Truth(lab.derivative(cost, x0, 1), {x0: 0.7})
-    assert bench.svg == visual.breaking(truth.broken_by(HISTORICAL)).svg()
+    assert bench.svg == last(truth.broken_by(HISTORICAL))
     assert rebuilt(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
 
 

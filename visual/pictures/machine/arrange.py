@@ -90,7 +90,7 @@ class Heading:
     y: float
     text: str
     is_bold: bool
-    is_faulty: bool = False
+    is_second: bool = False
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _rows(
         y += density.name
         middle = y + density.box / 2
         heights.append(middle)
-        name = f"{scan.number} {scan.name}"
+        name = f"{scan.label} {scan.name}"
         headings += _headings(row, name, middle, is_first, is_narrow, density)
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)
@@ -272,14 +272,14 @@ def _headings(
     if is_narrow:
         if is_first:
             y = middle - density.box / 2 - density.name - 3
-            yield Heading(row.scan, 6, y, f"{name}: {row.name}", True, row.is_faulty)
+            yield Heading(row.scan, 6, y, f"{name}: {row.name}", True, row.is_second)
         return
     if not is_first:
-        yield Heading(row.scan, 20, middle + 4, row.name, False, row.is_faulty)
+        yield Heading(row.scan, 20, middle + 4, row.name, False, row.is_second)
         return
     up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-    yield Heading(row.scan, 8, middle - up, name, True, row.is_faulty)
-    yield Heading(row.scan, 8, middle + down, row.name, False, row.is_faulty)
+    yield Heading(row.scan, 8, middle - up, name, True, row.is_second)
+    yield Heading(row.scan, 8, middle + down, row.name, False, row.is_second)
 
 
 def _scans_with_bows(machine: Machine) -> set[int]:

@@ -103,6 +103,7 @@ class _Builder:
             cells=cells,
             events=tuple(played),
             columns=self.columns.hidden,
+            times=tuple(self.columns.shown),
             results=tuple(self._results()),
         )
 

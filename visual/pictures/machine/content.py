@@ -9,7 +9,7 @@ Nothing here has a coordinate or a color; `visual.pictures.machine.arrange` adds
 theme the latter.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +43,9 @@ class Piece:
     ink: Ink = Ink.PLAIN
 
 
+LINE = Piece("\n")  # ends a line of a sentence
+
+
 @dataclass(frozen=True)
 class Key:
     """The role and the number of a cell from a moment on, until the next key.
@@ -58,13 +61,13 @@ class Key:
 
 @dataclass(frozen=True)
 class Row:
-    """A tape of a Scan: `scan` counts from 1."""
+    """A tape of a Scan: `scan` counts from 1, over both runs if the machine has two."""
 
     scan: int
     tape: str
     name: str
     is_output: bool = False
-    is_faulty: bool = False
+    is_second: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,14 +122,15 @@ class Part:
     sentence: tuple[Piece, ...]
     exact: str = ""
     formula: str = ""
-    is_faulty: bool = False
+    is_second: bool = False
 
 
 @dataclass(frozen=True)
 class Group:
     """Parts that are played at the same time: one sum, or all that need no attention of their own.
 
-    `summary` is one sentence for all of them; without it, each part has its own.
+    `summary` is one sentence for all of them, or one for each run, separated by `LINE`; without
+    it, each part has its own.
     """
 
     parts: tuple[Part, ...]
@@ -164,7 +168,10 @@ class Event:
 
 @dataclass(frozen=True)
 class ScanRows:
-    """A Scan of the machine: its number from 1, its name, the printed name, and its direction."""
+    """A Scan of the machine: its number in its run, its name, the printed name, its direction.
+
+    `run` is the sign of its run if the machine has two.
+    """
 
     number: int
     name: str
@@ -173,7 +180,12 @@ class ScanRows:
     order: int
     events: range
     taps: str = ""
-    rule: str = ""
+    run: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return ``2``, or ``A2`` where two runs are shown."""
+        return f"{self.run}{self.number}"
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,8 @@ class Mistake:
 
     `first_wrong` is the first moment with a wrong number, `first_read` the first event that reads
     one; None if there is none. `table` has the name of a derivative, its value by the correct rule,
-    by the faulty rule and by finite differences, and the ratio of the first two.
+    by the faulty rule and by finite differences, and the ratio of the first two. `example` has the
+    choices of a machine whose results the rule changes, where it changes none of this one.
     """
 
     rule: str
@@ -190,11 +203,12 @@ class Mistake:
     first_wrong: int | None
     first_read: int | None
     table: tuple[tuple[str, ...], ...]
+    example: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
 class Machine:
-    """All rows, cells, and events of a run, on one clock."""
+    """All rows, cells, and events of a run, on one clock; or of two `runs`, by their signs."""
 
     title: str
     scans: tuple[ScanRows, ...]
@@ -202,8 +216,10 @@ class Machine:
     cells: tuple[Cell, ...]
     events: tuple[Event, ...]
     columns: tuple[int, ...]  # 0, or how many columns of a long loop are hidden here
+    times: tuple[int | None, ...]  # the step that computes a column, negative for initial values
     results: tuple[tuple[str, str], ...] = ()
     mistake: Mistake | None = None
+    runs: tuple[str, ...] = ()
 
     @property
     def moments(self) -> int:

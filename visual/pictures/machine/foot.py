@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from visual.pictures.machine.arrange import NARROW, Arrangement
-from visual.pictures.machine.content import Event, Group, Ink, Machine, Piece
+from visual.pictures.machine.content import LINE, Event, Group, Ink, Machine, Part, Piece
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -16,7 +16,7 @@ INKS = {
     Ink.SAVED: Role.READ,
     Ink.WRONG: Role.WRONG,
 }
-SENTENCE, LINE = 15, 20.0
+SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
 class Stage(IntEnum):
@@ -49,30 +49,51 @@ class Moment:
 
 
 def at_moment(machine: Machine, number: int) -> Moment:
-    """Return the end of event `number`, with its first group as the one to explain."""
+    """Return the end of event `number`; the first group, of either run, is the one to explain."""
     event = machine.events[number - 1] if number else None
-    return Moment(number, event, 0)
+    groups = event.groups if event else ()
+    both = [n for n, g in enumerate(groups) if len({part.is_second for part in g.parts}) > 1]
+    return Moment(number, event, both[0] if both else 0)
 
 
 def words_height(arrangement: Arrangement) -> float:
     """Return the height of the sentence, its reason, and the name of the event, in pixels."""
-    return (2 + _sentence_lines(arrangement)) * LINE + 10
+    return (2 + _sentence_lines(arrangement)) * LINE_HEIGHT + 10
 
 
 def _sentence_lines(arrangement: Arrangement) -> int:
-    return 2 if arrangement.width < NARROW else 1
+    return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
+
+
+def sentences(machine: Machine, group: Group | None) -> list[tuple[Piece, ...]]:
+    """Return the sentences of a group: one, or one for each of two runs with its sign."""
+    if group is None:
+        return []
+    if group.summary:
+        ends = [n for n, piece in enumerate(group.summary) if piece == LINE]
+        starts = [0, *(n + 1 for n in ends)]
+        return [group.summary[a:b] for a, b in zip(starts, [*ends, None], strict=True)]
+    if not machine.runs or not any(part.is_second for part in group.parts):
+        return [group.parts[0].sentence] if group.parts else []
+    found = []
+    for run, is_second in zip(machine.runs, (False, True), strict=True):
+        part = next((part for part in group.parts if part.is_second == is_second), None)
+        found += [(Piece(f"{run} "), *part.sentence)] if part else []
+    return found
 
 
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     """Yield the sentence, its reason, and the name of the event."""
     y, room = arrangement.height + 14, arrangement.width - 16
     group, results = moment.playing, arrangement.machine.results
-    sentence = group.summary or group.parts[0].sentence if group else ()
-    yield from _sentence(sentence, 8, y, room)
+    for n, sentence in enumerate(sentences(arrangement.machine, group)):
+        yield from _sentence(sentence, 8, y + n * LINE_HEIGHT, room)
     reason = group.reason if group else " · ".join(f"{name} = {value}" for name, value in results)
-    y += (_sentence_lines(arrangement) - 1) * LINE
-    yield fitted(8, y + LINE, reason, room, 12)
-    yield fitted(8, y + 2 * LINE - 2, heading(arrangement.machine, moment), room, 11, muted=True)
+    y += (_sentence_lines(arrangement) - 1) * LINE_HEIGHT
+    yield fitted(8, y + LINE_HEIGHT, reason, room, 12)
+    yield fitted(
+        8, y + 2 * LINE_HEIGHT - 2, heading(arrangement.machine, moment), room, 11, muted=True
+    )
 
 
 def heading(machine: Machine, moment: Moment) -> str:
@@ -91,7 +112,7 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
         role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME)
         wide = text_width(piece.text, size, bold=bold)
         if x + wide + 10 > end:
-            x, y = end - room + 12, y + LINE
+            x, y = end - room + 12, y + LINE_HEIGHT
         if role is not None:
             yield Box(x, y - size - 1, wide + 10, size + 6, role)
             x += 5
@@ -105,6 +126,11 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
         x += wide + (5 if role else 0)
 
 
+def _sign(machine: Machine, part: Part) -> Piece:
+    """The sign of the run of a part, if the machine has two."""
+    return Piece(f"{machine.runs[part.is_second]} " if machine.runs else "")
+
+
 def text_twin(machine: Machine, moment: Moment) -> str:
     """Return the machine in words: every tape with its numbers, then the sentence of the event."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
@@ -114,13 +140,16 @@ def text_twin(machine: Machine, moment: Moment) -> str:
         for cell in cells:
             key = cell.at(moment.number)
             told.append(f"{cell.name} = {key.text or '—'} ({key.role})")
-        name = machine.scans[row.scan - 1].name
-        lines.append(f"Scan {row.scan} · {name}, {row.name}: {'; '.join(told)}")
+        scan = machine.scans[row.scan - 1]
+        lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(told)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
-        sentences = [group.summary] if group.summary else [part.sentence for part in group.parts]
-        lines += ["".join(piece.text for piece in pieces) for pieces in sentences]
+        each = [(_sign(machine, part), *part.sentence) for part in group.parts]
+        said = sentences(machine, group) if group.summary else each
+        lines += ["".join(piece.text for piece in pieces) for pieces in said]
         lines += [f"  {group.reason}"] if group.reason else []
     if moment.event is None:
         lines += [f"{name} = {value}" for name, value in machine.results]
+    for name, correct, faulty, near, _ in machine.mistake.table if machine.mistake else ():
+        lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {near}")
     return "\n".join(lines).rstrip() + "\n"

@@ -1,7 +1,8 @@
-"""Two runs of one graph in lockstep: by the correct rule and by a faulty one.
+"""Two runs in lockstep: by the correct rule and by a faulty one, or of two loops.
 
-Rows that never differ are drawn once.  Each other row has a second one below it, for the faulty
-rule, and each sum in it is played together with its counterpart.
+With a faulty rule, rows that never differ are drawn once; each other row has a second one below it,
+and each sum in it is played together with its counterpart. A rule that gives the Scans other tapes
+has no such pairs of rows: its run stands below the correct one, as do two loops.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,28 +10,111 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.errors import GraphError
+from lab.notation import number_text, signed
 from lab.reports.breaking.breakage import Breakage
+from lab.reports.breaking.rules import EXAMPLES
+from lab.traces.trace import Trace
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import MOST_COLUMNS
-from visual.pictures.machine.content import Cell, Group, Machine, Mistake, Part, Row, Term
+from visual.pictures.machine.content import Cell, Group, Machine, Mistake, Row, Term
+from visual.pictures.machine.stack import moved_part, stacked
 
 MOST_RATIOS = 4
 CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
+SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
+
+
+def compared(first: Trace, second: Trace, entry: int | None = None) -> Machine:
+    """Return the machine of two runs, one above the other on a common clock."""
+    pairs = zip(_named(first), _named(second), strict=True)
+    names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
+    told = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
+    title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, told, strict=True))
+    machines = [machine_of(trace, entry=entry) for trace in (first, second)]
+    return stacked(machines[0], machines[1], LETTERS, title)
+
+
+def _named(trace: Trace) -> list[str]:
+    """The name of a run, then what may distinguish it from another."""
+    loop = trace.scans[0] if trace.scans else None
+    if loop is None:
+        return [""] * 5
+    tapes = [t for t in loop.tapes if t.tape.reads]
+    starts = [f"{t.name}₀ = {number_text(t.initial[0])}" for t in tapes if not t.initial[0].ndim]
+    return [
+        loop.name,
+        "; ".join(f"taps {signed(*t.tape.reads)}" for t in tapes),
+        f"{loop.steps} steps",
+        f"order {max(scan.order for scan in trace.scans)}",
+        "; ".join(starts),
+    ]
 
 
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
-    """Return the machine of the correct run, with a second row where the faulty rule differs.
-
-    Raises GraphError if the faulty rule changes the structure of the run.
-    """
+    """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
     places = [[(c.row, c.column, c.name) for c in each.cells] for each in (correct, faulty)]
-    if places[0] != places[1] or len(correct.events) != len(faulty.events):
-        raise GraphError(
-            f"rule = {breakage.rule.name!r}: the faulty rule gives the Scans other tapes, and the "
-            "two runs cannot be drawn in lockstep. Print the report of lab.break_rule instead."
-        )
+    both = _paired_rows if places[0] == places[1] and _alike(correct, faulty) else _both
+    machine = both(correct, faulty)
+    mistake = _mistake(machine, breakage)
+    return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
+
+
+def _alike(correct: Machine, faulty: Machine) -> bool:
+    """Whether both runs have the same events, and write the same slots in each."""
+    pairs = zip(correct.events, faulty.events, strict=False)
+    return len(correct.events) == len(faulty.events) and all(
+        {part.target for group in a.groups for part in group.parts}
+        >= {part.target for group in b.groups for part in group.parts}
+        for a, b in pairs
+    )
+
+
+def _both(correct: Machine, faulty: Machine) -> Machine:
+    """Both runs, Scan by Scan; a faulty number is wrong where it differs from that of its name."""
+    both, own = stacked(correct, faulty, SIGNS, ""), len(correct.cells)
+    known = {_place(both, cell): n for n, cell in enumerate(both.cells[:own])}
+    cells, twins, starts = list(both.cells[:own]), dict[int, int](), dict[int, int | None]()
+    for number, cell in enumerate(both.cells[own:], start=own):
+        twins[number] = known.get(_place(both, cell), -1)
+        twin = twins[number]
+        starts[number] = None if twin < 0 else _first_difference(both.cells[twin], cell)
+    differing = {
+        both.rows[both.cells[number].row].scan
+        for number, start in starts.items()
+        if start is not None or twins[number] < 0
+    }
+    shown = [n for n, row in enumerate(both.rows) if not row.is_second or row.scan in differing]
+    shown.sort(key=lambda n: (both.scans[both.rows[n].scan - 1].number, both.rows[n].is_second))
+    for number, start in starts.items():
+        cell = both.cells[number]
+        if both.rows[cell.row].scan in differing:
+            twins[number] = len(cells)
+            cells.append(replace(cell, wrong_from=start))
+    events = tuple(
+        replace(event, groups=tuple(_with_twins(group, own, twins) for group in event.groups))
+        for event in both.events
+    )
+    cells = [replace(cell, row=shown.index(cell.row)) for cell in cells]
+    scans = tuple(replace(s, run="") if s.run == SIGNS[0] else s for s in both.scans)
+    rows = tuple(both.rows[n] for n in shown)
+    return replace(both, rows=rows, cells=tuple(cells), scans=scans, events=events)
+
+
+def _with_twins(group: Group, own: int, twins: Mapping[int, int]) -> Group:
+    """A group without the sums of the second run in rows that are drawn once."""
+    first = [part for part in group.parts if not part.is_second]
+    second = [moved_part(part, twins) for part in group.parts if part.is_second]
+    return replace(group, parts=(*first, *(part for part in second if part.target >= own)))
+
+
+def _place(machine: Machine, cell: Cell) -> tuple[int, str, str]:
+    row = machine.rows[cell.row]
+    return machine.scans[row.scan - 1].number, row.name, cell.name
+
+
+def _paired_rows(correct: Machine, faulty: Machine) -> Machine:
+    """The correct run, with a second row below each row in which a number differs."""
     starts = [_first_difference(a, b) for a, b in zip(correct.cells, faulty.cells, strict=True)]
     doubled = sorted({c.row for c, start in zip(correct.cells, starts, strict=True) if start})
     rows, row_of, twin_row = list[Row](), dict[int, int](), dict[int, int]()
@@ -39,7 +123,7 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
         rows.append(row)
         if number in doubled:
             twin_row[number] = len(rows)
-            rows.append(replace(row, name=f"✗ {row.name}", is_faulty=True))
+            rows.append(replace(row, name=f"✗ {row.name}", is_second=True))
     cells = [replace(cell, row=row_of[cell.row]) for cell in correct.cells]
     twins: dict[int, int] = {}
     for number, (cell, start) in enumerate(zip(faulty.cells, starts, strict=True)):
@@ -50,9 +134,7 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
         replace(event, groups=tuple(_paired(group, other.groups, twins) for group in event.groups))
         for event, other in zip(correct.events, faulty.events, strict=True)
     )
-    both = replace(correct, rows=tuple(rows), cells=tuple(cells), events=events)
-    mistake = _mistake(both, breakage)
-    return replace(both, title=_title(breakage), mistake=mistake)
+    return replace(correct, rows=tuple(rows), cells=tuple(cells), events=events)
 
 
 def _first_difference(correct: Cell, faulty: Cell) -> int | None:
@@ -76,20 +158,7 @@ def _paired(group: Group, others: tuple[Group, ...], twins: Mapping[int, int]) -
     """A group with the sums of the faulty rule in the same slots."""
     found = {part.target: part for other in others for part in other.parts}
     pairs = [found[p.target] for p in group.parts if p.target in twins and p.target in found]
-    return replace(group, parts=(*group.parts, *(_moved(part, twins) for part in pairs)))
-
-
-def _moved(part: Part, twins: Mapping[int, int]) -> Part:
-    """A sum of the faulty run, between the cells of its own rows where it has some."""
-    terms = tuple(
-        replace(
-            term,
-            source=None if term.source is None else twins.get(term.source, term.source),
-            saved=tuple(twins.get(cell, cell) for cell in term.saved),
-        )
-        for term in part.terms
-    )
-    return replace(part, target=twins[part.target], terms=terms, is_faulty=True)
+    return replace(group, parts=(*group.parts, *(moved_part(part, twins) for part in pairs)))
 
 
 def _title(breakage: Breakage) -> str:
@@ -123,7 +192,9 @@ def _mistake(machine: Machine, breakage: Breakage) -> Mistake:
         numbers = (row.true, row.broken, None if row.differences is None else row.differences.value)
         shown = [_number(value) for value in numbers]
         table.append((row.name, *shown, _ratio(row.true, row.broken)))
-    return Mistake(breakage.rule.name, breakage.rule.change, first, read, tuple(table))
+    rule = breakage.rule
+    example = EXAMPLES.get(rule.name) if breakage.visible is None else None
+    return Mistake(rule.name, rule.change, first, read, tuple(table), example)
 
 
 def _wrong_reads(machine: Machine, wrong: Mapping[int, int]) -> Iterator[int]:

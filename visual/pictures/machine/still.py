@@ -144,7 +144,8 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     shapes: Frame = {}
     for n, label in enumerate(arrangement.headings):
         size = 13 if label.is_bold else 11
-        role = Role.WRONG if label.is_faulty else None
+        is_wrong = label.is_second and arrangement.machine.mistake
+        role = Role.WRONG if is_wrong else None
         shapes[f"heading {n}"] = Text(
             label.x,
             label.y,
