@@ -6,14 +6,16 @@ formulas of the step.  Of a step it is asked with a picture of the tape before i
 one of the step.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
-from lab.equations.sentences import StepOf
+from lab.equations.events.events import events
+from lab.equations.events.records import Read, Write
+from lab.equations.spelling import Speller
 from lab.notation import Call, Leaf, Number, Term, leaves_of, signed, summands_of
 from lab.tape import Kind, Tape
 from lab.traces.flow import adds_old
@@ -144,54 +146,51 @@ def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
 
 def numbers(trace: Trace) -> Iterator[Candidate]:
     """Questions for the number that a step writes."""
+    run = events(trace)
     for number, tape in tapes_of(trace):
         scan = trace.scans[number]
         for formula in scan.formulas:
             if formula.target.argument != tape.argument:
                 continue
             for step in asked_steps(scan.steps):
-                named = NamedScan(trace, number)
-                if _can_be_computed(StepOf(named, step), formula):
-                    yield scan.order, partial(_number_task, named, step, formula)
+                write = run.step(number, step).write(tape.argument, formula.target.tap)
+                if _can_be_computed(write, formula):
+                    named = NamedScan(trace, number)
+                    yield scan.order, partial(_number_task, named, step, formula, write)
 
 
-def _can_be_computed(one: StepOf, formula: Formula) -> bool:
+def _can_be_computed(write: Write, formula: Formula) -> bool:
     """Whether a person can compute it from the digits shown."""
-    known = [one.value(leaf) for leaf in leaves_of(formula.expression)]
-    made = np.asarray(one.made(formula))
-    if made.ndim or not known or any(value is None or value.ndim for value in known):
+    known = [read.value for read in write.reads]
+    is_known = known and len(known) == len(leaves_of(formula.expression))
+    if write.new.ndim or not is_known or any(value.ndim for value in known):
         return False
-    if made.dtype.kind != "f":
+    if write.new.dtype.kind != "f":
         return False
-    values = np.array([made, *known], dtype="float64")
+    values = np.array([write.new, *known], dtype="float64")
     if not np.all(np.isfinite(values)):
         return False
-    return bool(made == 0 or abs(made) > CANCELLED * np.max(np.abs(values[1:])))
+    return bool(write.new == 0 or abs(write.new) > CANCELLED * np.max(np.abs(values[1:])))
 
 
-def _number_task(named: NamedScan, step: int, formula: Formula, theme: str) -> Task:
-    one = StepOf(named, step)
-    speller, held = one.spell, one.tape(formula.target)
-    right = float(one.made(formula))
+def _number_task(named: NamedScan, step: int, formula: Formula, write: Write, theme: str) -> Task:
+    held = named.scan.tape(formula.target.argument)
+    assert held is not None
+    right = float(write.new)
     tolerance = max(PRECISION * abs(right), 1e-9)
-    read = {leaf: one.value(leaf) for leaf in leaves_of(formula.expression)}
-    given = ", ".join(
-        f"{speller.position(leaf, step)} = {float(value):.6g}"
-        for leaf, value in read.items()
-        if value is not None
-    )
-    written, numbers = speller.at(formula, step), speller.numbers(formula, step)
+    given = ", ".join(f"{read.name} = {float(read.value):.6g}" for read in write.reads)
+    numbers = Speller(named).numbers(formula, step)
     answer = Answer(
         Form.NUMBER,
         (right,),
         hints=(
-            f"The step computes {written}, all of it from the values before the step.",
+            f"The step computes {write.formula}, all of it from the values before the step.",
             f"With the numbers in, that is {numbers.partition(' = ')[2]}.",
         ),
-        working=f"{speller.position(formula.target, step)}: {numbers}.",
+        working=f"{write.slot}: {numbers}.",
         otherwise="That is not what the formula gives.",
         mistakes=tuple(
-            slip for slip in _slips(one, formula) if abs(slip.value - right) > 2 * tolerance
+            slip for slip in _slips(write, formula) if abs(slip.value - right) > 2 * tolerance
         ),
         tolerance=tolerance,
     )
@@ -199,19 +198,19 @@ def _number_task(named: NamedScan, step: int, formula: Formula, theme: str) -> T
         f"Which number will step {step} of {named.scan.name} write at position "
         f"{signed(step + (formula.target.tap or 0))} of {held.name}? Before it, {given}."
     )
-    return _task(question, named, step, held, answer, theme, written)
+    return _task(question, named, step, held, answer, theme, write.formula)
 
 
-def _slips(one: StepOf, formula: Formula) -> Iterator[Mistake]:
+def _slips(write: Write, formula: Formula) -> Iterator[Mistake]:
     """The numbers that follow from the usual mistakes."""
-    right, held = float(one.made(formula)), one.tape(formula.target)
+    right = float(write.new)
     yield Mistake(-right, "The sign is wrong.")
+    reads = dict(zip(leaves_of(formula.expression), write.reads, strict=True))
     for term in summands_of(formula.expression):
-        yield from _without_a_factor(one, term, right)
-    earlier = one.touched(held).before(one.row(formula.target))
-    if earlier is None:
+        yield from _without_a_factor(reads, term, right)
+    if write.old is None:
         return
-    old = float(earlier)
+    old = float(write.old)
     yield Mistake(old, "That is what stands in the slot before the step.")
     if adds_old(formula):
         reason = "That leaves out what stood in the slot: it is kept as a term of the sum."
@@ -221,22 +220,21 @@ def _slips(one: StepOf, formula: Formula) -> Iterator[Mistake]:
         yield Mistake(right + old, reason)
 
 
-def _without_a_factor(one: StepOf, term: Term, right: float) -> Iterator[Mistake]:
+def _without_a_factor(reads: Mapping[Leaf, Read], term: Term, right: float) -> Iterator[Mistake]:
     """What the step would write if a product lacked one of its factors."""
     factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else ()
-    read = (one.value(f) if isinstance(f, Leaf) else _constant(f) for f in factors)
-    known = [float(value) for value in read if value is not None]
-    if len(known) < max(2, len(factors)):
+    named: list[tuple[str, float]] = []
+    for factor in factors:
+        if isinstance(factor, Leaf):
+            named.append((reads[factor].name, float(reads[factor].value)))
+        elif isinstance(factor, Number):
+            named.append((factor.written, float(factor.written)))
+    if len(named) < max(2, len(factors)):
         return
-    for place, factor in enumerate(factors):
-        others = prod(known[:place] + known[place + 1 :])
-        told = factor.written if isinstance(factor, Number) else ""
-        told = one.spell.position(factor, one.step) if isinstance(factor, Leaf) else told
-        yield Mistake(right - prod(known) + others, f"That leaves out the factor {told}.")
-
-
-def _constant(term: Term) -> float | None:
-    return float(term.written) if isinstance(term, Number) else None
+    product = prod(value for _, value in named)
+    for place, (name, _) in enumerate(named):
+        others = prod(value for n, (_, value) in enumerate(named) if n != place)
+        yield Mistake(right - product + others, f"That leaves out the factor {name}.")
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:

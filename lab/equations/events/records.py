@@ -130,6 +130,12 @@ class Write:
     terms: tuple[Term, ...] = ()
     adds_old: bool = False
 
+    def term(self, argument: int, tap: int | None) -> Term | None:
+        """Return the term of a source, by its argument and tap; None if no term has that source."""
+        key = argument, tap
+        sources = ((t, t.source) for t in self.terms)
+        return next((t for t, s in sources if s and (s.argument, s.tap) == key), None)
+
     @property
     def total(self) -> np.ndarray | None:
         """The sum of the terms, and of the old value if it is added; None without terms."""
@@ -158,6 +164,10 @@ class Event:
     def kind(self) -> EventKind:
         """Step or filling."""
         return EventKind.FILLING if self.step is None else EventKind.STEP
+
+    def write(self, argument: int, tap: int | None) -> Write:
+        """Return the write to a tape, by the number of its argument, at a tap."""
+        return next(w for w in self.writes if (w.slot.argument, w.tap) == (argument, tap))
 
     @property
     def preserved(self) -> tuple[Slot, ...]:

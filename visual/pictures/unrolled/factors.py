@@ -1,16 +1,17 @@
 """What multiplies a gradient along an arrow, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and where it is told."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
 from math import dist
 from typing import NamedTuple
 
-from lab.equations.factors import ONE
-from lab.equations.sentences import StepOf
-from lab.notation import Term, number_text, text
-from lab.traces.trace import TapeTrace, Trace
+from lab.equations.events.events import Events
+from lab.equations.factors import without_names
+from lab.equations.spelling import Speller
+from lab.notation import Leaf, leaves_of, number_text, summands_of, text
+from lab.traces.trace import Formula, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT
 from visual.layout.detours import Point, meets
 from visual.layout.names import NamedScan
@@ -54,28 +55,42 @@ class Factor:
         return " = ".join(dict.fromkeys(part for part in parts if part))
 
 
-def factor_along(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """The factor of an arrow on which a gradient goes; None where there is none, or it is 1."""
-    told, numbers, terms = list[str](), list[float | None](), list[Term | None]()
+def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
+    """Return the factor of an arrow along which a gradient goes; None if it has none, or 1."""
+    formulas, numbers = list[str](), list[float | None]()
     for made, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[made]
-        one = StepOf(NamedScan(trace, made.scan), write.step)
-        leaf = write.leaves[write.sources.index(read)]
-        if one.named.parent is None or not one.is_held(leaf):
+        named, leaf = NamedScan(run.trace, made.scan), write.leaves[write.sources.index(read)]
+        if named.parent is None or named.scan.tape(leaf.argument) is None:
             return None
-        arrival = one.arrival(write.formula, leaf)
-        terms.append(arrival.factor)
-        numbers.append(arrival.number)
-        told.append(
-            one.becomes(write.formula, leaf)
-            if arrival.factor is None
-            else text(arrival.factor, partial(one.spell.position, step=one.step))
-        )
-    if not told or terms == [ONE]:
+        target = write.formula.target
+        written = run.step(made.scan, write.step).write(target.argument, target.tap)
+        term = written.term(leaf.argument, leaf.tap)
+        if written.adds_old and leaf == target:
+            formulas.append("1")
+            numbers.append(1.0)
+        elif term is None or term.factor is None:
+            name = partial(Speller(named).position, step=write.step)
+            formulas.append(_effect(write.formula, leaf, name))
+            numbers.append(None)
+        else:
+            formulas.append(term.symbols)
+            numbers.append(None if term.value.ndim else float(term.factor))
+    if not formulas or formulas == ["1"]:
         return None
     known = [number for number in numbers if number is not None]
     number = sum(known) if len(known) == len(numbers) else None
-    return Factor(_name(trace, graph, edge), " + ".join(told), number)
+    return Factor(_name(run.trace, graph, edge), " + ".join(formulas), number)
+
+
+def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
+    """Return the summands of a formula that read a slot, which is written ▢: ``Wᵀ @ ▢``."""
+    expression = without_names(formula.expression) or formula.expression
+    return " + ".join(
+        text(term, lambda leaf: "▢" if leaf == read else name(leaf))
+        for term in summands_of(expression)
+        if read in leaves_of(term)
+    )
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import starmap
 from math import inf
 
+from lab.equations.events.events import events
 from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_words
 from lab.errors import ArgumentError
@@ -220,7 +221,8 @@ class _Picture:
         self.taken = frozenset(self.spots.values())
         is_told = room.open and not room.sheet.bare
         edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
-        found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
+        run = events(trace)
+        found = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
         told = [self.ways[number] for number in self.factors]
         low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}

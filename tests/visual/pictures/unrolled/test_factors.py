@@ -10,6 +10,7 @@ import pytest
 from pictures import arrows, boxes, meets
 
 import visual
+from lab.equations.events.events import events
 from lab.loops import gallery
 from visual.pictures.unrolled.factors import factor_along
 from visual.pictures.unrolled.graph import unrolling
@@ -77,7 +78,7 @@ def of_gradient(name, order, scan=None):
     trace = gallery.loops[name].trace(order)
     number = len(trace.scans) - 1 if scan is None else scan - 1
     graph = unrolling(trace, (trace.scans[number].parent, number))
-    found = (factor_along(trace, graph, edge) for edge in graph.edges)
+    found = (factor_along(events(trace), graph, edge) for edge in graph.edges)
     return {places(f.name): f.number for f in found if f is not None and NAME.fullmatch(f.name)}
 
 
@@ -176,7 +177,7 @@ def test_every_factor_finds_room_and_meets_no_box(name, order):
     graph = unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
     drawn, on_arrows = {text.title for text, _ in found}, 0
     for edge in graph.edges:
-        factor, target = factor_along(trace, graph, edge), graph.nodes[edge[1]]
+        factor, target = factor_along(events(trace), graph, edge), graph.nodes[edge[1]]
         if factor is not None and factor.name and not (target.lasting or target.faded):
             assert factor.title in drawn
             on_arrows += 1
