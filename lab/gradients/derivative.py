@@ -20,6 +20,7 @@ from lab.errors import (
     GraphError,
     LabError,
     expect,
+    first_line,
     one_of,
     printable,
     quoted,
@@ -30,7 +31,14 @@ from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.forward.series import Carrying, Moving, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.pullback import shared
-from lab.gradients.status import ThroughUntraced, Undefined, cast_like, is_continuous, status_of
+from lab.gradients.status import (
+    ThroughUntraced,
+    Undefined,
+    cast_like,
+    is_complex,
+    is_real,
+    status_of,
+)
 from lab.gradients.verify import Run, verify
 from lab.notation import prime
 from lab.progress import is_watched, pause
@@ -216,7 +224,7 @@ def _reverse(
         if target.type.ndim:
             along = pt.ones_like(target) if direction is None else direction
             target = (target * along).sum()
-        values.append(_grad(target, wrt, number))
+        values.append(differentiate(target, wrt, number))
     return values
 
 
@@ -276,19 +284,26 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"{told}: a derivative starts from a real number.")
     expect("wrt", wrt, Variable, "a PyTensor variable")
-    if not is_continuous(wrt) or _is_complex(wrt):
+    if not is_real(wrt):
         raise ArgumentError(
             f"wrt = {quoted(wrt)} ({wrt.type}): only real variables can be differentiated by."
         )
 
 
-def _is_complex(variable: Variable) -> bool:
-    return str(getattr(variable.type, "dtype", "")).startswith("complex")
+# Errors of PyTensor's pullbacks for operations that they cannot differentiate.
+PULLBACK_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError)
+PULLBACK_ERRORS += (NotImplementedError, TypeError, ValueError)
 
 
-def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
-    # A first derivative that does not exist is a mistake; a later one is zero.
-    missing: Literal["raise", "ignore"] = "raise" if number == 1 else "ignore"
+def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVariable:
+    """Return PyTensor's gradient of a scalar, which is derivative number `order` of a cost.
+
+    From order 2 on, a derivative wrt a variable that `target` does not depend on is 0.
+
+    Raises GraphError if derivative 1 does not depend on `wrt`, and GradientError if the gradient is
+    undefined or if PyTensor fails to build it.
+    """
+    missing: Literal["raise", "ignore"] = "raise" if order == 1 else "ignore"
     try:
         with refusing_depth("cost"):
             gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
@@ -296,16 +311,15 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except LabError:
         raise
-    except TypeError as error:
-        between = next(filter(_is_complex, ancestors([target])), None)
-        told = f"{quoted(between)} is complex, and has no gradient there."
-        why = error if between is None else told
-        raise GradientError(
-            f"wrt = {wrt}: PyTensor could not build derivative {number}. {why}"
-        ) from error
+    except PULLBACK_ERRORS as error:
+        between = next(filter(is_complex, ancestors([target])), None)
+        reason = f"{quoted(between)} is complex, and has no gradient there."
+        reason = first_line(error) if between is None else reason
+        message = f"wrt = {wrt}: PyTensor could not build derivative {order}. {reason}"
+        raise GradientError(message) from error
     assert isinstance(gradient, Variable)
     status = status_of(gradient)
     if isinstance(status, Undefined):
-        reason = status if isinstance(status, ThroughUntraced) else status.reason
-        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}")
+        reason = str(status) if isinstance(status, ThroughUntraced) else status.reason
+        raise GradientError(f"wrt = {wrt}: derivative {order} is undefined: {reason}")
     return as_tensor(gradient)

@@ -134,6 +134,16 @@ def is_continuous(variable: Variable) -> bool:
     return isinstance(variable.type, TensorType) and variable.type.dtype in continuous_dtypes
 
 
+def is_real(variable: Variable) -> bool:
+    """Whether `variable` is a tensor of real floating-point numbers."""
+    return is_continuous(variable) and not is_complex(variable)
+
+
+def is_complex(variable: Variable) -> bool:
+    """Whether `variable` has complex entries."""
+    return str(getattr(variable.type, "dtype", "")).startswith("complex")
+
+
 def gradient_dtype(variable: Variable) -> str:
     """The dtype of the gradient with regard to `variable`."""
     return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)

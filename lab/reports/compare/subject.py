@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
-from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, one_of, quoted, refused
+from lab.gradients.status import is_real
 from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
@@ -65,7 +65,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     """A loop, and the cost that `Loop.cost` makes of it."""
     graph = loop.build()
     target = loop.cost(graph, cost, of)
-    by_name = {n: v for n, v in graph.inputs.items() if _is_real(v)}
+    by_name = {n: v for n, v in graph.inputs.items() if is_real(v)}
     asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
         one_of("wrt", name, by_name, BY)
@@ -77,14 +77,14 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     (cost,) = as_scans([cost])
     require_scan([cost])
     inputs = _complete([cost], given)
-    chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
+    chosen = tuple(v for v in inputs if is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
         none = "none of the graph's inputs is real."
         raise refused("wrt", wrt, none if wrt is None else "expected one input at least.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
-        if not _is_real(variable):
+        if not is_real(variable):
             raise ArgumentError(
                 f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
             )
@@ -132,7 +132,7 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
         if variable in given or isinstance(variable, SharedVariable):
             continue
         kind = variable.type
-        if not _is_real(variable) or None in kind.shape:
+        if not is_real(variable) or None in kind.shape:
             raise ArgumentError(
                 f"given: there is no value for {variable} ({kind}), and only that of a real "
                 "variable of known shape can be made up."
@@ -140,7 +140,3 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
         made = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
         given[variable] = made.astype(kind.dtype)
     return inputs
-
-
-def _is_real(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and variable.type.dtype.startswith("float")

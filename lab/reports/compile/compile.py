@@ -15,25 +15,22 @@ reads; such a buffer is matched by its position among those of equal kind and ta
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytensor
 from pytensor.compile import Function
-from pytensor.gradient import DisconnectedInputError
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
 from lab.errors import (
     ArgumentError,
-    GradientError,
-    GraphError,
-    first_line,
     listing,
     one_of,
     refused,
 )
 from lab.gradients.decisions import scan_names
-from lab.gradients.status import pytensor_gradient
+from lab.gradients.derivative import check_differentiable, differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
@@ -156,18 +153,12 @@ def _of_loop(
     return [loop.cost(graph)], variable, graph.given
 
 
-def _gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
+def _gradient_of(outputs: Sequence[Variable], wrt: Any) -> tuple[Variable, Variable]:
     """Return `wrt`, checked, and PyTensor's gradient of the only output."""
-    if not isinstance(wrt, Variable):
-        raise refused("wrt", wrt, "expected a PyTensor variable.")
-    if len(outputs) != 1 or outputs[0].type.ndim:
+    if len(outputs) != 1:
         raise ArgumentError(f"subject = {outputs}: with wrt, expected one scalar.")
-    try:
-        return wrt, pytensor_gradient(outputs[0], wrt)
-    except DisconnectedInputError as error:
-        raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
-    except Exception as error:  # any error of a pullback
-        raise GradientError(f"wrt = {wrt}: there is no gradient. {first_line(error)}") from error
+    check_differentiable(outputs[0], wrt)
+    return wrt, differentiate(outputs[0], wrt)
 
 
 def _report(
