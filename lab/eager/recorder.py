@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from lab.eager import records
-from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
+from lab.eager.records import Event, NodeRecord, RecordedValue, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
 from lab.errors import check_function, whole
 from lab.progress import holding
@@ -178,19 +178,19 @@ class RecordedNode(Node):
 RecordedTape.node = RecordedNode
 
 
-def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) -> Held:
+def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) -> RecordedValue:
     """A copy of the value of `x`; a Setter's entries are found in an array of `shape`."""
     value, number = value_of(x), _number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))
-        return Held(
+        return RecordedValue(
             SparseValue(_spelled(value.index), entries, _places(value.index, shape)), number
         )
     try:
         stored = freeze(np.array(value))
     except ValueError:  # a list of arrays of different shapes
         stored = freeze(np.array(None))
-    return Held(stored if stored.dtype.kind in "biufc" else reprlib.repr(value), number)
+    return RecordedValue(stored if stored.dtype.kind in "biufc" else reprlib.repr(value), number)
 
 
 def _places(index: Operand, shape: tuple[int, ...] | None) -> np.ndarray | None:

@@ -30,7 +30,7 @@ class SparseValue:
 
 
 @record_of_arrays
-class Held:
+class RecordedValue:
     """A value, and the number of the node that it is, on a tape further out (else None).
 
     A value that is neither a number nor an array of numbers is stored as text.
@@ -56,7 +56,7 @@ class NodeRecord:
     operation: str
     arguments: tuple[int | str, ...]
     parents: tuple[int, ...]
-    value: Held
+    value: RecordedValue
     step: int | None
     during: int | None
 
@@ -96,7 +96,7 @@ class Seeded:
     """The gradient of the result by itself, 1, was put into the end node's list."""
 
     node: int
-    gradient: Held
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class PassedOn:
     """A node's only gradient is its total, as it is."""
 
     node: int
-    total: Held
+    total: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Added:
     """A whole gradient was added to the zeros in which a node sums."""
 
     node: int
-    gradient: Held
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class SetterAdded:
     """A Setter was applied: its entries were added in place, to the zeros or what they held."""
 
     node: int
-    gradient: Held
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Summed:
     """All gradients of a node have been added."""
 
     node: int
-    total: Held
+    total: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Sent:
 
     source: int
     target: int
-    gradient: Held
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ Event = (
 class Recording:
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
 
-    result: Held
+    result: RecordedValue
     tapes: tuple[TapeRecord, ...]
     nodes: tuple[NodeRecord, ...]
     events: tuple[Event, ...]
@@ -273,7 +273,7 @@ class _Run:
     def _value(self, number: int) -> np.ndarray:
         return self._array(self.recording.nodes[number].value, number)
 
-    def _array(self, held: Held, number: int) -> np.ndarray:
+    def _array(self, held: RecordedValue, number: int) -> np.ndarray:
         """A value as an array; of a Setter, with zeros where it sets nothing."""
         value = held.value
         if isinstance(value, SparseValue):

@@ -98,12 +98,12 @@ class Classification:
 class StepGradients:
     """Phases 3 to 5: the derivative of one step.
 
-    `signals` stand for the gradients of the results, `gradients` are those of the arguments
-    in terms of them, `reused` the results that need not be computed again, `statuses` what
-    became of every argument's gradient after all steps.
+    `output_cotangents` are placeholders for the gradients of the results, and `gradients` are
+    those of the arguments, computed from them.  `reused` are results that are read, not computed
+    again.  `statuses` are the statuses of the arguments' gradients after all steps.
     """
 
-    signals: dict[tuple[LoopVariable, int], TensorVariable]
+    output_cotangents: dict[tuple[LoopVariable, int], TensorVariable]
     gradients: dict[Variable, Variable]
     reused: dict[Variable, Variable]
     statuses: dict[Variable, Status]

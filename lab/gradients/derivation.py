@@ -132,17 +132,17 @@ def _classes(d: Decisions, names: PartNames) -> Iterator[Item]:
 
 def _rule(d: Decisions, names: PartNames) -> Iterator[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
-    results = listing(tapped(part.name, tap) for part, tap in d.step.signals)
-    rule = "gradient of an argument = sum over the results of signal × d result / d argument"
+    results = listing(tapped(part.name, tap) for part, tap in d.step.output_cotangents)
+    rule = "gradient of an argument = sum over the results of cotangent × d result / d argument"
     yield Item("rule", rule, "PyTensor's grad of the step, with the gradients of its results given")
     yield Item("arguments", inputs)
     yield Item("results", results)
 
 
 def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
-    for (part, tap), signal in d.step.signals.items():
+    for (part, tap), cotangent in d.step.output_cotangents.items():
         come = "its gradient will come in as"
-        yield Item(tapped(part.name, tap), come, names.argument(signal))
+        yield Item(tapped(part.name, tap), come, names.argument(cotangent))
     for result, stand_in in d.step.reused.items():
         told = "its recorded value can be read instead of computed again"
         yield Item(names.argument(stand_in), told, texts[result], Verdict.REUSED)
@@ -150,7 +150,7 @@ def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item
 
 def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     results: dict[Variable, list[str]] = {}
-    for part, tap in d.step.signals:
+    for part, tap in d.step.output_cotangents:
         results.setdefault(dict(part.writes)[tap], []).append(tapped(part.name, tap))
     for several in results.values():
         if len(several) > 1:

@@ -28,9 +28,9 @@ from lab.errors import (
     whole,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.forward.series import Carrying, Moving, coefficient
+from lab.gradients.forward.series import Carrying, Jet, coefficient
 from lab.gradients.forward.taylor import taylor
-from lab.gradients.pullback import shared
+from lab.gradients.pullback import share_derivations
 from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
@@ -116,7 +116,7 @@ class Derivative:
         """
         others: list[TensorVariable] = []
         if self.mode != "reverse":
-            with without_backtraces(), shared():
+            with without_backtraces(), share_derivations():
                 others = _reverse(self.values[0], self.wrt, min(self.order, 2), self.direction)
         return verify(self.values, trace, mode, others)
 
@@ -185,7 +185,7 @@ def derivative(
         raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {HIGHEST}.")
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
-    with without_backtraces(), shared():
+    with without_backtraces(), share_derivations():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
         values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)
@@ -240,7 +240,7 @@ def _taylor(
     if wrt not in ancestors([cost]):
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.")
     way = Carrying(taylor, count, "taylor_of_", lambda name, k: f"{name}⟨{k}⟩", renewed=True)
-    start = Moving(wrt, (_along(wrt, direction), *[None] * (count - 1)))
+    start = Jet(wrt, (_along(wrt, direction), *[None] * (count - 1)))
     found = way.along(values, {wrt: start})
     of = [as_tensor(coefficient(found, values[-1], k)) for k in range(1, count + 1)]
     return _renewed(values, found) + [
@@ -258,9 +258,7 @@ def _along(wrt: Variable, direction: TensorVariable | None) -> Variable:
     return wrt.type.filter_variable(pt.ones_like(wrt) if is_free else direction)
 
 
-def _renewed(
-    values: list[TensorVariable], found: Mapping[Variable, Moving]
-) -> list[TensorVariable]:
+def _renewed(values: list[TensorVariable], found: Mapping[Variable, Jet]) -> list[TensorVariable]:
     """The values as the Scans compute them that carry more."""
     return [as_tensor(found[v].value) if v in found else v for v in values]
 

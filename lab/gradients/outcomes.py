@@ -51,8 +51,11 @@ class PartNames:
             in_time = part.kind is not Kind.PARAMETER and part not in totals
             for tap, argument in part.reads if part.inner_inputs else ():
                 arguments.setdefault(argument, tapped(part.name, tap) if in_time else part.name)
-        for (part, tap), signal in d.step.signals.items():  # of what no tape is read for
-            arguments.setdefault(signal, tapped(f"d{part.name}", tap))
+        for (
+            part,
+            tap,
+        ), cotangent in d.step.output_cotangents.items():  # of what no tape is read for
+            arguments.setdefault(cotangent, tapped(f"d{part.name}", tap))
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
         for part, name in renamed:
@@ -70,7 +73,7 @@ def _forward(d: Decisions) -> Names:
     parts, own = d.forward.variables, decisions_of(d.parent.op)
     if own is None:
         full = {part: tapped(part.name, _start(part.outer_input)) for part in parts}
-        return _told_apart(parts, full)
+        return _make_unique(parts, full)
     known = _backward(own)
     names = [known[part] for part in own.backward.variables]
     return dict(zip(parts, names, strict=True))
@@ -85,7 +88,7 @@ def _backward(d: Decisions) -> Names:
         full[part] = name if name.endswith("]") else tapped(name, tap)
     for total in d.totals:
         full[total.variable] += forward[total.source].removeprefix(total.source.name)
-    return _told_apart(parts, full)
+    return _make_unique(parts, full)
 
 
 def _start(sequence: Variable) -> int:
@@ -94,7 +97,7 @@ def _start(sequence: Variable) -> int:
     return sum(constant_value(rows.start) or 0 for rows in cuts if rows is not None)
 
 
-def _told_apart(parts: Sequence[LoopVariable], full: Names) -> Names:
+def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     """The name of every variable, or its `full` name if another is called alike."""
     alike = Counter(part.name for part in parts)
     names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}

@@ -1,17 +1,17 @@
-"""The reverse derivative of a Scan: another Scan, built in eleven phases.
+"""Build the reverse derivative of a Scan, which is another Scan, in eleven phases.
 
-The derivative of a loop runs through the steps backwards.  At every step it takes the
-gradients of what the step wrote, multiplies them by the derivative of the step, and adds
-them to the gradients of what the step read.  Since every loop variable is a tape, and the
-reverse of a tape is a tape (`Tape.reverse`), the result is a loop of the same kind and
-can be differentiated again.
+The derivative of a loop runs the steps backward.  Every backward step reads the gradients of the
+values that the forward step wrote, multiplies them by the local derivatives, and accumulates the
+products in the gradients of the values that the forward step read.  Every loop variable is a tape,
+and the reverse of a tape is a tape (`Tape.reverse`).  Therefore the result is a loop of the same
+kind, and can be differentiated again.
 
-`derive` does the work and returns a `Derivation`, which tells what each phase decided;
-`pullback` returns only the gradients and can stand in for ``Scan.pullback``.
+`derive` returns a `Derivation` with the decisions of each phase.  `pullback` returns the gradients
+only, with the arguments of ``Scan.pullback``.
 
-The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values come
-from the buffers that the forward Scan filled, not from a record of its reads, except
-where a buffer no longer holds what a step had read (see `lab.gradients.rows`).
+The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values are read from
+the buffers of the forward Scan, not from a record of its reads, unless the buffer no longer
+contains a value that a step had read (see `lab.gradients.rows`).
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -50,7 +50,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import again, remaining_outputs, reverse_state
+from lab.gradients.tapes import rebuild_tape, remaining_outputs, reverse_state
 from lab.progress import holding, pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
@@ -78,11 +78,10 @@ def pullback(
     outputs: Sequence[Variable],
     output_gradients: Sequence[Variable],
 ) -> list[Variable]:
-    """The gradients with regard to all `inputs` of a Scan, as ``Scan.pullback`` gives them.
+    """Return the gradients wrt all `inputs` of a Scan, with the arguments of ``Scan.pullback``.
 
-    For outputs y = scan(x) and output gradients g this is, for every input,
-    ``gradient[i] = sum_j g[j] * d y[j] / d x[i]``, or PyTensor's marker for a gradient
-    that is disconnected or undefined.
+    For outputs y = scan(x) and output gradients g, the gradient of input i is
+    ``sum_j g[j] * d y[j] / d x[i]``, or PyTensor's marker for a disconnected or undefined gradient.
     """
     return list(derive(op, inputs, outputs, output_gradients).gradients)
 
@@ -94,14 +93,13 @@ def derive(
     output_gradients: Sequence[Variable],
     rule: PullbackRule | None = None,
 ) -> Derivation:
-    """Build the reverse derivative of a Scan, and tell how.
+    """Build the reverse derivative of a Scan, and record the decisions of each phase.
 
-    Arguments are those of `pullback`.  `rule` is for showing what a wrong rule does; a
-    derivative of the result follows the same rule.
+    Arguments are those of `pullback`.  `rule` may be a faulty rule, for demonstrations; derivatives
+    of the result follow the same rule.
 
-    Raises GradientError where no right number can be given: for a loop with an until
-    condition and no output from which its steps could be counted, and for a mit-mot that
-    writes below everything it reads.
+    Raises GradientError if no correct gradient can be computed: for a loop with an until condition
+    and no output whose rows count its steps, and for a mit-mot that writes below all its read taps.
     """
     pause()
     expect("op", op, Scan, "the op of a Scan's node")
@@ -122,28 +120,30 @@ def derive(
     if rule is None:
         own = op.rule if isinstance(op, TapeScan) else None
         rule = own if isinstance(own, PullbackRule) else RULE
-    known = _known.get() or Known()
-    forward = known.read(op, inputs, outputs)
+    cache = _cache.get() or DerivationCache()
+    forward = cache.read(op, inputs, outputs)
     steps = _count_steps(forward)  # phase 1
-    task = Task(op, forward, given, steps, known.order(op, output_gradients), rule)
-    classes = classify(forward, given, known.connections[op])  # phase 2
-    key = _key(task, classes)
-    made = known.derivations.get(key)
-    derivation = _built(task, classes) if made is None else _built_again(task, classes, made)
+    task = Task(op, forward, given, steps, cache.order(op, output_gradients), rule)
+    classes = classify(forward, given, cache.connections[op])  # phase 2
+    key = _cache_key(task, classes)
+    made = cache.derivations.get(key)
+    derivation = (
+        _build_derivation(task, classes) if made is None else _reuse_derivation(task, classes, made)
+    )
     pause()
     gradients = _reorder(task, derivation, derivation.node)  # phase 11
-    derivation = known.derivations[key] = replace(derivation, gradients=gradients)
+    derivation = cache.derivations[key] = replace(derivation, gradients=gradients)
     if derivation.node is not None:
         made_by = derivation.node.op
         label(made_by, replace(labels_of(made_by), derivation=derivation))
     return derivation
 
 
-class Known:
-    """What the derivatives of a graph have in common.
+class DerivationCache:
+    """Results that the derivatives of one graph share.
 
-    Scans that are equal are read and differentiated once.  They are equal if PyTensor says so,
-    which compares their taps and their inner graphs, operation by operation.
+    Equal Scans are read and differentiated once.  PyTensor decides whether two Scans are equal,
+    from their taps and their inner graphs.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class Known:
         self.orders: dict[Variable, int] = {}
 
     def read(self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
-        """A Scan taken apart; its step is the same as that of every other that is equal."""
+        """Return the parts of a Scan; equal Scans share the variables of their step."""
         if op in self.parts:
             return read_again(self.parts[op], op, inputs, outputs)
         parts = self.parts[op] = read_scan(op, inputs, outputs)
@@ -161,7 +161,7 @@ class Known:
         return parts
 
     def order(self, op: Scan, output_gradients: Sequence[Variable]) -> int:
-        """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
+        """Return the order of a gradient: above that of `op`, and at least that of its inputs."""
         own, waiting = decisions_of(op), [*output_gradients]
         while waiting:
             node, missing = waiting[-1].owner, list[Variable]()
@@ -176,27 +176,27 @@ class Known:
         return max([own.order + 1 if own else 1, *(self.orders[v] for v in output_gradients)])
 
 
-_known: ContextVar[Known | None] = ContextVar("known", default=None)
+_cache: ContextVar[DerivationCache | None] = ContextVar("derivation_cache", default=None)
 
 
-def shared() -> AbstractContextManager[None]:
-    """While it lasts, what derivatives have in common is made once.
+def share_derivations() -> AbstractContextManager[None]:
+    """Context manager: derive the step of equal Scans once.
 
-    That is the step; the rows, the names and the node are those of each Scan.
+    Rows, names and the node are built for each Scan.
     """
-    return holding(_known, Known())
+    return holding(_cache, DerivationCache())
 
 
-def _key(task: Task, classes: Classification) -> Hashable:
-    """All that the step of a derivative depends on: the Scan, the rule, and what is reached."""
+def _cache_key(task: Task, classes: Classification) -> Hashable:
+    """Return all that the step of a derivative depends on: Scan, rule, and reached variables."""
     parts = task.forward.variables
     reached = ((i, classes.reached.get(part)) for i, part in enumerate(parts))
-    untraced = (part.name for part in task.forward.of_kind(Kind.UNTRACED))  # told in reasons
+    untraced = (part.name for part in task.forward.of_kind(Kind.UNTRACED))  # named in reasons
     return task.op, task.rule, *reached, *untraced
 
 
-def _built(task: Task, classes: Classification) -> Derivation:
-    """The derivative of a Scan, phases 3 to 10."""
+def _build_derivation(task: Task, classes: Classification) -> Derivation:
+    """Build the derivative of a Scan: phases 3 to 10."""
     step = differentiate_step(task.forward, classes)  # phases 3, 4 and 5
     pause()
     states = tuple(  # phases 6 and 8
@@ -213,30 +213,35 @@ def _built(task: Task, classes: Classification) -> Derivation:
     return Derivation(task.forward, backward, task.order, *decided, node)
 
 
-def _built_again(task: Task, classes: Classification, made: Derivation) -> Derivation:
-    """The same for a Scan that is equal to one that was differentiated: only its rows differ."""
+def _reuse_derivation(task: Task, classes: Classification, made: Derivation) -> Derivation:
+    """Build the derivative of a Scan from the derivative `made` of an equal Scan."""
     same = dict(zip(made.forward.variables, task.forward.variables, strict=True))
-    signals = {(same[part], tap): v for (part, tap), v in made.step.signals.items()}
+    output_cotangents = {
+        (same[part], tap): v for (part, tap), v in made.step.output_cotangents.items()
+    }
     states = tuple(
-        replace(one, state=same[one.state], variable=again(task, same[one.state], one.variable))
+        replace(
+            one, state=same[one.state], variable=rebuild_tape(task, same[one.state], one.variable)
+        )
         for one in made.states
     )
     totals = tuple(
-        Total(same[one.source], again(task, same[one.source], one.variable)) for one in made.totals
+        Total(same[one.source], rebuild_tape(task, same[one.source], one.variable))
+        for one in made.totals
     )
     needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in made.readings)
     readings = rows.reverse_sequences(task, needed)
     parameters = tuple(same[part] for part in made.backward.of_kind(Kind.PARAMETER))
-    variables = _built_by((*readings, *states, *totals)) + parameters
+    variables = _variables_of((*readings, *states, *totals)) + parameters
     backward = replace(made.backward, n_steps=task.steps.reversed, variables=variables)
     node = None if made.node is None else apply_again(made.node.op, backward)
-    step = replace(made.step, signals=signals)
+    step = replace(made.step, output_cotangents=output_cotangents)
     decided = task.steps, classes, step, states, readings, totals
     return Derivation(task.forward, backward, task.order, *decided, node)
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
-    """The variables of a Scan's node, as many as it has."""
+    """Check that `given` are `count` variables, and return them."""
     variables = several(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
         raise refused(argument, given, f"expected {count} variables, as this Scan has.")
@@ -244,7 +249,7 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
 
 
 def _count_steps(forward: ScanParts) -> StepCount:
-    """Phase 1: how many steps the forward loop made, and how many of them are reversed."""
+    """Phase 1: count the forward steps, and the steps that the gradient goes back through."""
     if forward.until is None:
         made, source = forward.n_steps, "the number of steps that the loop was given"
     else:
@@ -258,7 +263,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _steps_made(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """An until loop cuts its outputs off where it stopped: the rows that are left tell where."""
+    """Count the steps of an until loop from the rows of an output, which end where it stopped."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"
@@ -269,8 +274,8 @@ def _steps_made(forward: ScanParts) -> tuple[TensorVariable, str]:
         cut_off = as_tensor(part.outer_input).shape[0] - part.filled.shape[0]
         return forward.n_steps - cut_off, source
     raise GradientError(
-        f"{forward.called}: the loop stops on a condition, and none of its outputs tells after "
-        "how many steps. Let the step return one more value, so that its rows can be counted."
+        f"{forward.called}: the loop stops on a condition, and no output counts its steps. "
+        "Return one more value from the step, so that its rows can be counted."
     )
 
 
@@ -280,8 +285,8 @@ def _assemble(
     states: tuple[ReverseState, ...],
     totals: tuple[Total, ...],
 ) -> ScanParts:
-    """The backward loop as parts: what the phases have built, and the parameters it uses."""
-    built = _built_by((*readings, *states, *totals))
+    """Return the parts of the backward loop, with the parameters that its step reads."""
+    built = _variables_of((*readings, *states, *totals))
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
         part
@@ -297,12 +302,14 @@ def _assemble(
     )
 
 
-def _built_by(decided: Iterable[Reading | ReverseState | Total]) -> tuple[LoopVariable, ...]:
-    return tuple(one.variable for one in decided)
+def _variables_of(
+    decisions: Iterable[Reading | ReverseState | Total],
+) -> tuple[LoopVariable, ...]:
+    return tuple(decision.variable for decision in decisions)
 
 
 def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
-    """Phase 11: one gradient for every outer input of the forward Scan, in its order."""
+    """Phase 11: return a gradient for every outer input of the forward Scan, in its order."""
     forward, steps = task.forward, task.steps
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
     produced: dict[LoopVariable, Variable] = {}
@@ -332,12 +339,12 @@ def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Va
         elif target in produced:
             gradients.append(produced[target])
         else:
-            gradients.append(_no_number(target, derivation))
+            gradients.append(_zero_or_undefined(target, derivation))
     return tuple(gradients)
 
 
-def _no_number(part: LoopVariable, derivation: Derivation) -> Variable:
-    """The gradient of an outer input that PyTensor holds to be connected and that got none."""
+def _zero_or_undefined(part: LoopVariable, derivation: Derivation) -> Variable:
+    """Return the gradient of an input that is connected for PyTensor, but has no gradient here."""
     if part.kind is Kind.UNTRACED:
         return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
     for status in map(derivation.step.statuses.get, part.inner_inputs):

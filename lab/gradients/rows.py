@@ -53,8 +53,8 @@ def needed(
         for tap, argument in part.reads
     ]
     candidates += [
-        (group.NIT_SOT_GRADIENT, part, tap, signal)
-        for (part, tap), signal in step.signals.items()
+        (group.NIT_SOT_GRADIENT, part, tap, cotangent)
+        for (part, tap), cotangent in step.output_cotangents.items()
         if part.kind is Kind.NIT_SOT
     ]
     candidates += [

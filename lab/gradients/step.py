@@ -68,22 +68,22 @@ def classify(
 def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradients:
     """Phases 3 to 5: the gradients of the step's arguments.
 
-    Every result gets a stand-in for its gradient, the signal.  The gradient of an argument
-    is then ``sum_j signal[j] * d result[j] / d argument``.  Forward results that these
+    Every result gets a stand-in for its gradient, the cotangent.  The gradient of an argument
+    is then ``sum_j cotangent[j] * d result[j] / d argument``.  Forward results that these
     expressions compute again are replaced by their recorded values, except those of
     mit-mots, whose slots may have been written since.
     """
-    signals = {
+    output_cotangents = {
         (part, tap): placeholder(as_tensor(result), tapped(f"d{part.name}", tap))
         for part in classes.reached
         for tap, result in part.writes
     }
     known: dict[TensorVariable, TensorVariable] = {}
-    for (part, tap), signal in signals.items():
+    for (part, tap), cotangent in output_cotangents.items():
         result = as_tensor(dict(part.writes)[tap])
         if not isinstance(result, Constant):
             # One expression may be returned as two results: their gradients add up.
-            known[result] = known[result] + signal if result in known else signal
+            known[result] = known[result] + cotangent if result in known else cotangent
     wrt = [
         argument
         for part in forward.variables
@@ -102,10 +102,10 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     expressions, reused = reuse(list(direct.values()), recorded)
     gradients = dict(zip(direct, expressions, strict=True))
     return StepGradients(
-        signals=signals,
+        output_cotangents=output_cotangents,
         gradients=gradients,
         reused={result: recorded[result] for result in recorded if result in reused},
-        statuses=_settle(forward, classes, signals, gradients),
+        statuses=_settle(forward, classes, output_cotangents, gradients),
     )
 
 
@@ -147,7 +147,7 @@ def _grad_of(
 def _settle(
     forward: ScanParts,
     classes: Classification,
-    signals: dict[tuple[LoopVariable, int], TensorVariable],
+    output_cotangents: dict[tuple[LoopVariable, int], TensorVariable],
     gradients: dict[Variable, Variable],
 ) -> dict[Variable, Status]:
     """What becomes of every argument's gradient after all steps.
@@ -174,9 +174,9 @@ def _settle(
                     broken[state] = status
         # A state is one array: undefined at one of its taps, it is undefined as a whole.
         newly = {v: why for state, why in broken.items() for v in state.inner_inputs}
-        for (part, _), signal in signals.items():
+        for (part, _), cotangent in output_cotangents.items():
             if part in broken:
-                newly |= {v: broken[part] for v, used in uses.items() if signal in used}
+                newly |= {v: broken[part] for v, used in uses.items() if cotangent in used}
         newly = {
             argument: why
             for argument, why in newly.items()

@@ -30,9 +30,11 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     _check_broadcasting(task, state)
     tape, cleared = _reverse_tape(task, state)
     like, name = state.inner_inputs[0], symbol(task.order, state.name)
-    signals = {-tap: step.signals[state, tap] for tap in state.tape.writes}
+    output_cotangents = {-tap: step.output_cotangents[state, tap] for tap in state.tape.writes}
     arguments = {
-        tap: signals[tap] if tap in signals else placeholder(like, tapped(name, tap))
+        tap: output_cotangents[tap]
+        if tap in output_cotangents
+        else placeholder(like, tapped(name, tap))
         for tap in tape.reads
     }
     accumulated = task.rule.accumulates(state.tape)
@@ -112,7 +114,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
     return tuple(totals)
 
 
-def again(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
+def rebuild_tape(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
     """The tape of a Scan with the same step, for the rows of another `source`."""
     name = symbol(task.order, source.name)
     return replace(made, name=name, outer_input=_outer(task, source), outer_output=None)

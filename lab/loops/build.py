@@ -266,13 +266,13 @@ def scalar_cost(
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     values = graph.outputs[of]
-    weights = a_step_each(cost, steps, values.type.ndim)
+    weights = weights_per_step(cost, steps, values.type.ndim)
     if graph.stops_early:
         return (values * pt.constant(weights)[: values.shape[0]]).sum()
     return (values * weights).sum()
 
 
-def cost_told(
+def cost_label(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int, given: Mapping[str, int]
 ) -> str:
     """``x₄``, ``x₁ + … + x₄``: what `scalar_cost` makes, of variables so many values are `given`.
@@ -295,7 +295,7 @@ def cost_told(
     return " + ".join(terms).replace("+ -1·", "− ").replace("+ -", "− ") or "0"
 
 
-def a_step_each(cost: object, steps: int, ndim: int) -> np.ndarray:
+def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
     """`cost` as weights of the values of `steps` steps, which have `ndim` axes."""
     weights = as_weights(cost)
     if len(weights) != steps:

@@ -18,7 +18,7 @@ from lab.equations.reading import system
 from lab.equations.system import System
 from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
-from lab.loops.build import LoopGraph, build_loop, cost_told, scalar_cost
+from lab.loops.build import LoopGraph, build_loop, cost_label, scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import one_named
 from lab.loops.variables import State
@@ -88,7 +88,7 @@ class Loop(Declaration):
         wrt = one_named("wrt", wrt, self.valued, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         starts = {state.name: state.reach for state in self.states}
-        told = cost_told(graph, cost, of, self.steps, starts)
+        told = cost_label(graph, cost, of, self.steps, starts)
         by = _initial_values(self.variables[wrt])
         return replace(made, given=graph.given, by=by, cost=told)
 

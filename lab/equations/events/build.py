@@ -52,7 +52,7 @@ class Builder:
             writes = tuple(self._fillings())
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(filling, number, None, tuple(reads), writes)
-        found = _Step(self, step)
+        found = _StepEvents(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
         at = self.clock.of_step(number, step)
         return Event(at, number, step, tuple(found.reads), tuple(found.writes()), nested)
@@ -123,7 +123,7 @@ class Builder:
         return isinstance(variable, TapeTrace)
 
 
-class _Step:
+class _StepEvents:
     """One step: its reads, then its writes."""
 
     def __init__(self, builder: Builder, step: int) -> None:

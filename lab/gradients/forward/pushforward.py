@@ -25,7 +25,7 @@ from lab.errors import (
     listing,
     several,
 )
-from lab.gradients.forward.series import Carrying, Coefficients, Moving, coefficient, is_empty
+from lab.gradients.forward.series import Carrying, Coefficients, Jet, coefficient, is_empty
 from lab.gradients.status import is_continuous
 
 # These leave out an input without a tangent; all other operations take zeros for it.
@@ -51,7 +51,7 @@ def pushforward(
             f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."
         )
     pairs = zip(wrt, tangents, strict=True)
-    fitting = {v: Moving(v, (_fitting(v, tangent),)) for v, tangent in pairs}
+    fitting = {v: Jet(v, (_fitting(v, tangent),)) for v, tangent in pairs}
     moving = Carrying(push).along(outputs, fitting)
     if not any(output in moving for output in outputs):
         raise GraphError(f"outputs: none of {listing(outputs)} depends on {listing(wrt)}.")

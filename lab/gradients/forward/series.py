@@ -25,7 +25,7 @@ Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 
 @dataclass(frozen=True, eq=False)
-class Moving:
+class Jet:
     """A variable that moves: its value, and the coefficients of the powers of ε."""
 
     value: Variable
@@ -52,8 +52,8 @@ class Carrying:
     renewed: bool = False
 
     def along(
-        self, outputs: Sequence[Variable], given: Mapping[Variable, Moving]
-    ) -> dict[Variable, Moving]:
+        self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
+    ) -> dict[Variable, Jet]:
         """All that moves, on the way from what is `given` to the outputs."""
         found = dict(given)
         for node in toposort(outputs, blockers=set(given)):
@@ -65,9 +65,9 @@ class Carrying:
                     found[output] = result
         return found
 
-    def _along(self, node: Apply, found: Mapping[Variable, Moving]) -> Iterable[Moving]:
+    def _along(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """What the results of an operation become."""
-        none = Moving(node.inputs[0], (None,) * self.count)
+        none = Jet(node.inputs[0], (None,) * self.count)
         inputs = [found.get(v, replace(none, value=v)) for v in node.inputs]
         values = [moving.value for moving in inputs]
         new = node if values == node.inputs else node.clone_with_new_inputs(values)
@@ -76,9 +76,9 @@ class Carrying:
         else:
             series = [none.coefficients for _ in node.outputs]
         for output, coefficients in zip(new.outputs, series, strict=True):
-            yield Moving(output, tuple(_of_type(output, one) for one in coefficients))
+            yield Jet(output, tuple(_of_type(output, one) for one in coefficients))
 
-    def _along_scan(self, node: Apply, found: Mapping[Variable, Moving]) -> Iterable[Moving]:
+    def _along_scan(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """What the outputs of a Scan become: those of another Scan, with twins for what moves."""
         parts = read_node(node)
         moved, inner = self._in_step(parts, found)
@@ -114,14 +114,14 @@ class Carrying:
         for output in node.outputs:
             part = by_output[output]
             coefficients = [twins.get((part, k)) for k in self._numbered]
-            yield Moving(
+            yield Jet(
                 filled[kept[part]] if self.renewed else output,
                 tuple(None if twin is None else filled[twin] for twin in coefficients),
             )
 
     def _in_step(
-        self, parts: ScanParts, found: Mapping[Variable, Moving]
-    ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Moving]]:
+        self, parts: ScanParts, found: Mapping[Variable, Jet]
+    ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
         """Which coefficients the variables of a loop have, as arguments, and what a step makes.
 
         What a step makes of a state moves that state in the next step, until no more is moved.
@@ -141,7 +141,7 @@ class Carrying:
                 move(part, self._numbers(found, [part.outer_input]))
         while True:
             arguments = {
-                v: Moving(v, tuple(known[k][i] if k in known else None for k in self._numbered))
+                v: Jet(v, tuple(known[k][i] if k in known else None for k in self._numbered))
                 for part, known in moved.items()
                 for i, v in enumerate(part.inner_inputs)
                 if known
@@ -155,9 +155,7 @@ class Carrying:
     def _numbered(self) -> range:
         return range(1, self.count + 1)
 
-    def _numbers(
-        self, moving: Mapping[Variable, Moving], variables: Iterable[Variable]
-    ) -> set[int]:
+    def _numbers(self, moving: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
         """The coefficients that some of the variables have."""
         found = [moving[v].coefficients for v in variables if v in moving]
         return {k for k in self._numbered for one in found if one[k - 1] is not None}
@@ -181,13 +179,13 @@ def is_empty(variable: Variable) -> bool:
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
-def _value(moving: Mapping[Variable, Moving], variable: Variable) -> Variable:
+def _value(moving: Mapping[Variable, Jet], variable: Variable) -> Variable:
     return moving[variable].value if variable in moving else variable
 
 
-def coefficient(moving: Mapping[Variable, Moving], variable: Variable, number: int) -> Variable:
+def coefficient(moving: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
     """A coefficient of a variable; zeros where there is none."""
-    found = moving.get(variable, Moving(variable, (None,) * number))
+    found = moving.get(variable, Jet(variable, (None,) * number))
     one = found.coefficients[number - 1]
     return pt.zeros_like(found.value) if one is None else one
 

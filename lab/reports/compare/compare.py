@@ -19,7 +19,7 @@ from lab.errors import ArgumentError, printable, quoted
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, Row
-from lab.reports.compare.sides import Answer, MovedCost, differentiate, outcome
+from lab.reports.compare.sides import Answer, MovedCost, differentiate, run_side
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
 from lab.traces.parting import Contrast, contrast, far
@@ -59,7 +59,7 @@ def compare(
 def _compared(asked: Subject, order: int) -> Comparison:
     *both, places = differentiate(asked.cost, asked.wrt, order)
     shapes = [np.shape(value) for value in asked.at]
-    ours, theirs = (outcome(side, asked.given, shapes) for side in both)
+    ours, theirs = (run_side(side, asked.given, shapes) for side in both)
     moved = None if asked.truncated else MovedCost(asked)
     rows: list[Row] = []
     for number, pair in enumerate(zip(ours.answers, theirs.answers, strict=True), start=1):

@@ -155,7 +155,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SideGradients:
     """What one pullback gave: for every order an answer for each input, and the run.
 
     `trace` is None where there are Scans inside other operations, or nothing can be run.
@@ -165,7 +165,7 @@ class Outcome:
     trace: Trace | None
 
 
-def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Outcome:
+def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> SideGradients:
     """Run all gradients of a side; `shapes` are those of the inputs.
 
     A gradient whose graph cannot be run is left out of the trace.
@@ -189,11 +189,11 @@ def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Out
         rest = [v for v in (side.cost, *asked) if v in values]
         run_of_all = _run(rest, given)[2] if rest else None
     if run_of_all is None:
-        return Outcome(rows, None)
+        return SideGradients(rows, None)
     found, nodes = run_of_all
     if scan_names(nodes) != tuple(scan.name for scan in found.scans):
-        return Outcome(rows, None)  # there are some inside other operations
-    return Outcome(rows, found)
+        return SideGradients(rows, None)  # there are some inside other operations
+    return SideGradients(rows, found)
 
 
 def _run(

@@ -42,7 +42,7 @@ from lab.reports.compile.circular_buffers import (
     row_count,
     step_count,
 )
-from lab.reports.compile.compiled import Compiled, Outcome, Rewrite, ScanAfter, ScanBefore
+from lab.reports.compile.compiled import Compiled, Rewrite, ScanAfter, ScanBefore, ScanOutcome
 from lab.reports.compile.late_gradient import FOR_LINKER, late_gradient
 from lab.reports.compile.rewriting import (
     REVERT,
@@ -227,11 +227,11 @@ def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
         into = [last for last in numbers if last in successors]
         instead = tuple(sorted({plain_name(n) for n in successors if not is_scan(n)}))
         if not into:
-            outcome = Outcome.REPLACED if instead else Outcome.REMOVED
+            outcome = ScanOutcome.REPLACED if instead else ScanOutcome.REMOVED
         elif any(len(result.sources(last)) > 1 for last in into):
-            outcome = Outcome.MERGED
+            outcome = ScanOutcome.MERGED
         else:
-            outcome = Outcome.KEPT if into == [copy] else Outcome.CHANGED
+            outcome = ScanOutcome.KEPT if into == [copy] else ScanOutcome.CHANGED
         yield ScanBefore(
             number,
             result.names[number - 1],

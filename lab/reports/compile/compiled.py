@@ -19,7 +19,7 @@ MOST_ENTRIES = 6  # of an array that is printed
 MANY = 12  # Scans from which on they are counted
 
 
-class Outcome(StrEnum):
+class ScanOutcome(StrEnum):
     """What rewriting made of a Scan."""
 
     KEPT = "unchanged"
@@ -40,7 +40,7 @@ class ScanBefore:
     number: int
     name: str
     steps: Count
-    outcome: Outcome
+    outcome: ScanOutcome
     into: tuple[int, ...] = ()
     instead: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class ScanBefore:
     def cells(self) -> tuple[str, ...]:
         """Name, number of steps, and outcome."""
         outcome = str(self.outcome)
-        if self.outcome is Outcome.REPLACED:
+        if self.outcome is ScanOutcome.REPLACED:
             outcome += f" by {listing(self.instead)}, without a loop"
         elif self.into:
             outcome += f": now Scan {listing(self.into)}"

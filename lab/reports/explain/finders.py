@@ -246,7 +246,7 @@ def same_draws_every_call(parts: ScanParts) -> Iterator[Trap]:
 
 
 @finder
-def odd_starts(parts: ScanParts) -> Iterator[Trap]:
+def find_bad_initial_values(parts: ScanParts) -> Iterator[Trap]:
     """A start that is broadcast, or too short for the taps that read it."""
     for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
         start, made = part.inner_inputs[0].type.shape, part.inner_outputs[0].type.shape

@@ -276,15 +276,15 @@ class _Steps:
 
     def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
         """The matrices J: of each state by each value that it is made of, one for every step."""
-        signals, filled = self._transposed()
+        output_cotangents, filled = self._transposed()
         found: dict[tuple[int, _Read], np.ndarray] = {}
         ready = Ready()
         for state, entries in enumerate(self.entries):
             for entry in range(entries):
-                for number, signal in enumerate(signals):
-                    one = np.zeros(self.states[number].initial.shape[1:], signal.type.dtype)
+                for number, cotangent in enumerate(output_cotangents):
+                    one = np.zeros(self.states[number].initial.shape[1:], cotangent.type.dtype)
                     one.reshape(-1)[entry if number == state else slice(0)] = 1
-                    self.given[signal] = one
+                    self.given[cotangent] = one
                 values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
                 for read, variable in filled.items():
                     shape = self.scan.steps, entries, self.entries[read.state]
@@ -293,7 +293,7 @@ class _Steps:
         return {key: matrices for key, matrices in found.items() if matrices.any()}
 
     def _transposed(self) -> tuple[list[Variable], dict[_Read, Variable]]:
-        """The cotangents of what all steps read, from signals: those of what they make.
+        """The cotangents of what all steps read, from output_cotangents: those of what they make.
 
         It is a Scan whose steps do not depend on one another: what they read was recorded.
         """
@@ -316,11 +316,13 @@ class _Steps:
                         reads[_Read(places[number], tap)] = argument
             elif part.kind is not Kind.NIT_SOT:
                 variables.append(part)  # what is no array, as generators
-        signals, cost = [], pt.constant(0.0)
+        output_cotangents, cost = [], pt.constant(0.0)
         for made in self.made:
-            inner, signal = made.type(), made.type()
-            signals.append(signal)
-            variables.append(LoopVariable(Kind.PARAMETER, "signal", SEQUENCE, signal, (inner,)))
+            inner, cotangent = made.type(), made.type()
+            output_cotangents.append(cotangent)
+            variables.append(
+                LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
+            )
             cost = cost + (made * inner).sum()
         with our_pullback():
             gradients = dict(zip(reads, pytensor_gradients(cost, [*reads.values()]), strict=True))
@@ -338,7 +340,7 @@ class _Steps:
             self.parts.name, pt.constant(self.scan.steps), tuple(variables), mode=self.parts.mode
         )
         filled = outer_outputs(parts, build_scan(parts))
-        return signals, {read: filled[part] for read, part in outputs.items()}
+        return output_cotangents, {read: filled[part] for read, part in outputs.items()}
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """A variable of a loop with values that are known."""

@@ -24,7 +24,7 @@ X0 = 0.95
 
 def made(name, monkeypatch=None, order=ORDER):
     if monkeypatch is not None:
-        monkeypatch.setattr(module, "shared", nullcontext)
+        monkeypatch.setattr(module, "share_derivations", nullcontext)
     return gallery.loops[name].derivative(order)
 
 
@@ -86,7 +86,7 @@ def test_what_differs_by_what_a_gradient_reaches_is_not_shared(monkeypatch):
 
     found = loop.trace(order=2).outputs[2]
     check.compare(found, check.finite_differences(second, 0.2), 1e-6)
-    monkeypatch.setattr(pullback, "_key", lambda task, classes: task.op)
+    monkeypatch.setattr(pullback, "_cache_key", lambda task, classes: task.op)
     with pytest.raises(check.WrongGradientError):
         check.compare(loop.trace(order=2).outputs[2], found, 1e-6)
 

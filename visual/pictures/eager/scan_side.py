@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.eager.records import Held
+from lab.eager.records import RecordedValue
 from lab.errors import listing
 from lab.notation import Leaf, indexed, leaves_of
 from lab.records import cached_property
@@ -158,7 +158,7 @@ def parameter_keys(name: str) -> Keys:
 
 
 def _entry(value: np.ndarray, label: str, key: str, role: Role, meaning: str = "") -> Entry:
-    return Entry(Held(np.asarray(value)), label, meaning or label, key, role)
+    return Entry(RecordedValue(np.asarray(value)), label, meaning or label, key, role)
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:

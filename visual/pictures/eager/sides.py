@@ -6,7 +6,7 @@ Both are brought into one form, a `Side`; rows are the steps of the loop, halves
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lab.eager.records import Held, NodeRecord, Recording, SparseValue
+from lab.eager.records import NodeRecord, RecordedValue, Recording, SparseValue
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.grid import shown
 from visual.layout.gutters import FIRST, TRACK, Way, along
@@ -47,7 +47,7 @@ START = -1  # the row of what is there before the first step
 class Entry:
     """A value or a gradient: what stands in its box."""
 
-    held: Held
+    held: RecordedValue
     label: str
     meaning: str
     key: str
@@ -259,7 +259,7 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
     return side
 
 
-def _size(held: Held) -> int:
+def _size(held: RecordedValue) -> int:
     """The bytes of a gradient; of one that is zero elsewhere, those of its entries."""
     value = held.value.value if isinstance(held.value, SparseValue) else held.value
     return 0 if isinstance(value, str) else value.nbytes

@@ -14,11 +14,11 @@ from lab.eager.records import (
     Appended,
     Closed,
     Event,
-    Held,
     NodeRecord,
     Opened,
     PassedOn,
     Popped,
+    RecordedValue,
     Recording,
     Seeded,
     Sent,
@@ -37,7 +37,7 @@ class Arrival:
 
     step: int
     source: int | None
-    gradient: Held
+    gradient: RecordedValue
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Total:
     """What a node made of its list; `formed` unless it is the one gradient, as it was."""
 
     step: int
-    total: Held
+    total: RecordedValue
     formed: bool
 
 
@@ -177,7 +177,7 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
     raise AssertionError(events)  # all others go on
 
 
-def factor_words(total: Total | None, share: Held) -> str:
+def factor_words(total: Total | None, share: RecordedValue) -> str:
     """`` · 0.95``: the local derivative that made a share of a gradient; no 1, none of arrays."""
     if total is None or not (isinstance(sent := total.total.value, np.ndarray) and sent.ndim == 0):
         return ""

@@ -12,7 +12,7 @@ from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cel
 from visual.scene.shapes import Box, Group, Shape, shortened, text_width
 
 if TYPE_CHECKING:
-    from lab.eager.records import Held, NodeRecord, Recording
+    from lab.eager.records import NodeRecord, RecordedValue, Recording
 
 SIGNS = {
     "add": " + ",
@@ -59,12 +59,12 @@ def node_label(node: "NodeRecord") -> str:
     return words + same_as(node.value)
 
 
-def same_as(held: "Held") -> str:
+def same_as(held: "RecordedValue") -> str:
     """`` ≡ n₂``, if a value is a node of a tape further out."""
     return "" if held.node is None else SAME + node_name(held.node)
 
 
-def held_key(recording: "Recording", held: "Held", otherwise: str) -> str:
+def held_key(recording: "Recording", held: "RecordedValue", otherwise: str) -> str:
     """Which quantity a value is: that of the outermost node that it is, if it is one."""
     node, key = held.node, otherwise
     while node is not None:
@@ -77,7 +77,7 @@ def value_key(number: int) -> str:
     return f"value of node {number}"
 
 
-def held_text(held: "Held", digits: int = 4) -> str:
+def held_text(held: "RecordedValue", digits: int = 4) -> str:
     """A value in few letters."""
     if isinstance(held.value, np.ndarray):
         return value_text(held.value, digits)
@@ -86,7 +86,7 @@ def held_text(held: "Held", digits: int = 4) -> str:
     return f"{value_text(held.value.value)} at [{held.value.index}]"
 
 
-def digits_of_sum(parts: Iterable["Held"], total: "Held") -> int:
+def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
     """Four digits, or five if only these add up as they are shown."""
     values = [held.value for held in (*parts, total)]
     arrays = [value for value in values if isinstance(value, np.ndarray)]
@@ -99,7 +99,7 @@ def digits_of_sum(parts: Iterable["Held"], total: "Held") -> int:
     return 4
 
 
-def held_in_full(held: "Held") -> str:
+def held_in_full(held: "RecordedValue") -> str:
     """A value with all its digits, and the places of a Setter's entries."""
     if isinstance(held.value, np.ndarray):
         return full_text(held.value)
@@ -112,7 +112,7 @@ def held_in_full(held: "Held") -> str:
     return words
 
 
-def value_cell(box: Box, held: "Held", label: str, key: str, short: str = "") -> Group:
+def value_cell(box: Box, held: "RecordedValue", label: str, key: str, short: str = "") -> Group:
     """A box with a (`short`) label, and below it a value: of an array a strip, and the norm."""
     name = shortened(short or label, box.width - 8, 12, bold=True)
     x, y = box.x + box.width / 2, box.y + box.height - 9
@@ -130,7 +130,9 @@ def value_cell(box: Box, held: "Held", label: str, key: str, short: str = "") ->
     return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
 
 
-def slip(box: Box, held: "Held", label: str, meaning: str, key: str, digits: int = 4) -> Group:
+def slip(
+    box: Box, held: "RecordedValue", label: str, meaning: str, key: str, digits: int = 4
+) -> Group:
     """A low box with a label and a value beside it; `meaning` is what the tooltip calls it."""
     title = f"{meaning} = {held_in_full(held)}"
     if isinstance(held.value, np.ndarray):

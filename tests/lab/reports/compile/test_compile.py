@@ -24,7 +24,7 @@ from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.compile.circular_buffers import Retention
 from lab.reports.compile.compile import FUSION, PURPOSES
-from lab.reports.compile.compiled import Outcome
+from lab.reports.compile.compiled import ScanOutcome
 from lab.reports.compile.rewriting import History, rewritten
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
@@ -34,7 +34,7 @@ from visual.cli.main import main
 
 MODES = ["CVM", "NUMBA"]
 GAP = gallery.loops["gap"]
-R, F = Retention, Outcome
+R, F = Retention, ScanOutcome
 K, C, M = F.KEPT, F.CHANGED, F.MERGED
 # What is expected: the fates, and for every buffer left its rows as numbers, and what is kept.
 CASES = {

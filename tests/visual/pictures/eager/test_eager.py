@@ -26,10 +26,10 @@ from lab.eager.records import (
     Added,
     Appended,
     Closed,
-    Held,
     Opened,
     PassedOn,
     Popped,
+    RecordedValue,
     Seeded,
     Sent,
     SetterAdded,
@@ -498,8 +498,13 @@ def test_the_digits_shown_add_up():
 
 
 def test_four_digits_where_no_more_would_help():
-    third = [Held(numpy.array(1 / 3))] * 2
-    assert digits_of_sum(third, Held(numpy.array(2 / 3))) == 4  # 0.3333… twice is never 0.6667
-    assert digits_of_sum([Held(numpy.array(182.25))] * 2, Held(numpy.array(364.5))) == 5
+    third = [RecordedValue(numpy.array(1 / 3))] * 2
+    assert (
+        digits_of_sum(third, RecordedValue(numpy.array(2 / 3))) == 4
+    )  # 0.3333… twice is never 0.6667
+    assert (
+        digits_of_sum([RecordedValue(numpy.array(182.25))] * 2, RecordedValue(numpy.array(364.5)))
+        == 5
+    )
     for other in (numpy.array(math.nan), numpy.ones(2), "text", numpy.array(1j), numpy.array(True)):
-        assert digits_of_sum([Held(other)], Held(other)) == 4
+        assert digits_of_sum([RecordedValue(other)], RecordedValue(other)) == 4
