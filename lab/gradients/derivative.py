@@ -289,8 +289,10 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
 
 
 # Errors of PyTensor's pullbacks for operations that they cannot differentiate.
-PULLBACK_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError)
-PULLBACK_ERRORS += (NotImplementedError, TypeError, ValueError)
+PULLBACK_ERRORS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVariable:
