@@ -605,6 +605,34 @@ def test_a_rule_is_broken_and_mended(opened):
     assert rule.input_value() == "true"
 
 
+def test_a_choice_is_undone_by_a_button_and_by_a_key(opened):
+    opened.begin("square")
+    opened.order(2)
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    opened.bench.get_by_role("button", name="undo").click()
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes"))
+    opened.bench.get_by_role("button", name="redo").click()
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
+    assert opened.bench.get_by_role("button", name="redo").is_disabled()
+    opened.bench.get_by_role("tab", name="tapes").press("Control+z")
+    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes"))
+
+
+def test_a_link_has_the_moment_at_which_the_machine_rests(opened):
+    opened.begin("square")
+    opened.bench.get_by_role("tab", name="machine").click()
+    machine = opened.bench.locator(".scantape-machine")
+    machine.get_by_label("moment").press("End")
+    opened.bench.locator(".scantape-save > summary").click()
+    opened.bench.locator("[data-copies=link]").wait_for()
+    opened.page.wait_for_function(
+        "() => { document.querySelector('.scantape-bench [data-copies=link]').click();"
+        "return document.querySelector('.scantape-save pre').textContent.endsWith('&moment=9'); }"
+    )
+    opened.page.keyboard.press("Escape")
+    opened.bench.get_by_role("tab", name="tapes").click()
+
+
 def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
     for _ in range(3):
         opened.run(0)

@@ -12,10 +12,11 @@ from lab.loops.written import WrittenStep, default_tap
 from visual.workbench.state import Bench, GraphBench, LoopBench
 
 
-def cell(bench: Bench, step: int = -1) -> str:
-    """Python that opens the same workbench, at the same step."""
+def cell(bench: Bench, step: int = -1, moment: int = -1) -> str:
+    """Return Python that opens the same workbench, at the same step and moment of the machine."""
     before, subject = _subject(bench)
     chosen = {**bench.choices, **({"step": step} if step >= 0 else {})}
+    chosen |= {"moment": moment} if moment >= 0 else {}
     arguments = [*subject, *(f"{name}={literal(value)}" for name, value in chosen.items())]
     body = f"{before}bench = visual.Workbench({_joined(arguments)})\nbench\n"
     modules = [name for name in ("lab", "visual") if f"{name}." in body]

@@ -41,6 +41,7 @@ from visual.options import (
 )
 from visual.pictures.moment.moment import first_sum
 from visual.widgets.sliders import sliders
+from visual.workbench.link import bench_of
 from visual.workbench.state import (
     CHOICES,
     OWN,
@@ -229,6 +230,8 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     match key:
         case ["loop"]:
             return with_loop(bench, value)
+        case ["link"]:
+            return replace(bench_of(str(value))[0], room=bench.room)
         case ["written"]:
             match value:
                 case [str(text), str(values)]:

@@ -9,6 +9,7 @@
 
 const PATIENCE = 300; // ms
 const SETTLED = 50; // ms
+const RESTING = 250; // ms
 const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
 const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
 const MUCH = 10000; // pixels of room: more than a picture takes
@@ -155,14 +156,15 @@ class Questions {
   }
 }
 
-// Where nothing can be copied for a page, the text is shown and selected instead.
-async function copyText(source, told) {
+/** Copies a text; where a page may not, the text is shown and selected instead. */
+async function copyText(text, shown, told) {
+  shown.textContent = text;
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    await navigator.clipboard.writeText(text);
     told.textContent = "copied";
   } catch {
-    source.parentElement.open = true;
-    getSelection().selectAllChildren(source);
+    shown.parentElement.open = true;
+    getSelection().selectAllChildren(shown);
     told.textContent = "press Ctrl+C to copy";
   }
 }
@@ -202,168 +204,260 @@ function appear(root) {
   return end;
 }
 
-function renderWorkbench({ model, el }) {
-  const root = placed(el, { class: "scantape scantape-bench" });
-  const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
-  const working = element("span", { role: "status" });
-  const cancel = element("button", { type: "button", hidden: "" }, "cancel");
-  const waiting = element("div", { class: "scantape-working" }, working, cancel);
-  const questions = new Questions(model, (busy) => {
-    working.textContent = busy ? "working …" : "";
-    cancel.hidden = !busy;
-    root.setAttribute("aria-busy", busy);
-  });
-  cancel.addEventListener("click", () => questions.cancel());
-  const ask = (key, value) => questions.ask(key, value);
-  const form = new Form(ask);
-  const tabs = new Tabs(walked, ask);
-  const problem = element("p", { class: "scantape-problem", role: "alert" });
-  const saving = element("div", { class: "scantape-saving", role: "group", "aria-label": "save" });
-  for (const format of ["svg", "pdf", "png", "html"]) {
-    const button = element("button", { type: "button" }, format.toUpperCase());
-    button.addEventListener("click", () => model.send({ save: format }));
-    saving.append(button);
-  }
-  const source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
-  const copy = element("button", { type: "button" }, "copy as Python");
-  const copied = element("span", { role: "status" });
-  copy.addEventListener("click", () => copyText(source, copied));
-  const python = element("details", {}, element("summary", {}, "as Python"), source);
-  saving.append(copy, copied);
-  const line = element("div", { class: "scantape-line" }, form.line, form.taps, waiting);
-  const head = element("div", { class: "scantape-head" }, tabs.root);
-  const save = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, saving, python));
-  const shut = (event) => save.contains(event.relatedTarget) || phone.matches || (save.open = false);
-  save.addEventListener("focusout", shut);
-  save.addEventListener("keydown", (event) => event.key === "Escape" && (save.open = false));
-  const folded = element("summary");
-  const fold = element("details", { class: "scantape-fold" }, folded, line);
-  const body = element("div", { class: "scantape-body" }, walked, form.panel);
-  const phone = matchMedia("(max-width:600px)"); // there all controls are behind one row
-  const bend = () => {
-    fold.open = !phone.matches;
-    (phone.matches ? fold : body).append(form.panel);
-    (phone.matches ? form.panel : head).append(save);
-  };
-  phone.addEventListener("change", bend);
-  root.append(fold, head, problem, body);
-  const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-  walked.append(frame);
-  const zoom = new Zoom(frame);
-  const present = element("button", { type: "button", title: "the picture alone, on the whole screen (F)" }, "present");
-  const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
-  const alone = () => (document.fullscreenElement ? document.exitFullscreen() : walked.requestFullscreen());
-  for (const button of [present, leave]) button.addEventListener("click", alone);
-  root.addEventListener("keydown", (event) => {
-    const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
-    if (event.key.toLowerCase() === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) alone();
-  }, { capture: true });
-  head.append(element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", zoom.root), present));
-  bend();
-  const asking = () => {
-    if (!frame.clientWidth) return; // it is not on the page now, and has no size
-    share(model, { room: zoom.room });
-  };
-  let settled; // once nothing moves any more, the room is asked for
-  const size = () => {
-    zoom.show();
-    clearTimeout(settled);
-    settled = setTimeout(asking, SETTLED);
-  };
-  const walking = stepper(walked, {
-    whole: true,
-    changed: (step) => share(model, { step }),
-    story: storyFrom(model),
-    hint: ", a Scan or a fold to open it",
-    open: (option, value) => {
-      const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
-      if (option !== "moment") return ask(asked[option] || ["options", option], value);
-      share(model, { step: Number(value) });
-      ask(["view"], "moment"); // one step, large
-    },
-    field: (given) => form.field(["at", ...(given || [])]),
-  });
-  const equation = element("span", { class: "scantape-equation" });
-  const told = walked.querySelector(".scantape-told");
-  const below = element("div", { class: "scantape-below" }, equation);
-  told.replaceWith(below, leave);
-  below.append(told);
-
-  function show() {
-    const shown = model.get("form");
-    form.show(shown, questions.open(shown.answered));
-    const main = shown.controls.filter(({ group }) => group === "loop");
-    folded.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
-    equation.textContent = equation.title = shown.equation;
-    tabs.show(shown);
-    const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
-    problem.textContent = elsewhere ? shown.problem.text : "";
-    const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
-    frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
-    frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
-    questions.answered(shown.answered);
-    size(); // the controls may have more lines now
-  }
-
-  // The machine plays by itself; of another one with as many events, the moment is kept.
-  let player = null;
-  function drawMachine(data) {
-    const kept = player?.data.moments === data.moments ? player.p : data.first;
-    if (player) player.open(data, kept);
-    else {
-      frame.replaceChildren();
-      player = new Machine(data, frame, { moment: data.first, above: AROUND + 80 });
+/** What to save and to copy, behind one word. */
+class Saving {
+  /** @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python" */
+  constructor(save, text) {
+    const row = () => element("div", { class: "scantape-saving", role: "group" });
+    const files = row(), copies = row();
+    files.setAttribute("aria-label", "save");
+    for (const format of ["svg", "pdf", "png", "html"]) {
+      const button = element("button", { type: "button" }, format.toUpperCase());
+      button.addEventListener("click", () => save(format));
+      files.append(button);
     }
-    player.root.dataset.theme = isDark() ? "dark" : "light";
-    walking.show(-1, true, {}, {});
+    this.source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
+    this.copied = element("span", { role: "status" });
+    for (const [label, name, about] of [["copy link", "link", "for a page, and for visual.Workbench(…)"], ["copy as Python", "python", ""]]) {
+      const button = element("button", { type: "button", title: about, "data-copies": name }, label);
+      button.addEventListener("click", () => copyText(text(name), this.source, this.copied));
+      copies.append(button);
+    }
+    copies.append(this.copied);
+    const python = element("details", {}, element("summary", {}, "as Python"), this.source);
+    this.root = element("details", { class: "scantape-save" }, element("summary", {}, "save ▾"), element("div", { tabindex: "-1" }, files, copies, python));
+    this.root.addEventListener("focusout", (event) => this.root.contains(event.relatedTarget) || phone.matches || (this.root.open = false));
+    this.root.addEventListener("keydown", (event) => event.key === "Escape" && (this.root.open = false));
   }
 
-  function draw() {
-    const machine = model.get("machine");
-    root.toggleAttribute("data-plays", Boolean(machine.moments));
-    if (machine.moments) return drawMachine(machine);
-    player = null;
+  show({ python, link }) {
+    this.source.textContent = python;
+    this.root.querySelector("[data-copies=link]").disabled = !link;
+  }
+}
+
+/** Undo and redo: two buttons, and Ctrl+Z where nobody types. */
+class Undoing {
+  constructor(root, ask) {
+    const button = (way, sign) => {
+      const made = element("button", { type: "button", title: `${way} the last choice`, "aria-label": way }, sign);
+      made.addEventListener("click", () => ask([way]));
+      return made;
+    };
+    this.buttons = { undo: button("undo", "↶"), redo: button("redo", "↷") };
+    this.root = element("span", { class: "scantape-undo" }, ...Object.values(this.buttons));
+    root.addEventListener("keydown", (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isTyping(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.buttons[event.shiftKey ? "redo" : "undo"].click();
+    }, { capture: true });
+  }
+
+  show(form) {
+    for (const [way, button] of Object.entries(this.buttons)) button.disabled = !form[way];
+  }
+}
+
+const phone = matchMedia("(max-width:600px)"); // there all controls are behind one row
+const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
+
+/** A workbench in a page: the controls, the tabs, and the picture or the machine. */
+class Bench {
+  constructor(model, el) {
+    this.model = model;
+    this.root = placed(el, { class: "scantape scantape-bench" });
+    this.player = null; // the machine, while it is shown
+    this.ask = (key, value = null) => this.questions.ask(key, value);
+    this.arrange();
+    this.stage();
+    this.listen();
+  }
+
+  /** The controls above the picture, and next to it. */
+  arrange() {
+    const { model, root } = this;
+    this.walked = element("div", { class: "scantape-walked", role: "tabpanel" });
+    const working = element("span", { role: "status" });
+    const cancel = element("button", { type: "button", hidden: "" }, "cancel");
+    this.questions = new Questions(model, (busy) => {
+      working.textContent = busy ? "working …" : "";
+      cancel.hidden = !busy;
+      root.setAttribute("aria-busy", busy);
+    });
+    cancel.addEventListener("click", () => this.questions.cancel());
+    this.form = new Form(this.ask);
+    this.tabs = new Tabs(this.walked, this.ask);
+    this.problem = element("p", { class: "scantape-problem", role: "alert" });
+    this.saving = new Saving((format) => model.send({ save: format }), (name) => model.get(name));
+    this.undoing = new Undoing(root, this.ask);
+    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps, element("div", { class: "scantape-working" }, working, cancel));
+    this.head = element("div", { class: "scantape-head" }, this.tabs.root);
+    this.folded = element("summary");
+    this.fold = element("details", { class: "scantape-fold" }, this.folded, line);
+    this.body = element("div", { class: "scantape-body" }, this.walked, this.form.panel);
+    this.bend = () => {
+      this.fold.open = !phone.matches;
+      (phone.matches ? this.fold : this.body).append(this.form.panel);
+      (phone.matches ? this.form.panel : this.head).append(this.saving.root);
+    };
+    root.append(this.fold, this.head, this.problem, this.body);
+  }
+
+  /** The picture, and what walks through it. */
+  stage() {
+    const { walked } = this;
+    this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
+    walked.append(this.frame);
+    this.zoom = new Zoom(this.frame);
+    const present = element("button", { type: "button", title: "the picture alone, on the whole screen (F)" }, "present");
+    const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
+    const alone = () => (document.fullscreenElement ? document.exitFullscreen() : walked.requestFullscreen());
+    for (const button of [present, leave]) button.addEventListener("click", alone);
+    this.root.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) alone();
+    }, { capture: true });
+    this.head.append(element("span", { class: "scantape-zoom" }, this.undoing.root, element("label", {}, "zoom ", this.zoom.root), present));
+    this.bend();
+    this.walking = this.walk();
+    this.equation = element("span", { class: "scantape-equation" });
+    this.told = walked.querySelector(".scantape-told");
+    const below = element("div", { class: "scantape-below" }, this.equation);
+    this.told.replaceWith(below, leave);
+    below.append(this.told);
+  }
+
+  walk() {
+    const { model, ask } = this;
+    return stepper(this.walked, {
+      whole: true,
+      changed: (step) => share(model, { step }),
+      story: storyFrom(model),
+      hint: ", a Scan or a fold to open it",
+      open: (option, value) => {
+        const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
+        if (option !== "moment") return ask(asked[option] || ["options", option], value);
+        share(model, { step: Number(value) });
+        ask(["view"], "moment"); // one step, large
+      },
+      field: (given) => this.form.field(["at", ...(given || [])]),
+    });
+  }
+
+  /** Once nothing moves any more, the room is asked for. */
+  size() {
+    this.zoom.show();
+    clearTimeout(this.settled);
+    this.settled = setTimeout(() => {
+      if (this.frame.clientWidth) share(this.model, { room: this.zoom.room }); // it is on the page now
+    }, SETTLED);
+  }
+
+  show() {
+    const shown = this.model.get("form");
+    this.form.show(shown, this.questions.open(shown.answered));
+    const main = shown.controls.filter(({ group }) => group === "loop");
+    this.folded.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
+    this.equation.textContent = this.equation.title = shown.equation;
+    this.tabs.show(shown);
+    this.undoing.show(shown);
+    const elsewhere = ["view", "save", "link"].includes(shown.problem.key[0]);
+    this.problem.textContent = elsewhere ? shown.problem.text : "";
+    const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
+    this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
+    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
+    this.questions.answered(shown.answered);
+    this.size(); // the controls may have more lines now
+  }
+
+  /** The machine plays by itself; of another one with as many events, the moment is kept. */
+  drawMachine(data) {
+    const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
+    if (this.player) this.player.open(data, this.player.data.moments === data.moments ? this.player.p : start);
+    else {
+      this.frame.replaceChildren();
+      this.player = new Machine(data, this.frame, {
+        moment: start, above: AROUND + 80, onMoment: (moment) => this.rest(moment),
+        onExample: (link) => this.ask(["link"], link),
+      });
+    }
+    this.player.root.dataset.theme = isDark() ? "dark" : "light";
+    this.walking.show(-1, true, {}, {});
+  }
+
+  /** The kernel is told of a moment at which the machine rests. */
+  rest(moment) {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      if (!this.player || this.player.isPlaying) return;
+      const now = Math.floor(this.player.p + 1e-9);
+      if (now !== this.model.get("moment") && (this.model.get("moment") >= 0 || now !== this.player.data.first)) share(this.model, { moment: now });
+    }, RESTING);
+    return moment;
+  }
+
+  draw() {
+    const { model, frame } = this, machine = model.get("machine");
+    this.root.toggleAttribute("data-plays", Boolean(machine.moments));
+    if (machine.moments) return this.drawMachine(machine);
+    this.player = null;
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
-    zoom.show();
-    walking.show(model.get("step"), true, model.get("form").moments, model.get("form").chosen);
+    this.zoom.show();
+    this.walking.show(model.get("step"), true, model.get("form").moments, model.get("form").chosen);
   }
 
-  const write = () => (source.textContent = model.get("python"));
-  const move = () => walking.set(model.get("step"));
-  const receive = (message, buffers) => {
+  receive(message, buffers) {
     if (!message.file) return;
     download(message.file, buffers[0]);
-    save.open = phone.matches;
-    told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
-  };
-  const unheard = listening(model, { "change:form": show, "change:svg": draw, "change:machine": draw, "change:step": move, "change:python": write, "msg:custom": receive });
-  draw();
-  show();
-  write();
-  zoom.root.addEventListener("change", size);
-  let wide = frame.clientWidth;
-  const resized = new ResizeObserver(() => {
-    if (frame.clientWidth !== wide) size();
-    wide = frame.clientWidth;
-  });
-  resized.observe(frame);
-  addEventListener("resize", size);
-  document.addEventListener("fullscreenchange", zoom.show);
-  const unfollow = follow(model, ask);
-  const disappear = model.get("room")[1] ? () => {} : appear(root); // no page has shown it yet
-  return () => {
-    unfollow();
-    disappear();
-    clearTimeout(settled);
-    resized.disconnect();
-    removeEventListener("resize", size);
-    document.removeEventListener("fullscreenchange", zoom.show);
-    phone.removeEventListener("change", bend);
-    unheard();
-    walking.destroy();
-    questions.destroy();
-  };
+    this.saving.root.open = phone.matches;
+    this.told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
+  }
+
+  listen() {
+    const { model, frame } = this, draw = () => this.draw(), size = () => this.size();
+    const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
+    const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
+    const unheard = listening(model, {
+      "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
+      "change:step": () => this.walking.set(model.get("step")), "change:python": write, "change:link": write,
+      "msg:custom": (message, buffers) => this.receive(message, buffers),
+    });
+    draw();
+    this.show();
+    write();
+    this.zoom.root.addEventListener("change", size);
+    let wide = frame.clientWidth;
+    const resized = new ResizeObserver(() => {
+      if (frame.clientWidth !== wide) size();
+      wide = frame.clientWidth;
+    });
+    resized.observe(frame);
+    addEventListener("resize", size);
+    phone.addEventListener("change", this.bend);
+    document.addEventListener("fullscreenchange", this.zoom.show);
+    const ends = [unheard, follow(model, this.ask), model.get("room")[1] ? () => {} : appear(this.root)]; // no page has shown it yet
+    this.end = () => {
+      for (const end of ends) end();
+      for (const timer of [this.settled, this.resting]) clearTimeout(timer);
+      resized.disconnect();
+      removeEventListener("resize", size);
+      document.removeEventListener("fullscreenchange", this.zoom.show);
+      phone.removeEventListener("change", this.bend);
+    };
+  }
+
+  destroy() {
+    this.end();
+    this.player?.pause();
+    this.walking.destroy();
+    this.questions.destroy();
+  }
+}
+
+function renderWorkbench({ model, el }) {
+  const bench = new Bench(model, el);
+  return () => bench.destroy();
 }
 
 export default { render: renderWorkbench };

@@ -12,7 +12,7 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, TypedDict
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, first_line, listing, quoted
+from lab.errors import ArgumentError, LabError, first_line, listing, quoted, whole
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -45,6 +45,7 @@ from visual.workbench.controls import (
     view_shown,
     views,
 )
+from visual.workbench.link import History, bench_of, link_of
 from visual.workbench.playing import machine_data
 from visual.workbench.state import NO_PAGE, Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
@@ -96,13 +97,17 @@ class Workbench(Walked):
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
     ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  A PyMC
-    ``Workbench(model)`` shows its log-density at its initial point.  `choices` are those of
-    `BenchState`.  `step` is the moment that is shown, or -1 for all of them.
+    ``Workbench(model)`` shows its log-density at its initial point.  A text, as in
+    ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from its `link`.  `choices`
+    are those of `BenchState`.  `step` is the moment that is shown, or -1 for all of them; `moment`
+    is the one of the machine, or -1 for the start of its derivatives.
 
     Each choice, `loop` and `step` are traits: they can be set, observed, and linked to those of
     other widgets.  TraitError for what is not possible; then all stays as it was.
 
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
+
+    `undo` and `redo` go back and forth between the choices that were made.
     """
 
     _esm = joined(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
@@ -111,6 +116,8 @@ class Workbench(Walked):
     svg = traitlets.Unicode("").tag(sync=True)
     machine = traitlets.Dict().tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
+    link = traitlets.Unicode("").tag(sync=True)
+    moment = traitlets.Int(-1, min=-1).tag(sync=True)
     loop = traitlets.Any()
     taps = traitlets.Any()
     steps = traitlets.Any()
@@ -128,19 +135,29 @@ class Workbench(Walked):
     rule = traitlets.Any()
     # For the picture in the page, its width and height in pixels; 0 before there is a page.
     room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
+    _bench: Bench
     _asked: Asked | None = None  # what the page waits for
     _ahead = Work()  # on what it may ask for next
     _number = -1  # of the last thing that the page asked for; numbers of all pages differ
 
     def __init__(
         self,
-        subject: Loop | Derivative | Variable | None = None,
+        subject: Loop | Derivative | Variable | str | None = None,
         *about: object,
         step: int | None = None,
+        moment: int = -1,
         **choices: object,
     ) -> None:
         self._lock = RLock()  # what is shown is changed by one thread at a time
-        bench = opened(subject, *about).changed(**choices)
+        self._history = History()
+        if isinstance(subject, str):
+            restored: Bench
+            restored, at = bench_of(subject)
+            moment = at if moment == -1 else moment
+        else:
+            restored = opened(subject, *about)
+        bench = restored.changed(**choices)
+        moment = whole("moment", moment)
 
         def begun() -> Drawn:
             if step is None:
@@ -149,6 +166,7 @@ class Workbench(Walked):
 
         drawn = Work().do(begun)  # a page is told of no widget that has nothing to show
         super().__init__()
+        self.moment = max(-1, moment)
         self._show(drawn, step)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -159,7 +177,7 @@ class Workbench(Walked):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         if self.machine:
-            html = without_kernel(dict(self.machine))
+            html = without_kernel(dict(self.machine), None if self.moment < 0 else self.moment)
         elif in_notebook():
             html = fragment(self.picture, step=self.step)
         else:
@@ -206,16 +224,41 @@ class Workbench(Walked):
             self._tell()  # the page waits no more
             raise
 
-    def _show(self, drawn: Drawn, step: int | None = None, answers: bool = True) -> None:
+    def undo(self) -> None:
+        """Go back to what was shown before the last choice; at the first one, do nothing."""
+        self._go(self._history.undo)
+
+    def redo(self) -> None:
+        """Choose again what was undone last; without such a choice, do nothing."""
+        self._go(self._history.redo)
+
+    def _go(self, move: Callable[[Bench], Bench | None]) -> None:
+        with self._lock:
+            self._give_up()
+            bench = move(self._bench)
+            if bench is None:
+                self._tell()
+            else:
+                drawn = Work().do(lambda: Drawn.of(replace(bench, room=self.room)))
+                self._show(drawn, is_new=False)
+
+    def _show(
+        self, drawn: Drawn, step: int | None = None, answers: bool = True, is_new: bool = True
+    ) -> None:
         """Show what was drawn, and the present moment if it has it.
 
-        What is wrong with a control stays told where this `answers` no choice.
+        What is wrong with a control stays told where this `answers` no choice; what `is_new` can be
+        undone.
         """
         with self._lock:
             present = -1 if drawn.bench.moment < 0 else self._present(drawn.bench)
             step = shown_step(drawn.bench.moments, present, step)
             if (step, self.room) != (drawn.bench.moment, drawn.bench.room):  # meanwhile others
                 drawn = Drawn.of(replace(drawn.bench, moment=step, room=self.room))
+            if self.machine and drawn.machine.get("moments") != self.machine["moments"]:
+                self.moment = -1
+            if is_new and hasattr(self, "_bench"):
+                self._history.note(self._bench, drawn.bench)
             self._bench = drawn.bench
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
@@ -223,7 +266,14 @@ class Workbench(Walked):
                 self.svg, self.machine = drawn.svg, dict(drawn.machine)
                 self.step = step
                 self._tell(*(() if answers else self._problem))
-                self.python = cell(self._bench, step)
+                self._copied()
+
+    @traitlets.observe("moment")
+    def _copied(self, _: object = None) -> None:
+        """Write what a person may copy: a link, and Python."""
+        if hasattr(self, "_bench"):
+            self.python = cell(self._bench, self.step, self.moment)
+            self.link = link_of(self._bench, self.moment)
 
     def _present(self, bench: Bench) -> int:
         """The present moment, to which one may have walked meanwhile, in the run of a bench.
@@ -283,6 +333,8 @@ class Workbench(Walked):
             "chosen": chosen_step(self._bench),
             "problem": {"key": self._problem[0], "text": text},
             "answered": self._number if self._asked is None else -1,
+            "undo": bool(self._history.past),
+            "redo": bool(self._history.future),
         }
 
     def receive(self, message: Message) -> None:
@@ -302,6 +354,10 @@ class Workbench(Walked):
                     self._number = number
                     self._give_up()
                     self._tell()
+            case {"number": int(number), "key": ["undo" | "redo" as way]}:
+                with self._lock:
+                    self._number = number
+                    self.undo() if way == "undo" else self.redo()
             case {"number": int(number), "key": [*key], "value": value}:
                 with self._lock:
                     self._number = number
