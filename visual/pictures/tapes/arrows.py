@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from lab.equations.factors import ONE
-from lab.equations.sentences import StepOf
+from lab.equations.events.events import Events, events
+from lab.equations.events.records import Write
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, summands_of
-from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.cells import value_within
 from visual.layout.detours import Detours, Point, meets
@@ -92,9 +90,22 @@ def _formula_arrows(
 
 
 def _number(spell: Speller, step: int, formula: Formula, read: Leaf) -> str:
-    """What multiplies `read` on its way, as a number; empty without one."""
-    number = StepOf(spell.named, step).arrival(formula, read).number
-    return "" if number is None else f"·{number_text(number)}"
+    """Return the factor of `read` as a number; empty if it is no number."""
+    term = _write(spell, step, formula).term(read.argument, read.tap)
+    is_number = term is not None and term.factor is not None and not term.value.ndim
+    return f"·{number_text(term.factor)}" if term is not None and is_number else ""
+
+
+# One sequence of events for all arrows of a Scan.
+_EVENTS: WeakKeyDictionary[Speller, Events] = WeakKeyDictionary()
+
+
+def _write(spell: Speller, step: int, formula: Formula) -> Write:
+    """Return the write of a formula at a step."""
+    if spell not in _EVENTS:
+        _EVENTS[spell] = events(spell.named.trace)
+    event = _EVENTS[spell].step(spell.named.number, step)
+    return event.write(formula.target.argument, formula.target.tap)
 
 
 def _on(
@@ -133,27 +144,23 @@ def _path(arrow: Arrow, straight: int = FINE) -> list[Point]:
 
 
 def _label(spell: Speller, step: int, formula: Formula, read: Leaf, room: float) -> str:
-    """What happens to `read` on its way into a slot: ``·2·x₃ + old``; empty without a factor.
+    """Return the change of `read` on its way into a slot: ``·2·x₃ + old``.
 
-    The factor is a number where its formula has no room.
+    The label is empty without a factor.  The factor is a number if its formula does not fit.
     """
-    one = StepOf(spell.named, step)
-    arrival = one.arrival(formula, read)
-    if arrival.factor is None:
+    write = _write(spell, step, formula)
+    term = write.term(read.argument, read.tap)
+    if term is None or term.factor is None or term.source is None:
         return ""
-    own = [term for term in summands_of(formula.expression) if read in leaves_of(term)]
-    is_all = all(term == read or read in getattr(term, "arguments", ()) for term in own)
-    is_all = is_all and adds_old(formula) and one.rest(formula) is None
-    plus = " + old" if is_all else ""
-    if arrival.factor == ONE:
+    own = [part for part in summands_of(formula.expression) if read in leaves_of(part)]
+    is_all = all(part == read or read in getattr(part, "arguments", ()) for part in own)
+    plus = " + old" if is_all and write.adds_old and len(write.terms) == 1 else ""
+    if term.symbols == "1":
         return plus.strip()
-    told = one.product(arrival, "") + plus
-    fits = arrival.number is None or text_width(told, LETTERS, mono=True) <= room
-    if fits:
-        return told
-    number = value_within(
-        np.asarray(arrival.number), room - text_width("·", LETTERS, True), LETTERS
-    )
+    label = term.text.removeprefix(term.source.name) + plus
+    if term.value.ndim or text_width(label, LETTERS, mono=True) <= room:
+        return label
+    number = value_within(term.factor, room - text_width("·", LETTERS, True), LETTERS)
     return f"·{number}{plus}"
 
 
