@@ -69,12 +69,12 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         yield test, f"not ({ast.unparse(test)})"
     match node:
         case ast.Compare(left, [op], [right]):
-            swapped = ast.Compare(left, [SWAPS[type(op)]()], [right])  # type: ignore[list-item]
+            swapped = ast.Compare(left, [SWAPS[type(op)]()], [right])
             yield node, ast.unparse(swapped)
         case ast.BinOp(left, op, right) if type(op) in SWAPS:
-            yield node, ast.unparse(ast.BinOp(left, SWAPS[type(op)](), right))  # type: ignore[arg-type]
+            yield node, ast.unparse(ast.BinOp(left, SWAPS[type(op)](), right))
         case ast.BoolOp(op, values):
-            yield node, ast.unparse(ast.BoolOp(SWAPS[type(op)](), values))  # type: ignore[arg-type]
+            yield node, ast.unparse(ast.BoolOp(SWAPS[type(op)](), values))
         case ast.Constant(bool(value)):
             yield node, str(not value)
         case ast.Constant(int(value) | float(value)):

@@ -184,17 +184,17 @@ def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
 
 
 @pytest.mark.parametrize("name", TAPES)
-@pytest.mark.parametrize("orders", range(6))
-def test_all_patterns_at_all_orders(name, orders):
-    scene = taps(TAPES[name], orders, name=name)
-    tape = TAPES[name]
-    for order in range(orders + 1):
-        reads, writes, idle = drawn(scene, name, order)
-        assert (reads, writes) == (set(tape.reads), set(tape.writes))
-        assert not idle & {*tape.taps}
-        tape = reverse(tape)
-    assert len(scene.svg()) < 100_000
-    assert scene.svg() == taps(TAPES[name], orders, name=name).svg()
+def test_all_patterns_at_all_orders(name):
+    for orders in range(6):
+        scene = taps(TAPES[name], orders, name=name)
+        tape = TAPES[name]
+        for order in range(orders + 1):
+            reads, writes, idle = drawn(scene, name, order)
+            assert (reads, writes) == (set(tape.reads), set(tape.writes))
+            assert not idle & {*tape.taps}
+            tape = reverse(tape)
+        assert len(scene.svg()) < 100_000
+        assert scene.svg() == taps(TAPES[name], orders, name=name).svg()
 
 
 def test_gaps_are_empty_slots_and_long_ones_are_folded():
@@ -206,16 +206,11 @@ def test_gaps_are_empty_slots_and_long_ones_are_folded():
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-@pytest.mark.parametrize("order", range(4))
-def test_loops_of_the_gallery(name, order):
-    trace = gallery.loops[name].trace(order=0)
-    scene = taps(trace, order)
-    ElementTree.fromstring(scene.svg())
-    words = scene.text()
-    for state in gallery.loops[name].states:
-        assert state.name in words
-    for sequence in gallery.loops[name].sequences:
-        assert sequence.name in words
+def test_loops_of_the_gallery(name):
+    loop = gallery.loops[name]
+    for order in range(4):
+        words = taps(loop.trace(order=0), order).text()
+        assert all(variable.name in words for variable in (*loop.states, *loop.sequences))
 
 
 def test_a_scan_of_a_derivative_can_be_asked_for():
@@ -234,12 +229,12 @@ def test_variables_with_the_same_taps_share_a_strip():
     assert len(scene.svg()) < 100_000
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", [HOSTILE, LONG, "Ωμέγα", r"\alpha_{t}", "a\x00b"])
-def test_names_end_as_harmless_text(name, theme):
-    written = taps({name: SIT, f"{name}2": SIT, f"{name}3": TAPES["gap"]}, 2, theme).svg()
-    ElementTree.fromstring(written)
-    assert "<script" not in written
+def test_names_end_as_harmless_text(name):
+    for theme in THEMES:
+        written = taps({name: SIT, f"{name}2": SIT, f"{name}3": TAPES["gap"]}, 2, theme).svg()
+        ElementTree.fromstring(written)
+        assert "<script" not in written
 
 
 @pytest.mark.parametrize(
