@@ -111,11 +111,11 @@ class Quantities(ScanOf):
 
     @property
     def seeds(self) -> str:
-        """``from Scans 5–7``: what its gradients begin with."""
+        """The origin of the initial values of its gradients: ``output of Scans 5–7``."""
         found = [n + 1 for n in self.seeded_by()]
         if not found:
-            return "the cost acts here"
-        return f"from Scan{'s' * (len(found) > 1)} {ranges(found)}"
+            return "direct gradient of the cost"
+        return f"output of Scan{'s' * (len(found) > 1)} {ranges(found)}"
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""

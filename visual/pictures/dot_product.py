@@ -38,7 +38,7 @@ WORDS = {
     Role.INTERMEDIATE: "tangent, gradient, or the product of two",
     Role.INPUT: "tangent v",
     Role.SEED: "cotangent g",
-    Role.RESULT: "gradient that is passed on",
+    Role.RESULT: "gradient of an argument",
     Role.OVERWRITTEN: "sum of the products so far, to which the next is added",
 }
 

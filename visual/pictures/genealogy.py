@@ -48,9 +48,9 @@ MOST_NUMBERS = 4  # of an output
 TRACK, FIRST = 14.0, 13.0  # pixels between two tracks, and from a row to the first one
 FEW = 12  # Scans that are all shown; of more, those of the first orders and the last one of each
 WORDS = {
-    Role.INPUT: "the loop itself",
-    Role.INTERMEDIATE: "a gradient, by a Scan that a derivative added",
-    Role.RESULT: "what was asked for",
+    Role.INPUT: "forward loop",
+    Role.INTERMEDIATE: "gradient, computed by an added Scan",
+    Role.RESULT: "requested result",
 }
 Span = tuple[float, float]
 

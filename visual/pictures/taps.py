@@ -183,7 +183,7 @@ LOOKS: Mapping[Use, Role] = {
 }
 WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, left as it is",
+    Use.PRESERVED: "read, unchanged",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }

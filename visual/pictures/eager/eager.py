@@ -46,12 +46,12 @@ STRAIGHT, LINK, OUT = 40, 16, 32 / 44  # where arrows meet the edges of a node's
 Row = tuple[int, ...]
 WORDS = {
     Role.INPUT: "start node, the argument",
-    Role.SEED: "end node, and its gradient by itself",
-    Role.INTERMEDIATE: "node made by an operation, or its gradient",
-    Role.BACKWARD: "node made while an inner tape sent gradients",
-    Role.UNNEEDED: "node to which no gradient came",
-    Role.WAITING: "gradient that arrived, with what it was multiplied by on its way",
-    Role.RESULT: "total of a start node: what grad returns",
+    Role.SEED: "end node and its gradient, 1",
+    Role.INTERMEDIATE: "result of an operation, or its gradient",
+    Role.BACKWARD: "node recorded while an inner tape ran backward",
+    Role.UNNEEDED: "node that the result does not depend on",
+    Role.WAITING: "received gradient and its local derivative",
+    Role.RESULT: "total gradient of a start node, as grad returns",
 }
 
 

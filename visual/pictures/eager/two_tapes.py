@@ -35,9 +35,9 @@ Call = tuple[Mapping[str, object], Iterable[object]]  # what a step was given, a
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "a value, or its gradient",
-    Role.SEED: "gradient that comes from the cost",
-    Role.UNNEEDED: "0, since nothing comes from the cost",
-    Role.RESULT: "gradient asked for",
+    Role.SEED: "direct gradient of the cost",
+    Role.UNNEEDED: "0: the cost does not depend on it",
+    Role.RESULT: "requested gradient",
 }
 
 

@@ -93,7 +93,7 @@ class Pieces:
         """What gave gradients before the backward Scan runs."""
         if self.of is None or not self.of.seeded_by():
             return "the cost"
-        return self.of.seeds.removeprefix("from ")
+        return self.of.seeds.removeprefix("output of ")
 
     def items(self, phase: int) -> list[Item]:
         """What a phase decided about something that there is."""

@@ -26,9 +26,9 @@ LOOKS: Mapping[Verdict, Role] = MappingProxyType(
 )
 WORDS: Mapping[Verdict, str] = MappingProxyType(
     {
-        Verdict.READ: "a forward value, by this step",
-        Verdict.REUSED: "forward result, not computed again",
-        Verdict.ACCUMULATED: "read, left as it is",
+        Verdict.READ: "value read by this step",
+        Verdict.REUSED: "forward result, not recomputed",
+        Verdict.ACCUMULATED: "read, unchanged",
         Verdict.OVERWRITTEN: "read, then replaced",
         Verdict.ABSENT: "not there",
         Verdict.CLEARED: "cleared",

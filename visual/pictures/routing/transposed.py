@@ -50,13 +50,13 @@ TOLD = {
 }
 ADDED = "overwritten: a new value; preserved: old value + new one"
 WORDS: Mapping[Role, str] = {
-    Role.INTERMEDIATE: "a number on its way",
-    Role.PRESERVED: "read and left; its gradients are summed",
+    Role.INTERMEDIATE: "value of an operation",
+    Role.PRESERVED: "read, unchanged; its gradients are added",
     Role.OVERWRITTEN: "replaced; the gradient of the old value stops there",
-    Role.READ: "what is read, and what reading brings back",
+    Role.READ: "value that is read, and its gradient",
     Role.RESULT: "gradient of the tape before the step",
     Role.UNNEEDED: "zero",
-    Role.SPENT: "left as it is; nobody reads this slot again",
+    Role.SPENT: "unchanged; no later step reads this slot",
 }
 
 

@@ -137,14 +137,14 @@ def _initial(block: Block) -> Piece:
 
 
 def _begins(block: Block, lane: Lane, y: float, header: float) -> Iterator[Text]:
-    """What a tape begins with, if another Scan made it: ``∂C′/∂x, from Scan 3``; or its name."""
+    """What a tape begins with, if another Scan made it: ``∂C′/∂x, output of Scan 3``; or its name."""
     named, low = block.named, block.line == LOW
     is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
     if not is_fed or low:
         yield from _words(block, lane, y, low=low)
     if is_fed and header and not block.view.sheet.bare:
         x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
-        whole, brief = f"seeds {named.seeds}", named.seeds.removeprefix("from ")
+        whole, brief = f"seeds {named.seeds}", named.seeds.removeprefix("output of ")
         ways = [whole, named.seeds, brief] if low else [named.seeds, brief]
         fits = [told for told in ways if text_width(told, SMALL) <= room][:1]
         lines = fits if low else [named.direct_label(lane.tape, None), *fits]

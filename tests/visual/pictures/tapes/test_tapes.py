@@ -398,9 +398,9 @@ def test_on_a_page_a_click_opens_what_looks_like_a_fold(loop):
 @pytest.mark.parametrize(
     ("order", "scan", "told"),
     [
-        (1, 2, {"the cost acts here"}),
-        (2, 3, {"the cost acts here"}),
-        (3, 8, {"direct parts (∂), from Scans 5–7"}),
+        (1, 2, {"direct gradient of the cost"}),
+        (2, 3, {"direct gradient of the cost"}),
+        (3, 8, {"direct contributions (∂), output of Scans 5–7"}),
     ],
 )
 def test_seeds_say_where_they_come_from(order, scan, told):
@@ -409,7 +409,7 @@ def test_seeds_say_where_they_come_from(order, scan, told):
     words = [s.content for s in visual.tapes(trace, scan=scan).walk() if isinstance(s, Text)]
     (seed,) = {word.removeprefix("seed: ").split("; ")[0] for word in words if "seed: " in word}
     assert {seed} == told
-    assert ("from Scans 5–7" in words) == (order == 3)
+    assert ("output of Scans 5–7" in words) == (order == 3)
 
 
 def test_arrows_come_to_every_running_total():
