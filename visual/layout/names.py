@@ -99,7 +99,9 @@ def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
     """What brings the seeds of the Scans that are open."""
     told = dict[int, str]()
     for named in (NamedScan(trace, number) for number in shown):
-        told[named.number] = f"{'direct contributions (∂), ' if named.seeded_by() else ''}{named.seeds}"
+        told[named.number] = (
+            f"{'direct contributions (∂), ' if named.seeded_by() else ''}{named.seeds}"
+        )
     first, *others = dict.fromkeys(told.values())
     more = {words: [str(n + 1) for n in told if told[n] == words] for words in others}
     rest = (f"in Scan{'s' * (len(of) > 1)} {', '.join(of)}: {words}" for words, of in more.items())

@@ -1,4 +1,4 @@
-"""The rows that a backward Scan reads, when a Scan stops early, is cut off, or has a long buffer."""
+"""The rows that a backward Scan reads, when a Scan stops early or its gradient is cut off."""
 
 import numpy as np
 import pytensor
@@ -19,7 +19,7 @@ def gradient(cost, x0, value):
 
 @pytest.mark.parametrize("stop", [0.7, 0.3])
 def test_a_scan_that_stops_early(stop):
-    """x₀, x₀², x₀⁴, … until the value is below `stop`: the gradient is that of the power reached."""
+    """x₀, x₀², x₀⁴, … until the value is below `stop`: a power of x₀."""
     x0 = pt.dscalar("x0")
     states = scan(
         lambda x: (x**2, until(x**2 < stop)), outputs_info=[x0], n_steps=20, return_updates=False

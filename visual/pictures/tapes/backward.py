@@ -137,7 +137,7 @@ def _initial(block: Block) -> Piece:
 
 
 def _begins(block: Block, lane: Lane, y: float, header: float) -> Iterator[Text]:
-    """What a tape begins with, if another Scan made it: ``∂C′/∂x, output of Scan 3``; or its name."""
+    """Yield the name of a tape, or the origin of its initial values: ``output of Scan 3``."""
     named, low = block.named, block.line == LOW
     is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
     if not is_fed or low:
