@@ -13,7 +13,7 @@ follow from the step: ``x₃₋ₖ``.
 The words are those of PyTensor's "Internal documentation of the scan op".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,6 +30,7 @@ from lab.notation import (
     leaves_of,
     offsets,
     positioned,
+    signed,
     tapped,
     text,
 )
@@ -94,10 +95,20 @@ class System:
         return next((q for q in self.quantities if q.argument == leaf.argument), None)
 
     def __str__(self) -> str:
-        writer = Writer(self)
-        lines = [f"{self.name}: {self.contents}", "", *self.recurrence]
-        lines += ["", *_given(writer), *_roles(writer)]
-        return "\n".join(lines).rstrip()
+        lines = [f"{self.name}: {self.contents}", "", *self.recurrence, ""]
+        lines += [*self.count, ""] if self.count else []
+        return "\n".join((*lines, *_aligned((HEADER, *self.variables))))
+
+    @property
+    def variables(self) -> tuple[tuple[str, ...], ...]:
+        """A row for each variable, with the columns of `HEADER`."""
+        return tuple(map(Writer(self).row, self.quantities))
+
+    @property
+    def count(self) -> tuple[str, ...]:
+        """The expression of the number of steps, if it is neither a constant nor n."""
+        steps = Writer(self).right(self.steps)
+        return () if isinstance(self.steps, Number) or steps == "n" else (f"  n = {steps}",)
 
     @property
     def contents(self) -> str:
@@ -154,6 +165,7 @@ class System:
 
 
 ROLE_ORDER = (Role.STATE, Role.OUTPUT, Role.INPUT, Role.PARAMETER, Role.NON_NUMERIC)
+HEADER = ("name", "role", "reads", "writes", "type", "values")
 GIVEN = r"\text{given}"
 LONG = 72  # letters of an equation, beyond which it is told first what it depends on
 
@@ -259,6 +271,23 @@ class Writer:
         told = text(quantity.given, self.term, self.style) if quantity.given else ""
         return ", ".join(shown), told
 
+    def row(self, quantity: Quantity) -> tuple[str, ...]:
+        """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""
+        role, values = str(quantity.role), self.source(quantity)
+        reads, writes = signed(*quantity.tape.reads), signed(*quantity.tape.writes)
+        match quantity.role:
+            case Role.STATE | Role.OUTPUT:
+                role += f" ({quantity.kind})"
+                if quantity.kind is not Kind.MIT_MOT:
+                    values = "; ".join(filter(None, (self.buffer(quantity), values)))
+            case Role.INPUT:
+                reads = self.term(Leaf(quantity.symbol, None, quantity.argument))
+            case Role.PARAMETER | Role.NON_NUMERIC:
+                reads = writes = ""
+        shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
+        dtype = f"{quantity.dtype}, {shape}" if quantity.role is not Role.NON_NUMERIC else ""
+        return quantity.symbol, role, reads, writes, dtype, values
+
     def source(self, quantity: Quantity) -> str:
         """What the values are before the loop: ``x₀ = x``; empty for an input of the graph."""
         if quantity.kind is Kind.MIT_MOT:
@@ -276,42 +305,12 @@ def _count(steps: Number) -> int:
     return int(float(steps.written))
 
 
-def _given(writer: Writer) -> Iterable[str]:
-    """What is known before the loop: initial values, the number of steps, what was computed."""
-    told = []
-    steps = writer.right(writer.system.steps)
-    if not isinstance(writer.system.steps, Number) and steps != "n":
-        told.append(f"n = {steps}")
-    quantities = writer.system.of_role(Role.STATE)
-    quantities += writer.system.of_role(Role.INPUT, Role.PARAMETER)
-    told += filter(None, map(writer.source, quantities))
-    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
-    for number, line in enumerate(dict.fromkeys(told)):
-        yield f"{'' if number else 'given':{wide}}{line}"
-
-
-def _roles(writer: Writer) -> Iterable[str]:
-    """Which variables are what."""
-    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
-    for role in ROLE_ORDER:
-        for symbol in _symbols(writer.system, role):
-            same = [q for q in writer.system.of_role(role) if q.symbol == symbol]
-            yield f"{role!s:{wide}}{symbol}: {_told(writer, same)}"
-
-
-def _told(writer: Writer, same: list[Quantity]) -> str:
-    first = same[0]
-    shape = " × ".join("?" if n is None else str(n) for n in first.shape) or "one number"
-    type_ = f"{first.dtype}, {shape}"
-    if first.role is Role.INPUT:
-        rows = [writer.term(Leaf(q.symbol, None, q.argument)) for q in same]
-        return f"each step reads {listing(rows)}; {type_}"
-    if first.role is Role.NON_NUMERIC:
-        return "handed on from step to step, without a record of its values"
-    if first.role is Role.PARAMETER:
-        return type_
-    held = f"; its buffer holds {writer.buffer(first)}" if first.kind is not Kind.MIT_MOT else ""
-    return f"{first.kind}, {str(first.tape).replace('-', '−')}; {type_}{held}"
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Align the columns of a table whose first row is its header; leave out empty columns."""
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip(*columns, strict=True):
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _symbols(system: System, role: Role) -> list[str]:

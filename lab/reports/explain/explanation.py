@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lab.equations.system import Quantity, Role, System, Writer
+from lab.equations.system import HEADER, Role, System, Writer
 from lab.errors import listing
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
@@ -82,45 +82,20 @@ class ScanReport(Report):
         return isinstance(self.system.steps, Number)
 
     def _blocks(self) -> Iterator[str | Lines | Section]:
-        lines, writer = [line.strip() for line in self.system.recurrence], Writer(self.system)
-        if not self.has_fixed_steps and (steps := writer.right(self.system.steps)) != "n":
-            lines.append(f"n = {steps}")
-        yield Lines(tuple(lines))
-        header: tuple[str, ...] = ("name", "role", "reads", "writes", "type", "values")
-        variables = Table(header, tuple(_variable(q, writer) for q in self.system.quantities))
-        yield Section("Variables", (variables.compact,))
+        lines = (*self.system.recurrence, *self.system.count)
+        yield Lines(tuple(line.strip() for line in lines))
+        yield Section("Variables", (Table(HEADER, self.system.variables).compact,))
         if self.outcomes:
             header = ("input", "gradient", "mit-mot of the gradient", "result")
-            gradients = Table(header, tuple(_gradients(self.outcomes, self.system, writer)))
+            gradients = Table(header, tuple(_gradients(self.outcomes, self.system)))
             yield Section("Gradient of each input", (gradients.compact,))
         else:
             yield "The gradient does not pass through this Scan."
 
 
-def _variable(quantity: Quantity, writer: Writer) -> tuple[str, ...]:
-    """The row of a variable: name, role, taps, type, and values."""
-    role = str(quantity.role)
-    reads, writes = signed(*quantity.tape.reads), signed(*quantity.tape.writes)
-    values = writer.source(quantity)
-    match quantity.role:
-        case Role.STATE | Role.OUTPUT:
-            role += f" ({quantity.kind})"
-            if quantity.kind is not Kind.MIT_MOT:
-                buffer = f"{writer.buffer(quantity)}"
-                values = f"{buffer}; {values}" if values else buffer
-        case Role.INPUT:
-            reads = writer.term(Leaf(quantity.symbol, None, quantity.argument))
-        case Role.PARAMETER | Role.NON_NUMERIC:
-            reads = writes = ""
-    shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
-    dtype = f"{quantity.dtype}, {shape}" if quantity.role is not Role.NON_NUMERIC else ""
-    return quantity.symbol, role, reads, writes, dtype, values
-
-
-def _gradients(
-    outcomes: Iterable[Outcome], system: System, writer: Writer
-) -> Iterator[tuple[str, ...]]:
-    """The rows of all inputs: status, result, and variable of the gradient Scan."""
+def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each input: status, variable of the gradient Scan, and result."""
+    writer = Writer(system)
     for outcome, quantity in zip(outcomes, system.quantities, strict=False):
         if outcome.kind is Kind.NIT_SOT:
             continue
