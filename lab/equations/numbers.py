@@ -155,7 +155,7 @@ def equation(
             return ""
         if _is_true(told, worth) and (digits <= SAFE or _is_certain(expression, used)):
             return f"{told} = {_right(expression, used, digits, style)}"
-        if not close and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
+        if not close and abs(worth - as_printed(told)) <= CLOSE * abs(as_printed(told)):
             close = f"{told} {style.about} {_right(expression, used, digits, style)}"
     return close
 
@@ -172,7 +172,7 @@ def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
     """
     told = number_text(left)
     for digits in DIGITS if np.isfinite([left, *chain(*terms)]).all() else ():
-        printed = ([_read(number_text(factor, digits)) for factor in term] for term in terms)
+        printed = ([as_printed(number_text(factor, digits)) for factor in term] for term in terms)
         if _is_true(told, float(sum(map(np.prod, printed)))):
             return digits
     return None
@@ -188,12 +188,20 @@ def _worth(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int)
     """What the right side is worth as it is printed."""
     if not all(np.isfinite(value) for value in used.values()):
         return None
-    printed = {leaf: _read(number_text(used[leaf], digits)) for leaf in leaves_of(expression)}
+    printed = {leaf: as_printed(number_text(used[leaf], digits)) for leaf in leaves_of(expression)}
     return value_of(expression, printed.__getitem__)
 
 
-def _read(written: str) -> float:
+def as_printed(written: str) -> float:
+    """Return the number that a text shows."""
     return float(written == "True") if written in ("True", "False") else float(written)
+
+
+def holds(told: str, worth: float | None) -> bool:
+    """Return whether a computed number is the printed one, to half a unit of its last digit."""
+    if worth is None or not np.isfinite(worth) or told.startswith("⚠"):
+        return worth is not None and number_text(worth) == told
+    return _is_true(told, worth)
 
 
 def _is_true(told: str, worth: float) -> bool:
@@ -201,5 +209,5 @@ def _is_true(told: str, worth: float) -> bool:
     mantissa, _, exponent = told.partition("e")
     behind = len(mantissa.partition(".")[2])
     written = 10.0 ** (int(exponent or 0) - behind)
-    four = 10.0 ** (floor(log10(abs(_read(told)) or 1)) - 3)
-    return abs(worth - _read(told)) <= min(written, four) / 2 * (1 + 1e-9)
+    four = 10.0 ** (floor(log10(abs(as_printed(told)) or 1)) - 3)
+    return abs(worth - as_printed(told)) <= min(written, four) / 2 * (1 + 1e-9)

@@ -78,20 +78,51 @@ class Instructions:
             self.lines.append(key)
         return self.known[key]
 
-    def term(self, expression: Expression, leaf: Callable[[Leaf], int]) -> int:
-        """The place of an expression of numbers; GraphError for what is not known."""
+    def each(self, name: str, *operands: Computed) -> np.ndarray:
+        """Return the places of an operation on every entry, after broadcasting."""
+        broadcast = np.broadcast(*operands)
+        kind = float if name == "constant" else int
+        places = [self.add(name, *map(kind, entry)) for entry in broadcast]
+        return np.array(places, dtype="float64").reshape(broadcast.shape)
+
+    def product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the places of a matrix product, of vectors as well."""
+        shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
+        left = first if first.ndim > 1 else first[None]
+        right = second if second.ndim > 1 else second[:, None]
+        terms = self.each("Mul", left[..., None, :], np.swapaxes(right, -1, -2)[..., None, :, :])
+        rows = np.moveaxis(terms, -1, 0)
+        return reduce(lambda one, other: self.each("Add", one, other), rows).reshape(shape)
+
+    def norm(self, places: np.ndarray) -> int:
+        """Return the place of the Euclidean norm of all entries."""
+        squares = [self.add("Sqr", int(place)) for place in places.ravel()]
+        return self.add("sqrt", self.add("Add", *squares)) if squares else 0
+
+    def term(self, expression: Expression, leaf: Callable[[Leaf], np.ndarray | int]) -> np.ndarray:
+        """Return the places of an expression; `leaf` returns those of a leaf.
+
+        Raises GraphError for an operation that a page does not compute.
+        """
         named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
 
-        def place(term: Term) -> int:
+        def place(term: Term) -> np.ndarray:
             if isinstance(term, Leaf):
-                return leaf(term)
+                return np.asarray(leaf(term), dtype="float64")
             if isinstance(term, Number):
-                return self.add("constant", float(term.written))
+                return self.each("constant", float(term.written))
             if isinstance(term, Named):
                 return place(named[term.name])
             if not isinstance(term, Call):
-                raise GraphError(f"{term}: this is no number.")
-            return self.add(term.name, *map(place, term.arguments))
+                raise GraphError(f"{term}: expected a number.")
+            operands = [place(argument) for argument in term.arguments]
+            if term.name == "Dot" and all(operand.ndim for operand in operands):
+                return self.product(*operands)
+            if term.name == "outer":
+                return self.each("Mul", operands[0][:, None], operands[1][None])
+            if term.name == "transpose":
+                return operands[0].T
+            return self.each("Mul" if term.name == "Dot" else term.name, *operands)
 
         return place(body_of(expression))
 
@@ -138,7 +169,8 @@ class _Tracer:
     """Runs a graph on places instead of numbers, and writes the instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
-        self.add = instructions.add
+        self.add, self._each = instructions.add, instructions.each
+        self._product = instructions.product
         self.ready = Ready()
 
     def run(
@@ -172,13 +204,6 @@ class _Tracer:
         if not _is_place(variable):
             return variable.data
         return self._each("constant", np.asarray(variable.data, dtype="float64"))
-
-    def _each(self, name: str, *operands: Computed) -> np.ndarray:
-        """An operation on every entry, after broadcasting."""
-        broadcast = np.broadcast(*operands)
-        kind = float if name == "constant" else int
-        found = [self.add(name, *map(kind, entry)) for entry in broadcast]
-        return np.array(found, dtype="float64").reshape(broadcast.shape)
 
     def evaluate(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """What any node but a Scan makes of its inputs."""
@@ -238,15 +263,6 @@ class _Tracer:
         if not len(rows):
             return self._each("constant", np.full(rows.shape[1:], float(name == "Mul")))
         return np.asarray(reduce(lambda one, other: self._each(name, one, other), rows))
-
-    def _product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """A matrix product, of vectors as well."""
-        shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
-        left = first if first.ndim > 1 else first[None]
-        right = second if second.ndim > 1 else second[:, None]
-        terms = self._each("Mul", left[..., None, :], np.swapaxes(right, -1, -2)[..., None, :, :])
-        rows = np.moveaxis(terms, -1, 0)
-        return reduce(lambda one, other: self._each("Add", one, other), rows).reshape(shape)
 
     def _scan(
         self,

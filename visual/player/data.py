@@ -36,7 +36,11 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
     mistake = machine.mistake
-    results = " · ".join(f"{name} = {value}" for name, value in machine.results)
+    results = [
+        piece
+        for n, (name, value) in enumerate(machine.results)
+        for piece in (f"{' · ' if n else ''}{name} = ", *value)
+    ]
     return {
         "title": machine.title,
         "width": arrangement.width,
@@ -149,6 +153,7 @@ def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
         "exact": part.exact,
         "formula": part.formula,
         "second": part.is_second,
+        "check": part.check,
         "moves": list(_moves(arrangement, part)),
     }
 

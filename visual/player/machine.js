@@ -205,7 +205,7 @@ class Machine {
     if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
     else for (const part of parts) this.line(part.sentence, part.exact, runs.length && group.parts.some((each) => each.second) ? `${runs[Number(part.second)]} ` : "");
     if (!group) this.sentence.textContent = at.event ? at.event.heading : this.data.start;
-    this.reason.textContent = group ? group.reason : this.data.question;
+    this.reason.textContent = group ? group.reason : this.data.question.join("");
     const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
     this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
     if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;

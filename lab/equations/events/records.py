@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from lab.notation import Expression
 from lab.traces.trace import Trace
 
 
@@ -102,6 +103,7 @@ class Term:
     text: str  # buf[0]·2·x₃
     symbols: str  # 2·x₃; empty without a factor
     reads: tuple[Read, ...] = ()
+    expression: Expression | None = None  # of the factor, or else of the value
 
 
 class WriteKind(StrEnum):

@@ -98,7 +98,8 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
     if source is None or number is None or number.shape not in ((), source.value.shape):
         return Term(UNKNOWN, source, None, product, "", used)
     with np.errstate(all="ignore"):
-        return Term(source.value * number, source, number, product, symbols, used)
+        value = source.value * number
+        return Term(value, source, number, product, symbols, used, factor)
 
 
 def _summand(
@@ -109,9 +110,8 @@ def _summand(
     source = sources[0] if len(sources) == 1 else None
     used = tuple(r for r in reads_of(part, read) if r is not source)
     value = _value(part, read)
-    return Term(
-        UNKNOWN if value is None else value, source, None, text(part, _name(read)), "", used
-    )
+    known = UNKNOWN if value is None else value
+    return Term(known, source, None, text(part, _name(read)), "", used, part)
 
 
 def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:

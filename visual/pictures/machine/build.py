@@ -15,8 +15,9 @@ from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.notation import signed
 from lab.records import cached_property
+from lab.traces.program import Program
 from lab.traces.trace import TapeTrace, Trace
-from visual.layout.cells import full_text, values_text
+from visual.layout.cells import full_text
 from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
 from visual.pictures.machine.content import (
     Cell,
@@ -32,9 +33,10 @@ from visual.pictures.machine.content import (
     ScanRows,
     Term,
 )
+from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
-MOST_ROWS = 80
+MOST_ROWS, MOST_TOLD = 80, 12  # tapes of a machine, entries of a result
 
 
 def machine_of(
@@ -42,15 +44,17 @@ def machine_of(
     around: int | None = None,
     entry: int | None = None,
     most: int = MOST_COLUMNS,
+    program: Program | None = None,
 ) -> Machine:
     """Return the machine of a run.
 
     Of a loop with more than `most` columns, the ends are shown and the columns next to the step
     `around`. `entry` is the entry of arrays whose numbers are shown; without it, cells of arrays
-    show norms. Raises GraphError for a run without a Scan, without a step, or with more than
-    `MOST_ROWS` tapes.
+    show norms. With the `program` of the run, each number has the place of its instruction. Raises
+    GraphError for a run without a Scan, without a step, or with more than `MOST_ROWS` tapes, and
+    for numbers that no page computes.
     """
-    return _Builder(trace, around, entry, most).machine()
+    return _Builder(trace, around, entry, most, program).machine()
 
 
 def address(slot: Slot) -> Address:
@@ -64,6 +68,12 @@ class _Builder:
     around: int | None = None
     entry: int | None = None
     most: int = MOST_COLUMNS
+    program: Program | None = None
+
+    @cached_property
+    def places(self) -> Places | None:
+        """Which instruction computes each number."""
+        return None if self.program is None else Places(self.events, self.program)
 
     @cached_property
     def events(self) -> Events:
@@ -81,7 +91,7 @@ class _Builder:
 
     @cached_property
     def wording(self) -> Wording:
-        return Wording(self.events, self.entry)
+        return Wording(self.events, self.entry, self.places)
 
     def machine(self) -> Machine:
         if not any(scan.steps for scan in self.trace.scans):
@@ -114,6 +124,8 @@ class _Builder:
         for moment, number in self._changes(slot, ends):
             role = self.events.role(slot, number).value
             value = self.events.value(slot, number)
+            if self.places is not None:
+                self.places.learn_slot(slot, number, value)
             full = "" if value is None else full_text(value)
             key = Key(moment, role, self.wording.number(value), full)
             if not keys or (keys[-1].role, keys[-1].text) != (key.role, key.text):
@@ -148,6 +160,8 @@ class _Builder:
         skipped: RunEvent | None = None
         for number in self._wanted():
             event = self.events[number - 1]
+            if self.places is not None:
+                self.places.learn_event(event)
             groups = tuple(self._groups(event))
             if groups:
                 if skipped is not None:
@@ -196,7 +210,7 @@ class _Builder:
             kind = Kind.RESTORED
         if event.step is None:
             kind = Kind.FILL
-        sentence, exact = self.wording.sum_of(event, write)
+        sentence = self.wording.sentence(event, write)
         number = self.wording.number
         adds = write.adds_old and write.old is not None
         terms = () if kind is Kind.RESTORED else tuple(self._terms(event, write))
@@ -209,9 +223,10 @@ class _Builder:
             number(write.new),
             adds,
             terms,
-            sentence,
-            exact,
+            sentence.pieces,
+            sentence.exact,
             formula=write.formula,
+            check=sentence.check,
         )
 
     def _terms(self, event: RunEvent, write: Write) -> Iterator[Term]:
@@ -310,10 +325,25 @@ class _Builder:
             taps,
         )
 
-    def _results(self) -> Iterator[tuple[str, str]]:
-        for name, value in zip(self.trace.names, self.trace.outputs, strict=False):
+    def _results(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        numbers = () if self.program is None else self.program.numbers.outputs
+        for n, (name, value) in enumerate(zip(self.trace.names, self.trace.outputs, strict=False)):
             if name:
-                yield name, values_text(value)
+                if self.places is not None:
+                    self.places.learn(value, numbers[n])
+                yield name, tuple(self._pieces(value))
+
+    def _pieces(self, value: np.ndarray) -> Iterator[str]:
+        """A number, the entries of a short vector, or of a larger array its norm and shape."""
+        if value.ndim == 1 and len(value) <= MOST_TOLD:
+            for entry in range(len(value)):
+                yield ", " if entry else "["
+                yield self.wording.number(value, entry=entry)
+            yield "]"
+        else:
+            yield self.wording.number(value)
+            if value.ndim:
+                yield f" ({'×'.join(map(str, value.shape))})"
 
     def _title(self) -> str:
         scans = self.trace.scans

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lab.traces.program import Instruction
+
 
 class Ink(StrEnum):
     """The meaning of a piece of a sentence, by which it has its color."""
@@ -24,6 +26,7 @@ class Ink(StrEnum):
     SAVED = "saved"
     OLD = "old"
     WRONG = "wrong"
+    SIGN = "sign"  # the equals sign of an equation, or ≈
 
 
 class Kind(StrEnum):
@@ -110,7 +113,8 @@ class Part:
     """One sum of an event: what is written into the cell `target`, and from which terms.
 
     `sentence` has the digits of the cells, `exact` as many as make the equation hold; `formula` is
-    the write in positions of the buffer.
+    the write in positions of the buffer.  `check` computes the right side from its printed numbers,
+    for pages.
     """
 
     kind: Kind
@@ -123,6 +127,7 @@ class Part:
     exact: str = ""
     formula: str = ""
     is_second: bool = False
+    check: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ class Machine:
     events: tuple[Event, ...]
     columns: tuple[int, ...]  # 0, or how many columns of a long loop are hidden here
     times: tuple[int | None, ...]  # the step that computes a column, negative for initial values
-    results: tuple[tuple[str, str], ...] = ()
+    results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
     mistake: Mistake | None = None
     runs: tuple[str, ...] = ()
 

@@ -88,7 +88,8 @@ def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     group, results = moment.playing, arrangement.machine.results
     for n, sentence in enumerate(sentences(arrangement.machine, group)):
         yield from _sentence(sentence, 8, y + n * LINE_HEIGHT, room)
-    reason = group.reason if group else " · ".join(f"{name} = {value}" for name, value in results)
+    told = [f"{name} = {''.join(value)}" for name, value in results]
+    reason = group.reason if group else " · ".join(told)
     y += (_sentence_lines(arrangement) - 1) * LINE_HEIGHT
     yield fitted(8, y + LINE_HEIGHT, reason, room, 12)
     yield fitted(
@@ -109,7 +110,7 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
     for piece in pieces:
-        role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME)
+        role, bold = INKS.get(piece.ink), piece.ink not in (Ink.PLAIN, Ink.NAME, Ink.SIGN)
         wide = text_width(piece.text, size, bold=bold)
         if x + wide + 10 > end:
             x, y = end - room + 12, y + LINE_HEIGHT
@@ -149,7 +150,7 @@ def text_twin(machine: Machine, moment: Moment) -> str:
         lines += ["".join(piece.text for piece in pieces) for pieces in said]
         lines += [f"  {group.reason}"] if group.reason else []
     if moment.event is None:
-        lines += [f"{name} = {value}" for name, value in machine.results]
+        lines += [f"{name} = {''.join(value)}" for name, value in machine.results]
     for name, correct, faulty, near, _ in machine.mistake.table if machine.mistake else ():
         lines.append(f"{name}: correct {correct}, faulty {faulty}, finite differences {near}")
     return "\n".join(lines).rstrip() + "\n"

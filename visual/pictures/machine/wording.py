@@ -6,20 +6,20 @@
 An equation has ``=`` if it holds to half a unit of its last digit as printed, else ``≈``.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.events.records import Event, Read, Role, Write, WriteKind
-from lab.equations.numbers import digits_of_sum
+from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, cost_name
-from lab.equations.spelling import Speller
-from lab.notation import leaves_of, number_text, text
+from lab.notation import Call, Expression, Leaf, leaves_of, number_text, text
 from lab.records import cached_property
+from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
 from visual.pictures.machine.content import Ink, Piece
+from visual.pictures.machine.places import Places, Style, check_of, numeral
 
 FOUR = 4  # digits of a number in a cell
 LONGEST = 48  # characters of a formula in a reason
@@ -27,21 +27,41 @@ MARK, END = "\ue000", "\ue001"  # private-use characters: where a value stands i
 INKS = {Role.PRESERVED: Ink.PRESERVED, Role.OVERWRITTEN: Ink.OLD, Role.READ: Ink.SAVED}
 
 
-def shown(value: np.ndarray | None, entry: int | None = None, digits: int = FOUR) -> str:
-    """Return the text of a value in a cell: a number, one entry of an array, or its norm."""
-    if value is None:
-        return ""
-    value = np.asarray(value)
-    if value.ndim == 0:
-        return number_text(value, digits)
-    if entry is not None and entry < value.size:
-        return number_text(value.ravel()[entry], digits)
-    return f"‖{number_text(np.linalg.norm(np.asarray(value, float)), digits - 1)}‖"
-
-
 def bracketed(number: str) -> str:
     """Return a number as a factor or a later term: negative ones in parentheses."""
     return f"({number})" if number.startswith("-") else number
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """An equation in numbers, the same with as many digits as make it true, and its check."""
+
+    pieces: tuple[Piece, ...]
+    exact: str = ""
+    check: tuple[Instruction, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A number on the right side of an equation."""
+
+    value: float | bool | int
+    ink: Ink
+    style: Style
+    place: int | None = None
+
+    def text(self, digits: int = FOUR) -> str:
+        """Return the number as printed with so many digits."""
+        written = number_text(self.value, digits)
+        return written if self.style is Style.PLAIN else bracketed(written)
+
+    def piece(self) -> Piece:
+        """Return the number as a piece of a sentence."""
+        return Piece(numeral(self.text(), self.place, self.style), self.ink)
+
+
+# The right side of an equation: its text and numbers, the expression, and which number a leaf is.
+Right = tuple[list[str | Operand], Expression, dict[Leaf, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +70,7 @@ class Wording:
 
     events: Events
     entry: int | None = None
+    places: Places | None = None
 
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
@@ -76,9 +97,17 @@ class Wording:
         target = write.slot.argument, write.tap
         return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
 
-    def number(self, value: np.ndarray | None, digits: int = FOUR) -> str:
-        """Return a value as its cell shows it."""
-        return shown(value, self.entry, digits)
+    def number(self, value: np.ndarray | None, entry: int | None = None) -> str:
+        """Return a value as its cell shows it: a number, one entry of an array, or its norm."""
+        entry = self.entry if entry is None else entry
+        if value is None:
+            return ""
+        is_norm = np.ndim(value) > 0 and (entry is None or entry >= np.size(value))
+        place = self.places and self.places.of(value, None if is_norm else entry)
+        if is_norm:
+            size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
+            return numeral(f"‖{size}‖", place, Style.NORM)
+        return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that a cell shows; None for the norm of an array."""
@@ -95,90 +124,106 @@ class Wording:
         kept = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
         return Ink.PRESERVED if kept else INKS.get(read.role, Ink.SAVED)
 
-    def factors(self, event: Event, write: Write) -> list[list[tuple[float, Ink]]] | None:
-        """Return the sum as products of numbers with their colors; None if it is not one."""
-        products: list[list[tuple[float, Ink]]] = []
-        for term in write.terms:
-            value = self.scalar(term.value)
-            if value is None:
-                return None
-            factor, source = term.factor, term.source
-            if factor is None or source is None:
-                products.append([(value, self.ink(event, source))])
-                continue
-            pair = self.scalar(source.value), self.scalar(factor)
-            if None in pair or np.shape(factor) not in ((), np.shape(source.value)):
-                return None
-            ink = self.ink(event, source)
-            products.append([(float(pair[0] or 0), ink), (float(pair[1] or 0), Ink.SAVED)])
-        old = self.scalar(write.old)
-        if write.adds_old and old is not None:
-            products.append([(old, Ink.OLD)])
-        return products
+    def _operand(self, value: np.ndarray, ink: Ink, style: Style) -> Operand | None:
+        number = self.scalar(value)
+        if number is None:
+            return None
+        return Operand(number, ink, style, self.places and self.places.of(value, self.entry))
 
-    def sum_of(self, event: Event, write: Write) -> tuple[tuple[Piece, ...], str]:
-        """Return the sentence of a write, and the same with as many digits as make it exact."""
+    def sentence(self, event: Event, write: Write) -> Sentence:
+        """Return the sentence of a write: its sum, or its formula."""
         name = Piece(f"{write.slot.quantity}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
             value = Piece(self.number(write.new), Ink.PRESERVED)
-            return (name, value, Piece(" is written back unchanged")), ""
-        products = self.factors(event, write)
+            return Sentence((name, value, Piece(" is written back unchanged")))
+        found = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
-        if not write.terms or products is None or new is None:
-            return self._formula(event, write, name)
-        numbers = [[number for number, _ in product] for product in products]
-        digits = digits_of_sum(new, numbers)
+        if found is None or new is None:
+            return self._in_symbols(event, write, name)
+        right, expression, leaves = found
+        operands = [part for part in right if isinstance(part, Operand)]
+
+        def printed(digits: int) -> float | None:
+            """The right side, computed from the numbers as printed."""
+            texts = [number_text(operand.value, digits) for operand in operands]
+            if not np.isfinite([float(operand.value) for operand in operands]).all():
+                return value_of(expression, lambda leaf: float(operands[leaves[leaf]].value))
+            return value_of(expression, lambda leaf: as_printed(texts[leaves[leaf]]))
+
+        told = number_text(new)
+        digits = next((d for d in DIGITS if holds(told, printed(d))), None)
         pieces = [name, Piece(self.number(write.new), Ink.WRITTEN)]
-        pieces.append(Piece(" = " if digits == FOUR else " ≈ "))
-        pieces += self._products(products, FOUR)
-        sign = "=" if digits else "≈"
-        right = "".join(piece.text for piece in self._products(products, digits or 17))
-        return tuple(pieces), f"{write.slot.quantity} = {self.number(write.new)} {sign} {right}"
+        pieces.append(Piece(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
+        pieces += [p.piece() if isinstance(p, Operand) else Piece(p) for p in right]
+        texts = [p.text(digits or DIGITS[-1]) if isinstance(p, Operand) else p for p in right]
+        exact = f"{write.slot.quantity} = {told} {'=' if digits else '≈'} {''.join(texts)}"
+        check = () if self.places is None else check_of(expression, leaves)
+        return Sentence(tuple(pieces), exact, check)
 
-    def _products(self, products: list[list[tuple[float, Ink]]], digits: int) -> Iterator[Piece]:
-        for n, product in enumerate(products):
-            if n:
-                yield Piece(" + ")
-            for k, (number, ink) in enumerate(product):
-                if k:
-                    yield Piece(" × ")
-                written = number_text(number, digits)
-                yield Piece(bracketed(written) if n or k else written, ink)
+    def _sum(self, event: Event, write: Write) -> Right | None:
+        """The right side of a sum as products of numbers; None if it is not one."""
+        pairs: list[list[tuple[np.ndarray, Ink]]] = []
+        for term in write.terms:
+            factor, source = term.factor, term.source
+            ink = self.ink(event, source)
+            if factor is None or source is None:
+                pairs.append([(term.value, ink)])
+            elif np.shape(factor) in ((), np.shape(source.value)):
+                pairs.append([(source.value, ink), (factor, Ink.SAVED)])
+            else:
+                return None
+        if write.adds_old and write.old is not None:
+            pairs.append([(write.old, Ink.OLD)])
+        right: list[str | Operand] = []
+        products: list[Call] = []
+        leaves: dict[Leaf, int] = {}
+        for pair in pairs:
+            factors: list[Leaf] = []
+            for value, ink in pair:
+                style = Style.FACTOR if leaves else Style.PLAIN
+                operand = self._operand(value, ink, style)
+                if operand is None:
+                    return None
+                right += [" × " if factors else " + "] if leaves else []
+                right.append(operand)
+                factors.append(Leaf("", None, len(leaves)))
+                leaves[factors[-1]] = len(leaves)
+            products.append(Call("Mul", tuple(factors)))
+        return right, Call("Add", tuple(products)), leaves
 
-    def _formula(self, event: Event, write: Write, name: Piece) -> tuple[tuple[Piece, ...], str]:
-        """Return the formula of a forward write in numbers, or of arrays in symbols."""
+    def _formula(self, event: Event, write: Write) -> Right | None:
+        """The right side of a forward write in numbers; None for arrays."""
         formula = self.formula_of(event, write)
-        new = Piece(self.number(write.new), Ink.WRITTEN)
         if formula is None or event.step is None:
-            return (name, new), ""
-        values = dict(zip(leaves_of(formula.expression), write.reads, strict=False))
-        is_array = np.ndim(write.new) or any(np.ndim(read.value) for read in values.values())
-        if is_array:
-            right = write.formula.partition("←")[2].strip() or write.formula
-            norm = " is the norm of " if np.ndim(write.new) and self.entry is None else " = "
-            return (name, new, Piece(norm), Piece(right)), write.formula
-        spelled = Speller(self.named[event.scan]).numbers(formula, event.step)
-        marks = {leaf: n for n, leaf in enumerate(values)}
+            return None
+        reads = dict(zip(leaves_of(formula.expression), write.reads, strict=False))
+        if any(np.ndim(read.value) for read in reads.values()):
+            return None
+        marks = {leaf: n for n, leaf in enumerate(reads)}
         line = text(formula.expression, lambda leaf: f"{MARK}{marks[leaf]}{END}")
-        pieces = [name, new, Piece(" = " if self._holds(spelled) else " ≈ ")]
-        pieces += self._filled(line, list(values.values()))
-        return tuple(pieces), f"{write.slot.quantity} = {spelled}" if spelled else ""
-
-    def _holds(self, spelled: str) -> bool:
-        """Whether four digits make an equation true: no number of it needed more."""
-        return " = " in spelled and all(
-            sum(c.isdigit() for c in word.lstrip("-0.")) <= FOUR
-            for word in spelled.replace("(", " ").replace(")", " ").replace("·", " ").split()
-        )
-
-    def _filled(self, line: str, reads: Sequence[Read]) -> Iterator[Piece]:
+        right: list[str | Operand] = []
+        leaves: dict[Leaf, int] = {}
+        ordered, count = list(reads), 0
         for n, chunk in enumerate(line.split(MARK)):
             mark, _, rest = chunk.partition(END) if n else ("", "", chunk)
             if mark:
-                read = reads[int(mark)]
-                yield Piece(bracketed(self.number(read.value)), INKS.get(read.role, Ink.SAVED))
-            if rest:
-                yield Piece(rest)
+                leaf = ordered[int(mark)]
+                read, ink = reads[leaf], INKS.get(reads[leaf].role, Ink.SAVED)
+                place = self.places and self.places.of(read.value)
+                right.append(Operand(read.value.item(), ink, Style.FACTOR, place))
+                leaves.setdefault(leaf, count)
+                count += 1
+            right += [rest] if rest else []
+        return right, formula.expression, leaves
+
+    def _in_symbols(self, event: Event, write: Write, name: Piece) -> Sentence:
+        """The formula of arrays in symbols."""
+        new = Piece(self.number(write.new), Ink.WRITTEN)
+        if self.formula_of(event, write) is None or event.step is None:
+            return Sentence((name, new))
+        right = write.formula.partition("←")[2].strip() or write.formula
+        norm = " is the norm of " if np.ndim(write.new) and self.entry is None else " = "
+        return Sentence((name, new, Piece(norm), Piece(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
         """Return why a backward step writes this: the forward step that it passes back through."""

@@ -1,0 +1,149 @@
+"""Which instruction computes each number of a machine, for pages that compute the run again.
+
+The run as a program has the same events as the run itself, with the places of instructions instead
+of values.  `Places` walks through both at once.  A number of a run without a program has no place.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from lab.equations.events.events import Events
+from lab.equations.events.records import Event, Read, Slot, Term, Write
+from lab.errors import GraphError
+from lab.notation import Expression, Leaf
+from lab.records import cached_property
+from lab.traces.program import Instruction, Instructions, Program
+
+Key = tuple[int, int | None]  # of a value that a step reads: argument and tap
+
+
+class Style(StrEnum):
+    """How a number is printed."""
+
+    PLAIN = "plain"
+    FACTOR = "factor"  # in parentheses if it is negative
+    NORM = "norm"  # of an array, between double bars
+
+
+class Numeral(str):
+    """A number as printed, with the place of the instruction that computes it."""
+
+    place: int
+    style: Style
+
+    def __new__(cls, text: str, place: int, style: Style = Style.PLAIN) -> "Numeral":
+        """Return the text, which knows what it shows."""
+        numeral = super().__new__(cls, text)
+        numeral.place, numeral.style = place, style
+        return numeral
+
+
+def numeral(text: str, place: int | None, style: Style = Style.PLAIN) -> str:
+    """Return the text with its place if that is known."""
+    return text if place is None else Numeral(text, place, style)
+
+
+def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Instruction, ...]:
+    """Return the right side of an equation as instructions whose inputs are its operands."""
+    instructions = Instructions()
+    instructions.term(expression, lambda leaf: instructions.add("input", "", operands[leaf]))
+    return tuple(instructions.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places of the values of a run; `events` are those of the run, `program` computes them."""
+
+    events: Events
+    program: Program
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # by identity
+
+    @cached_property
+    def twins(self) -> Events:
+        """The same events of the program."""
+        return Events(self.program.numbers)
+
+    def learn(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
+        """Remember the places of a value; integers are constants of the page."""
+        if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
+            if np.shape(value) != np.shape(places):
+                raise GraphError("With other values, arrays of this run have other shapes.")
+            self.known[id(value)] = value, np.asarray(places)
+
+    def of(self, value: np.ndarray, entry: int | None = None) -> int | None:
+        """Return the place of a number, of an entry, or of the norm of an array."""
+        _, places = self.known.get(id(value), (None, None))
+        if places is None:
+            return None
+        if places.ndim and entry is None:
+            return self.program.instructions.norm(places)
+        return int(places.ravel()[entry or 0])
+
+    def learn_slot(self, slot: Slot, moment: int, value: np.ndarray | None) -> None:
+        """Learn a value that a slot holds at a moment."""
+        self.learn(value, self.twins.value(slot, moment))
+
+    def learn_event(self, event: Event) -> None:
+        """Learn all values of an event."""
+        twin = self.twins[event.number - 1]
+        if event.step is not None:
+            for read, other in zip(event.reads, twin.reads, strict=True):
+                self.learn(read.value, other.value)
+        for write, other in zip(event.writes, twin.writes, strict=True):
+            self.learn(write.old, other.old)
+            self.learn(write.new, other.new)
+            for term in write.terms if event.step is None else ():
+                self._learn_sources([term.source, *term.reads])
+        leaves = {(read.argument, read.tap): read.value for read in event.reads}
+        for write in event.writes:
+            self._learn_terms(write, leaves)
+
+    def _learn_sources(self, reads: Sequence[Read | None]) -> None:
+        """Of the filling of a tape: values that other Scans left in their slots."""
+        for read in reads:
+            if read is not None and read.slot is not None:
+                tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
+                self.learn(read.value, None if tape is None else tape.final[read.slot.row])
+
+    def _learn_terms(self, write: Write, leaves: Mapping[Key, np.ndarray]) -> None:
+        left = list[Term]()
+        for term in write.terms:
+            if id(term.value) not in self.known and not self._learn_term(term, leaves):
+                left.append(term)
+        if len(left) > 1:
+            raise GraphError(f"{write.slot}: a page cannot tell apart the terms of this sum.")
+        for term in left:  # what the others leave of the sum
+            others = [other.value for other in write.terms if other is not term]
+            others += [write.old] if write.adds_old and write.old is not None else []
+            places = self._places(write.new)
+            for other in others:
+                places = self.program.instructions.each("Sub", places, self._places(other))
+            self.learn(term.value, places)
+
+    def _learn_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
+        """Learn a term from its expression; False if that is not known."""
+        instructions = self.program.instructions
+        if term.expression is None:
+            return False
+        try:
+            places = instructions.term(
+                term.expression, lambda leaf: self._places(leaves[leaf.argument, leaf.tap])
+            )
+        except GraphError:
+            if term.factor is not None:
+                raise
+            return False
+        if term.factor is not None and term.source is not None:
+            self.learn(term.factor, places)
+            places = instructions.each("Mul", self._places(term.source.value), places)
+        self.learn(term.value, places)
+        return True
+
+    def _places(self, value: np.ndarray) -> np.ndarray:
+        """The places of a value; those of integers are new constants."""
+        if id(value) in self.known:
+            return self.known[id(value)][1]
+        return self.program.instructions.each("constant", np.asarray(value, float))
