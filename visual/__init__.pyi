@@ -1,6 +1,5 @@
 """What `visual` exports, and where it stands."""
 
-from .atlas.atlas import Atlas as Atlas
 from .drawing.draw import draw as draw
 from .drawing.export import export as export
 from .drawing.figures import figure as figure
@@ -27,6 +26,7 @@ from .pictures.tapes.tapes import tapes as tapes
 from .pictures.taps import taps as taps
 from .pictures.unrolled.unrolled import unrolled as unrolled
 from .pictures.values.values import values as values
+from .player.page import Page as Page
 from .player.widget import machine as machine
 from .scene.shapes import Scene as Scene
 from .widgets.stepper import Stepper as Stepper

@@ -1,24 +1,24 @@
-"""The command ``scantape page``: an atlas as one offline file."""
+"""The command ``scantape page``: machines to choose from as one offline file."""
 
 import argparse
 
 from lab.errors import ArgumentError, LabError, listing, shortened
 from lab.loops.loop import Loop
-from visual.atlas.atlas import Atlas
-from visual.atlas.grid import CHOICES, LOOPS, TITLE
 from visual.cli.shared import Commands, add, loop_named, show
 from visual.options import TAPS, words
+from visual.player.grid import CHOICES, LOOPS, TITLE
+from visual.player.page import Page
 
 EXAMPLES = """\
 examples:
   scantape page --out lesson.html
   scantape page --loops square --orders 1,2,3 --taps=-1/-2,-1 --out square.html
   scantape page --loops square,coupled --taps=square=-1/-3,-1 \\
-      --taps="coupled=prey:-1;hunters:-2" --views tapes,ssa --out two.html
+      --taps="coupled=prey:-1;hunters:-2" --rules correct,never-accumulate --out two.html
   scantape page --loops mymodule:myloop --costs last/0,0,1 --out mine.html
 
-Patterns of taps are parted by /, as are costs that have weights.  The page is opened from its
-file and needs neither Python nor a network.
+Write / between patterns of taps, and between costs that have weights.  The page needs neither
+Python nor a network.  Its readers choose, play, and drag given values.
 """
 
 
@@ -26,7 +26,7 @@ def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "page",
-        help="write a page on which loops, taps and orders are chosen without Python",
+        help="write a page with the tape machine that recomputes itself without Python",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -51,17 +51,17 @@ def add_command(commands: Commands) -> None:
 
 def _page(options: argparse.Namespace) -> None:
     loops = [loop_named(name, "--loops") for name in words(options.loops) or LOOPS]
-    atlas = Atlas(
+    page = Page(
         loops=loops if options.loops else None,
         taps=dict(_taps(text, loops) for text in options.taps),
         **{one.name: one.read(getattr(options, one.name), None) for one in CHOICES},
         title=options.title,
     )
-    path = atlas.save(options.out)
-    lacking = sum(isinstance(entry.found, LabError) for entry in atlas.entries)
-    count, size = len(atlas.entries) - lacking, path.stat().st_size / 1e6
-    more = f"; {lacking} more cannot be drawn" if lacking else ""
-    show(f"{path}: {count} pictures, {size:.1f} MB{more}.")
+    path = page.save(options.out)
+    missing = sum(isinstance(run, LabError) for run in page.runs.values())
+    count, size = len(page.runs) - missing, path.stat().st_size / 1e6
+    more = f"; {missing} combinations have none" if missing else ""
+    show(f"{path}: {count} machines, {size:.1f} MB{more}.")
 
 
 def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:

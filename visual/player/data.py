@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lab.notation import signed
+from lab.equations.events.records import Role
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
@@ -13,6 +14,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Part
 from visual.pictures.machine.pair import pair_of
 from visual.player.state import as_text
+from visual.pictures.machine.places import Numeral, Style
 
 Point = tuple[float, float]
 
@@ -115,11 +117,20 @@ def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
         "w": round(box.width, 2),
         "h": round(box.height, 2),
         "size": round(box.letters, 2),
+        "given": _given(cell),
         "keys": [(key.moment, key.role, key.text, key.full) for key in cell.keys],
         "seed": cell.has_seed,
         "faulty": bool(row.is_second and arrangement.machine.mistake),
         "wrong": cell.wrong_from,
     }
+
+
+def _given(cell: Cell) -> int | None:
+    """The place of the given value with which a cell begins."""
+    first = cell.keys[0]
+    text = first.text
+    is_number = isinstance(text, Numeral) and text.style is Style.PLAIN
+    return text.place if is_number and first.role == Role.INPUT else None
 
 
 def _event(arrangement: Arrangement, event: Event) -> dict[str, Any]:

@@ -321,6 +321,14 @@ class Machine {
     if (cost(best.cell) < Infinity) best.group.focus();
   }
 
+  /** Show the numbers again after they were computed again; positions stay. */
+  refresh() {
+    this.picture.forget();
+    this.said = "";
+    this.go(this.p);
+    if (this.picked !== null) this.explain(this.picked);
+  }
+
   /** Light the provenance of a cell: where its number comes from and who reads it. */
   pick(node) {
     const number = node ? Number(node.dataset.cell) : null;
@@ -329,6 +337,10 @@ class Machine {
     this.goal = null;
     this.go(Math.round(this.p));
     this.picked = number;
+    this.explain(number);
+  }
+
+  explain(number) {
     const story = this.story(number, Math.round(this.p));
     for (const [n, each] of this.picture.cells.entries()) {
       each.picked = n === number ? " picked" : story.sources.has(n) ? " source" : story.readers.has(n) ? " reader" : "";

@@ -122,6 +122,7 @@ class Picture {
     const group = shape("g", {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
+      ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
       ...(cell.faulty ? { "data-rule": this.data.rule.name } : {}),
     }, this.svg);
     const left = cell.x - cell.w / 2, top = cell.y - cell.h / 2;
@@ -144,6 +145,12 @@ class Picture {
     const lines = part.moves.filter(drawn).map((move) =>
       shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
     return { lines, scan: cells[part.target].scan };
+  }
+
+  /** Draw all texts again when the next moment is shown. */
+  forget() {
+    for (const node of this.cells) node.shown = "";
+    this.staged = "";
   }
 
   /** Show the moment p. */

@@ -54,8 +54,8 @@ MEASURE = """svgs => {
 class Opened:
     """A page from a file, without a network, and what it complains about."""
 
-    def __init__(self, browser, path, bypass=False):
-        self.context = browser.new_context(offline=True, bypass_csp=bypass)
+    def __init__(self, browser, path, bypass=False, **options):
+        self.context = browser.new_context(offline=True, bypass_csp=bypass, **options)
         self.page, self.told, self.asked = self.context.new_page(), [], []
         self.page.on("console", lambda message: self.told.append(message.text))
         self.page.on("pageerror", lambda error: self.told.append(str(error)))

@@ -1,0 +1,250 @@
+"""The page of machines in Chromium: dragged values give the numbers of a new run."""
+
+import math
+
+import numpy as np
+import pytest
+from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
+
+import lab
+import visual
+from lab import check, gallery
+from lab.notation import number_text
+from visual.pictures.machine.build import machine_of
+from visual.player.page import HERE
+
+PAGE = visual.Page(
+    ["square", "gap", "coupled", "extra", "newton"],
+    taps={"square": [(-1,), (-2, -1)], "gap": [{}], "coupled": [{}], "extra": [{}], "newton": [{}]},
+    costs=["last"],
+    rules=["correct", "accumulate-overwritten"],
+)
+VALUES = {"square": {"x": 1.07}, "coupled": {"prey": 1.2, "birth": 0.7}, "extra": {"w": -0.4}}
+DATA = 'document.querySelector(".scantape-machine").machine.data'
+NUMBERS = f"""() => {DATA}.cells.map((cell) =>
+    cell.keys.map(([moment, , text]) => [moment, text]))"""
+SENTENCES = f"""() => {DATA}.events.flatMap((event) =>
+    event.groups.flatMap((group) => group.parts.map((part) =>
+        [part.sentence.map(([text]) => text).join(""), part.exact])))"""
+BOXES = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
+    const box = cell.querySelector("rect").getBoundingClientRect();
+    return [Math.round(2 * box.x), Math.round(2 * box.y)];
+})"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return PAGE.save(tmp_path_factory.mktemp("page") / "lesson.html")
+
+
+def opened_at(browser, path, link="", **options):
+    opened = Opened(browser, path, **options)
+    opened.page.goto("about:blank")
+    opened.page.goto(f"{path.as_uri()}#{link}")
+    opened.page.wait_for_selector("[data-lesson][data-ready]")
+    return opened
+
+
+def type_values(page, values):
+    for name, value in values.items():
+        page.get_by_label(f"{name}, exactly").fill(str(value))
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+def new_run(name, order, values):
+    """The numbers of all cells, and all sentences, of a run that Python computes again."""
+    machine = machine_of(gallery.loops[name].with_values(values).trace(order=order))
+    keys = [[[key.moment, key.text] for key in cell.keys] for cell in machine.cells]
+    told = [["".join(p.text for p in part.sentence), part.exact] for part in machine.parts()]
+    return keys, told
+
+
+def at_moments(keys):
+    """The number of a cell after each moment at which it changes: equal ones need no key."""
+    return [
+        [key for n, key in enumerate(cell) if not n or key[1] != cell[n - 1][1]] for cell in keys
+    ]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", VALUES)
+def test_typed_values_give_the_numbers_of_a_new_run(browser, path, name, order):
+    with opened_at(browser, path, f"loop={name}&order={order}") as opened:
+        page, before = opened.page, opened.page.evaluate(BOXES)
+        type_values(page, VALUES[name])
+        keys, sentences = new_run(name, order, VALUES[name])
+        assert at_moments(page.evaluate(NUMBERS)) == at_moments(keys)
+        assert page.evaluate(SENTENCES) == sentences
+        assert page.evaluate(BOXES) == before
+
+
+def test_the_comparison_sees_a_wrong_instruction(browser, path):
+    with opened_at(browser, path, "loop=square&order=2") as opened:
+        page = opened.page
+        page.evaluate(
+            """() => {
+                const { run } = document.querySelector("[data-lesson]").lesson;
+                run.lines[run.lines.findIndex(([name]) => name === "Sqr")][0] = "Neg";
+            }"""
+        )
+        type_values(page, {"x": 1.07})
+        keys, sentences = new_run("square", 2, {"x": 1.07})
+        assert at_moments(page.evaluate(NUMBERS)) != at_moments(keys)
+        assert page.evaluate(SENTENCES) != sentences
+
+
+def test_derivatives_on_the_page_are_those_of_the_closed_form_and_of_finite_differences(
+    browser, path
+):
+    with opened_at(browser, path, "loop=square&order=2&at.x=1.07&moment=0") as opened:
+        shown, x = opened.page.locator(".reason").inner_text(), 1.07
+        numbers = [word for word in shown.replace(" = ", " ").split(" ") if word[0].isdigit()]
+        assert numbers == [number_text(value) for value in (x**16, 16 * x**15, 240 * x**14)]
+    loop = gallery.loops["gap"]
+    with opened_at(browser, path, "loop=gap&order=1&at.x=0.4,0.5,1.1&moment=0") as opened:
+        shown = opened.page.locator(".reason").inner_text()
+
+        def cost(first):
+            given = {"x": np.array([first, 0.5, 1.1])}
+            return float(loop.with_values(given).trace(order=0).outputs[0])
+
+        first = float(shown.partition("[")[2].partition(",")[0])
+        assert first == pytest.approx(float(check.finite_differences(cost, 0.4)), rel=1e-3)
+
+
+def test_a_link_restores_everything_and_unknown_parts_are_ignored(browser, path):
+    link = "loop=square&order=2&taps.x=-2,-1&at.x=0.5,0.75&moment=9&color=blue&at.y=1&%E0=1"
+    with opened_at(browser, path, link) as opened:
+        page = opened.page
+        assert page.locator(".scantape-machine").get_attribute("data-moment") == "9"
+        page.wait_for_timeout(400)
+        wanted = "#loop=square&order=2&taps.x=-2,-1&cost=last&at.x=0.5,0.75&moment=9"
+        assert page.evaluate("location.hash") == wanted
+        page.evaluate("location.hash = 'loop=gap&order=1&moment=2'")
+        page.locator(".scan", has_text="1 gap").wait_for()
+        assert page.locator(".scantape-machine").get_attribute("data-moment") == "2"
+    with opened_at(browser, path, "loop=nothing&order=9&taps.x=5,&moment=-3") as opened:
+        assert opened.page.locator(".scan").first.text_content().startswith("1 square")
+
+
+def test_undo_and_redo_take_back_choices_and_values(browser, path):
+    with opened_at(browser, path) as opened:
+        page = opened.page
+        field = page.get_by_label("x, exactly")
+        assert page.get_by_role("button", name="undo").is_disabled()
+        page.get_by_label("order").select_option("2")
+        page.locator("text=4 Scans").wait_for()
+        field.fill("1.25")
+        page.get_by_label("x", exact=True).press("Control+z")
+        assert field.input_value() == "0.95"
+        page.get_by_role("button", name="undo").click()
+        page.locator("text=Each backward step multiplies").wait_for()
+        page.get_by_role("button", name="redo").click()
+        page.locator("text=4 Scans").wait_for()
+        page.get_by_role("button", name="redo").click()
+        page.locator('.number:text("1.25")').wait_for()
+        page.get_by_label("back to the given values").click()
+        page.locator('.number:text("0.95")').wait_for()
+
+
+def test_a_given_cell_is_dragged_and_the_sentence_follows(browser, path):
+    with opened_at(browser, path, "loop=square&order=1&moment=1") as opened:
+        page = opened.page
+        cell = page.locator("[data-given]")
+        assert cell.count() == 1
+        box = cell.locator("rect").first.bounding_box()
+        page.mouse.move(box["x"] + 20, box["y"] + 10)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 50, box["y"] + 10, steps=5)
+        page.mouse.up()
+        page.locator('.number:text("1.25")').wait_for()
+        assert page.locator(".scantape-sentence").inner_text() == "x₁:  1.562 = 1.25²"
+        assert page.locator(".picked").count() == 0
+        page.locator('[data-name="x₁"]').click()
+        assert page.locator(".scantape-sentence").inner_text() == "x₁ = 1.562 = 1.25²"
+
+
+def test_where_nothing_can_be_computed_a_sentence_says_why(browser, path):
+    for link, why in (
+        ("loop=newton", "newton stops by itself"),
+        ("loop=square&rule=accumulate-overwritten", "Both rules are shown with the given values"),
+    ):
+        with opened_at(browser, path, link) as opened:
+            assert why in opened.page.locator(".note").inner_text()
+            assert opened.page.locator(".values input").count() == 0
+            assert opened.page.locator("[data-cell]").count() > 5
+
+
+def test_a_phone_shows_the_machine_without_scrolling_to_the_side(browser, path):
+    with opened_at(
+        browser, path, "loop=square&order=1", viewport={"width": 360, "height": 740}
+    ) as opened:
+        page = opened.page
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert (
+            page.evaluate(
+                "(() => { const s = document.querySelector('.stage'); return s.scrollWidth - s.clientWidth; })()"
+            )
+            <= 1
+        )
+
+
+def test_a_hostile_name_is_text(browser, tmp_path):
+    hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+    loop = lab.Loop(
+        lambda x: x**2, states=(lab.State("x", 0.5),), n_steps=3, name=hostile, reason=hostile
+    )
+    made = visual.Page([loop], orders=[1], costs=["last"], title=hostile).save(tmp_path / "a.html")
+    with opened_at(browser, made) as opened:
+        assert opened.page.locator("img").count() == 0
+        assert opened.page.locator("h1").inner_text() == hostile
+        assert opened.page.get_by_label("loop").input_value() == hostile
+
+
+def plain(value, digits):
+    """A number as text by exact decimal arithmetic: half to even, no zeros after an exact one."""
+    from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+    if not math.isfinite(value):
+        return f"⚠ {value}"
+    if value == 0:
+        return "0"
+    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
+    power = rounded.adjusted()
+    sign, figures = (
+        "-" * (value < 0),
+        "".join(map(str, rounded.as_tuple().digits)).ljust(digits, "0"),
+    )
+    is_all = abs(float(rounded) - value) <= 1e-12 * abs(value)
+    if -4 <= power < digits:
+        shift = power + 1
+        whole = figures[:shift] if shift > 0 else "0"
+        after = figures[max(shift, 0) :] if shift > 0 else "0" * -shift + figures
+    else:
+        whole, after = figures[0], figures[1:]
+    after = after.rstrip("0") if is_all else after
+    text = f"{whole}.{after}" if after else whole
+    return f"{sign}{text}" if -4 <= power < digits else f"{sign}{text}e{power}"
+
+
+SPECIAL = [
+    *(0.0, -0.0, 1.0, -2.5, 0.1 + 0.2, 1.0625, 1.0635, 0.00012345, 0.000012345, 12345.0, 99995.0),
+    *(123456789.0, 1e300, -1e-300, 5e-324, 2 / 3, 0.99999, 9999.5, 1e22, 0.5, 1e-5, 123.45, 7e-7),
+    *(float("inf"), float("-inf"), float("nan")),
+]
+
+
+def test_ten_thousand_numbers_are_printed_as_python_and_exact_decimals_do(page):
+    source = (HERE / "numbers.js").read_text(encoding="utf-8")
+    page.add_script_tag(content=f"{{{source}; window.numberText = numberText;}}")
+    random = np.random.default_rng(3)
+    halves = (random.integers(1, 10**5, 3000) + 0.5) / 2.0 ** random.integers(0, 8, 3000)
+    some = [*random.normal(size=7000) * 10.0 ** random.integers(-9, 9, 7000), *halves]
+    numbers = [*SPECIAL, *map(float, some)]
+    words = [str(number).replace("inf", "Infinity") for number in numbers]
+    script = "([all, digits]) => all.map((n) => numberText(Number(n), digits))"
+    for digits in (3, 4, 5, 7, 10, 17):
+        shown = page.evaluate(script, [words, digits])
+        assert shown == [number_text(number, digits) for number in numbers]
+        assert shown == [plain(number, digits) for number in numbers]
+    assert page.evaluate(script, [words, 3]) != page.evaluate(script, [words, 4])

@@ -1,0 +1,93 @@
+// The operations of a run, and numbers as text.  `lines` are instructions: each is an operation and
+// the places of its operands.  The text is that of lab.notation.number_text.
+
+const OPERATIONS = {
+  Add: (...terms) => terms.reduce((sum, term) => sum + term),
+  Mul: (...factors) => factors.reduce((product, factor) => product * factor),
+  Sub: (a, b) => a - b,
+  TrueDiv: (a, b) => a / b,
+  Neg: (a) => -a,
+  Pow: (a, b) => a ** b,
+  Sqr: (a) => a * a,
+  Reciprocal: (a) => 1 / a,
+  abs: Math.abs,
+  sgn: Math.sign,
+  sqrt: Math.sqrt,
+  exp: Math.exp,
+  log: Math.log,
+  log1p: Math.log1p,
+  expm1: Math.expm1,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  arcsin: Math.asin,
+  arccos: Math.acos,
+  arctan: Math.atan,
+  sigmoid: (a) => 1 / (1 + Math.exp(-a)),
+  max: Math.max,
+  min: Math.min,
+  largest: (...numbers) => Math.max(0, ...numbers.map(Math.abs).filter(Number.isFinite)),
+  where: (choice, a, b) => (choice ? a : b),
+  GT: (a, b) => Number(a > b),
+  LT: (a, b) => Number(a < b),
+  GE: (a, b) => Number(a >= b),
+  LE: (a, b) => Number(a <= b),
+  EQ: (a, b) => Number(a === b),
+  NEQ: (a, b) => Number(a !== b),
+};
+
+/** The results of all lines; `given` has the entries of the given values by name. */
+function computed(lines, given) {
+  const found = [];
+  for (const [name, ...operands] of lines) {
+    if (name === "constant") found.push(operands[0]);
+    else if (name === "input") found.push(given[operands[0]][operands[1]]);
+    else found.push(OPERATIONS[name](...operands.map((place) => found[place])));
+  }
+  return found;
+}
+
+// So many significant digits of a number that is neither 0 nor infinite, half to even, as a
+// mantissa and the power of ten.
+/** @returns {[string, number]} */
+function rounded(value, digits) {
+  const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
+  const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
+  const before = all.slice(0, digits + (digits > 1)); // and the point
+  const isHalf = /^\.?50*$/.test(all.slice(before.length));
+  return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(its)] : [mantissa, Number(power)];
+}
+
+function written(value, digits, keepsZeros) {
+  const [mantissa, power] = rounded(value, digits);
+  const trimmed = (text) => (keepsZeros || !text.includes(".") ? text : text.replace(/\.?0+$/, ""));
+  const sign = value < 0 ? "-" : "";
+  if (power < -4 || power >= digits) return `${sign}${trimmed(mantissa)}e${power}`;
+  const all = mantissa.replace(".", "");
+  if (power < 0) return `${sign}${trimmed(`0.${"0".repeat(-power - 1)}${all}`)}`;
+  const behind = all.slice(power + 1);
+  return `${sign}${trimmed(behind ? `${all.slice(0, power + 1)}.${behind}` : all)}`;
+}
+
+const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
+
+/** A number with so many significant digits; zeros at its end tell that there are more. */
+function numberText(value, digits = 4) {
+  if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
+  if (value === 0) return "0";
+  const short = written(value, digits, false);
+  const isAll = Math.abs(Number(short) - value) <= NOISE * Math.abs(value);
+  return isAll ? short : written(value, digits, true);
+}
+
+/** Whether a computed number is the printed one, to half a unit of its last digit, as in Python. */
+function holds(told, worth) {
+  if (!Number.isFinite(worth) || told.startsWith("⚠")) return numberText(worth) === told;
+  const [mantissa, power = "0"] = told.split("e");
+  const unit = 10 ** (Number(power) - (mantissa.split(".")[1] ?? "").length);
+  const four = 10 ** (Math.floor(Math.log10(Math.abs(Number(told)) || 1)) - 3);
+  return Math.abs(worth - Number(told)) <= (Math.min(unit, four) / 2) * (1 + 1e-9);
+}

@@ -1,0 +1,349 @@
+// A page of machines to choose from.  Choices, values, and the moment stand in the address behind #,
+// in the format of visual.player.state, and come from there; unknown parts are ignored.
+
+const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // the order of the runs
+const SETTLED = 200; // ms after a change until the address has it: browsers limit how often it may
+const NARROW = 600; // pixels below which the arrangement for phones is shown
+const CORRECT = "correct";
+const HIGH = 560; // pixels of a window below the controls in which a machine fits
+
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** Numbers as in a link: those of a vector with commas, rows with semicolons. */
+function vectorText(entries, shape) {
+  if (!shape.length) return String(entries[0]);
+  const wide = shape.at(-1), rows = [];
+  for (let at = 0; at < entries.length; at += wide) rows.push(entries.slice(at, at + wide).join(",") + (wide < 2 ? "," : ""));
+  return shape.length < 2 ? rows[0] : rows.join(";") + (rows.length < 2 ? ";" : "");
+}
+
+/** The choices of a page, and where the run of a combination is. */
+class Choices {
+  constructor(data) {
+    this.data = data;
+    this.at = Object.fromEntries(FIELDS.map((field) => [field, 0])); // indices of options
+  }
+
+  options(field) {
+    return field === "taps" ? this.data.loops[this.at.loop].taps : this.data[`${field}s`];
+  }
+
+  get run() {
+    const { loops, runs } = this.data, [, ...others] = FIELDS;
+    const size = (taps) => others.reduce((product, field) => product * (field === "taps" ? taps : this.options(field).length), 1);
+    let before = loops.slice(0, this.at.loop).reduce((sum, loop) => sum + size(loop.taps.length), 0), index = 0;
+    for (const field of others) index = index * this.options(field).length + this.at[field];
+    return runs[before + index];
+  }
+
+  get pairs() {
+    const option = (field) => this.options(field)[this.at[field]].value;
+    const taps = Object.entries(option("taps")).map(([name, text]) => [`taps.${name}`, text]);
+    const rule = option("rule") === CORRECT ? [] : [["rule", option("rule")]];
+    return [["loop", option("loop")], ["order", option("order")], ...taps, ["cost", option("cost")], ...rule];
+  }
+
+  /** Take the choices of a link as far as they are offered. */
+  read(pairs) {
+    const find = (field, value) => {
+      const index = this.options(field).findIndex((option) => option.value === value);
+      if (index >= 0) this.at[field] = index;
+    };
+    if (pairs.has("loop")) this.at.taps = 0;
+    find("loop", pairs.get("loop"));
+    for (const field of ["order", "cost"]) if (pairs.has(field)) find(field, pairs.get(field));
+    find("rule", pairs.get("rule") ?? CORRECT);
+    const taps = this.options("taps").findIndex(({ value }) =>
+      Object.entries(value).every(([name, text]) => pairs.get(`taps.${name}`) === text));
+    if (taps >= 0) this.at.taps = taps;
+  }
+}
+
+class Lesson {
+  constructor(place, number) {
+    this.place = place;
+    this.prefix = number ? `${number + 1}.` : ""; // of several on a page
+    this.choices = new Choices(JSON.parse(place.querySelector("script").textContent));
+    this.values = {};
+    this.past = [];
+    this.future = [];
+    this.kept = new Map();
+    this.form = element("form", { class: "choices" });
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.dragged = element("div", { class: "values" });
+    this.note = element("p", { class: "note", role: "status" });
+    this.stage = element("div");
+    place.append(this.form, this.dragged, this.note, this.stage);
+    this.controls();
+    place.addEventListener("keydown", (event) => this.key(event));
+    this.drag();
+    addEventListener("hashchange", () => this.link() !== this.text() && this.restore(this.link()));
+    this.restore(this.link());
+  }
+
+  // ---- choices ------------------------------------------------------------------------------
+
+  controls() {
+    this.selects = {};
+    for (const field of FIELDS) {
+      const select = element("select");
+      const label = element("label", {}, element("span", {}, this.choices.data.labels[`${field}s`] ?? field), select);
+      select.addEventListener("change", () => this.choose(field, select.selectedIndex));
+      this.selects[field] = { select, label };
+      this.form.append(label);
+    }
+    this.buttons = {};
+    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.redo()], ["given values", "back to the given values", () => this.change({})]]) {
+      this.buttons[label] = element("button", { type: "button", "aria-label": label, title: label }, text);
+      this.buttons[label].addEventListener("click", act);
+      this.form.append(this.buttons[label]);
+    }
+  }
+
+  showControls() {
+    const { choices } = this;
+    for (const [field, { select, label }] of Object.entries(this.selects)) {
+      const options = choices.options(field);
+      select.replaceChildren(...options.map((option) => element("option", {}, option.label)));
+      select.selectedIndex = choices.at[field];
+      if (field === "taps") label.firstChild.textContent = choices.data.loops[choices.at.loop].named;
+      if (field === "loop") select.title = choices.data.loops[choices.at.loop].about;
+      label.hidden = field === "loop" || field === "taps" ? false : options.length < 2;
+    }
+    this.showButtons();
+  }
+
+  showButtons() {
+    const [undo, redo, reset] = Object.values(this.buttons);
+    undo.disabled = !this.past.length;
+    redo.disabled = !this.future.length;
+    reset.hidden = !Object.keys(this.values).length;
+  }
+
+  choose(field, index) {
+    this.remember();
+    this.choices.at[field] = index;
+    if (field === "loop") this.choices.at.taps = 0;
+    if (field === "loop" || field === "taps") this.values = {};
+    this.load();
+  }
+
+  // ---- the address, undo, and redo ----------------------------------------------------------
+
+  /** The text of all choices, values, and the moment. */
+  text() {
+    const { base, shapes } = this.run ?? {};
+    const values = Object.entries(this.values).filter(([name]) => base?.[name]).map(([name, entries]) => [`at.${name}`, vectorText(entries, shapes[name])]);
+    const pairs = [...this.choices.pairs, ...values, ["moment", String(this.machine?.root.dataset.moment ?? 0)]];
+    return pairs.map((pair) => pair.map((word) => encodeURIComponent(word).replace(/%2C|%3B|%3A/g, decodeURIComponent)).join("=")).join("&");
+  }
+
+  /** The part of the address that belongs to this one. */
+  link() {
+    const parts = location.hash.slice(1).split("&");
+    const own = parts.filter((part) => (this.prefix ? part.startsWith(this.prefix) : !/^\d+\./.test(part)));
+    return own.map((part) => part.slice(this.prefix.length)).join("&");
+  }
+
+  write() {
+    this.showButtons();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const parts = location.hash.slice(1).split("&").filter(Boolean);
+      const others = parts.filter((part) => (this.prefix ? !part.startsWith(this.prefix) : /^\d+\./.test(part)));
+      const own = this.text().split("&").map((part) => this.prefix + part);
+      try {
+        history.replaceState(history.state, "", `#${[...own, ...others].join("&")}`);
+      } catch {
+        // a frame without an address of its own
+      }
+    }, SETTLED);
+  }
+
+  /** Show the state of a text; parts that are unknown are ignored. */
+  restore(text) {
+    const pairs = new Map();
+    for (const part of text.split("&")) {
+      const [key, value = ""] = part.split("=");
+      try {
+        pairs.set(decodeURIComponent(key), decodeURIComponent(value));
+      } catch {
+        // no code of a letter
+      }
+    }
+    this.choices.read(pairs);
+    this.values = {};
+    for (const [key, value] of pairs)
+      if (key.startsWith("at.")) this.values[key.slice(3)] = value.split(/[,;|]/).filter(Boolean).map(Number);
+    const moment = Number(pairs.get("moment"));
+    return this.load(Number.isFinite(moment) && pairs.has("moment") ? moment : undefined);
+  }
+
+  remember() {
+    const now = this.text();
+    if (this.past.at(-1) !== now) this.past.push(now);
+    this.future = [];
+  }
+
+  undo() {
+    if (!this.past.length) return;
+    this.future.push(this.text());
+    this.restore(this.past.pop());
+  }
+
+  redo() {
+    if (!this.future.length) return;
+    this.past.push(this.text());
+    this.restore(this.future.pop());
+  }
+
+  key(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.target.type === "number") return;
+    const act = { z: event.shiftKey ? () => this.redo() : () => this.undo(), y: () => this.redo() }[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ---- the machine --------------------------------------------------------------------------
+
+  /** Show the run of the choices; the old one stays until the new one is unpacked. */
+  async load(moment) {
+    const { choices } = this, found = choices.run;
+    this.showControls();
+    this.asked = found;
+    if (typeof found === "string") {
+      this.note.textContent = found;
+      this.stage.hidden = this.dragged.hidden = true;
+      return;
+    }
+    if (!this.kept.has(found)) this.kept.set(found, await unpacked(choices.data.packed[found]));
+    if (this.asked !== found) return; // another choice has been made meanwhile
+    this.stage.hidden = this.dragged.hidden = false;
+    const isOther = this.run !== this.kept.get(found);
+    this.run = this.kept.get(found);
+    this.keepFitting();
+    this.note.textContent = this.run.why;
+    if (isOther) this.sliders();
+    const data = this.run[this.place.clientWidth < NARROW ? "narrow" : "wide"];
+    data.live ??= new Live(this.run, data);
+    this.live = data.live;
+    this.live.compute(this.values);
+    const at = moment ?? Math.min(Number(this.machine?.root.dataset.moment ?? data.first), data.moments);
+    if (!this.machine) this.make(data, at);
+    else if (isOther || moment !== undefined) this.machine.open(data, at);
+    else this.machine.refresh();
+    this.showSliders();
+    this.write();
+  }
+
+  make(data, moment) {
+    const controls = this.form.offsetHeight + this.dragged.offsetHeight + this.note.offsetHeight + 32;
+    const top = this.stage.getBoundingClientRect().top + scrollY + 16; // all in one window if it is high enough
+    const options = { moment, above: innerHeight - top > HIGH ? top : controls, onMoment: () => this.write() };
+    this.machine = new Machine(data, this.stage, options);
+    followTheme(this.machine);
+    this.place.dataset.ready = "";
+  }
+
+  /** Drop values that this run does not have. */
+  keepFitting() {
+    const base = this.run.base ?? {};
+    for (const [name, entries] of Object.entries(this.values)) {
+      const fits = Object.hasOwn(base, name) && base[name].length === entries.length && entries.every(Number.isFinite);
+      if (!fits) delete this.values[name];
+    }
+  }
+
+  // ---- values -------------------------------------------------------------------------------
+
+  sliders() {
+    const list = this.run.sliders ?? [], few = list.length <= 6;
+    this.fields = new Map();
+    const fields = list.map((slider) => this.field(slider));
+    const inside = few ? fields : [element("details", {}, element("summary", {}, `${list.length} given values`), ...fields)];
+    this.dragged.replaceChildren(...inside);
+  }
+
+  field({ kind, label, key: [, name, place], min, max, step }) {
+    if (kind !== "range") return element("span", { class: "field" }, label);
+    const range = element("input", { type: "range", min, max, step: step / 10, "aria-label": label });
+    const exact = element("input", { type: "number", step: "any", "aria-label": `${label}, exactly` });
+    for (const input of [range, exact]) {
+      input.addEventListener("focus", () => (this.isNew = true));
+      input.addEventListener("pointerdown", () => (this.isNew = true));
+      input.addEventListener("input", () => input.value !== "" && this.set(name, place, Number(input.value)));
+    }
+    this.fields.set(`${name} ${place}`, { range, exact, step });
+    return element("label", { class: "field" }, element("span", {}, label), range, exact);
+  }
+
+  showSliders() {
+    for (const [key, { range, exact }] of this.fields) {
+      const [name, place] = key.split(" ");
+      const value = (this.values[name] ?? this.run.base[name])[Number(place)];
+      if (Number(range.value) !== value) range.value = String(value);
+      if (exact !== document.activeElement && Number(exact.value || NaN) !== value) exact.value = String(value);
+    }
+  }
+
+  /** Change one entry; one undo takes back a whole drag. */
+  set(name, place, value) {
+    if (this.isNew) this.remember();
+    this.isNew = false;
+    const entries = [...(this.values[name] ?? this.run.base[name])];
+    entries[place] = value;
+    this.values = { ...this.values, [name]: entries };
+    this.recompute();
+  }
+
+  change(values) {
+    this.remember();
+    this.values = values;
+    this.recompute();
+  }
+
+  /** All numbers again, once in a frame. */
+  recompute() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      this.live.compute(this.values);
+      this.machine.refresh();
+      this.showSliders();
+      this.write();
+    });
+  }
+
+  /** A cell with a given value is dragged: to the right to make it larger. */
+  drag() {
+    let held = null;
+    const input = (event) => {
+      const cell = event.target.closest?.("[data-cell]");
+      const place = cell && this.machine.data.cells[Number(cell.dataset.cell)].given;
+      const [operation, name, entry] = this.run?.lines?.[place] ?? [];
+      return operation === "input" && this.fields.has(`${name} ${entry}`) ? { name, entry } : null;
+    };
+    this.stage.addEventListener("pointerdown", (event) => {
+      const given = event.button ? null : input(event);
+      if (!given) return;
+      const { step } = this.fields.get(`${given.name} ${given.entry}`);
+      held = { ...given, step, x: event.clientX, from: (this.values[given.name] ?? this.run.base[given.name])[given.entry], isMoved: false };
+    });
+    addEventListener("pointermove", (event) => {
+      const away = held ? event.clientX - held.x : 0;
+      if (!held || (!held.isMoved && Math.abs(away) < 4)) return;
+      if (!held.isMoved) this.isNew = held.isMoved = true;
+      this.set(held.name, held.entry, Number((held.from + away * held.step).toPrecision(12)));
+    });
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (held = null)));
+    this.stage.addEventListener("click", (event) => held?.isMoved && event.stopPropagation(), true);
+  }
+}
+
+for (const [number, place] of document.querySelectorAll("[data-lesson]").entries()) {
+  if (!place.lesson) place.lesson = new Lesson(place, number);
+}

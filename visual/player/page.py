@@ -1,0 +1,298 @@
+"""The machine as one page without Python, on which a reader chooses and drags values.
+
+    >>> visual.Page().save("lesson.html")
+    >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
+
+Each combination of choices is one machine, computed beforehand and packed by deflate.  With it come
+the instructions of its run, and each number has the place of its instruction: when a given value
+changes, ``live.js`` computes the run again.
+"""
+
+import json
+import os
+import warnings
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lab.errors import ArgumentError, LabError, listing, quoted
+from lab.gradients.derivative import ManyScansWarning
+from lab.loops.loop import Loop
+from lab.loops.variables import RandomState, value_of
+from lab.progress import counted
+from lab.records import cached_property
+from lab.reports.breaking.breakage import Breakage
+from lab.traces.program import Program, program_of
+from visual.backends.page import document, in_script
+from visual.backends.svg import text
+from visual.drawing.study import Study
+from visual.layout.sheet import SCREEN
+from visual.options import Value
+from visual.pictures.machine.arrange import arrange, most_columns
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.pair import pair_of
+from visual.pictures.machine.places import Numeral
+from visual.pictures.machine.still import still
+from visual.player.data import as_data
+from visual.player.grid import CHOICES, TITLE, Combination, Grid, key_of
+from visual.player.widget import MODULE, STYLE
+from visual.scene.shapes import Scene
+from visual.scene.theme import LIGHT
+from visual.widgets.module import EXPORT
+from visual.widgets.sliders import sliders
+from visual.widgets.widget import save_page
+
+HERE = Path(__file__).parent
+LARGEST = 50_000_000  # bytes of a page
+WIDTHS = {"wide": SCREEN.width, "narrow": 312.0}  # arrangements: for screens, and for phones
+BY_BOTH = (
+    "Both rules are shown with the given values; with the correct rule, values can be dragged."
+)
+GUIDANCE = (
+    "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value, and "
+    "all other numbers follow."
+)
+LABELS = {"loops": "loop", "orders": "order", "costs": "cost", "rules": "rule"}
+
+
+class Page:
+    """Machines to choose from, as one page that needs no Python and no network.
+
+    Parameters
+    ----------
+    loops
+        Names of the gallery, or loops with different names.
+    taps
+        For a loop by its name the patterns that are offered: taps of its first state, or taps by
+        the names of states and sequences. Other loops have their own taps and a few more.
+    orders, costs, rules
+        Orders of the derivative, costs as of `Loop.trace`, and names of `lab.BROKEN`, or "correct".
+    title
+        The heading.
+
+    Raises
+    ------
+    lab.ArgumentError
+        For a choice that is impossible with all others. The page names the other impossible
+        combinations.
+
+    """
+
+    def __init__(
+        self,
+        loops: Value = None,
+        taps: Value = None,
+        orders: Value = None,
+        costs: Value = None,
+        rules: Value = None,
+        title: str = TITLE,
+    ) -> None:
+        self.grid = Grid(loops, taps, orders, costs, rules, title)
+
+    def __repr__(self) -> str:
+        return f"<Page: {self.grid.title}>"
+
+    def _repr_html_(self) -> str:
+        return self.fragment()
+
+    @cached_property
+    def runs(self) -> Mapping[Combination, str | LabError]:
+        """For each combination the packed machine, or why it has none."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ManyScansWarning)  # progress shows that it takes long
+            progress = counted(self.grid.combinations, "page", "combination")
+            runs = {at: _packed(at) for at in progress}
+        self._check(runs)
+        return runs
+
+    def _check(self, runs: Mapping[Combination, str | LabError]) -> None:
+        """Raise LabError for a named choice without any machine, or if there is no machine."""
+        missing = {at: run for at, run in runs.items() if isinstance(run, LabError)}
+        if len(missing) == len(runs):
+            raise next(iter(missing.values()))
+        shown = runs.keys() - missing.keys()
+        for name in sorted(self.grid.named & {"loops", "orders", "costs", "rules"}):
+            choice = name.removesuffix("s")
+            known = [getattr(at, choice) for at in shown]
+            for at, error in missing.items():
+                if getattr(at, choice) not in known:
+                    option = getattr(at, choice)
+                    option = option.name if isinstance(option, Loop) else option
+                    raise ArgumentError(f"{name}: {quoted(option)} has no machine. {error}")
+        size = sum(len(run) for run in runs.values() if isinstance(run, str))
+        if size > LARGEST:
+            raise ArgumentError(
+                f"orders: expected a page of at most {LARGEST // 10**6} MB, got "
+                f"{size / 1e6:.0f} MB. Choose fewer loops, taps, or orders."
+            )
+
+    @property
+    def data(self) -> str:
+        """All choices and machines as JSON that can stand within a script."""
+        packed: dict[str, int] = {}
+        runs = [
+            str(run) if isinstance(run, LabError) else packed.setdefault(run, len(packed))
+            for run in self.runs.values()
+        ]
+        return in_script({**_choices(self.grid), "runs": runs, "packed": list(packed)})
+
+    @property
+    def content(self) -> str:
+        """The machines as HTML for a page that has the module and the style."""
+        first = self._still()
+        twin = f"<noscript><pre>{text(first.text())}</pre></noscript>"
+        return (
+            f'<div class="scantape-lesson" data-lesson>{twin}'
+            f'<script type="application/json">{self.data}</script></div>\n{self._missing()}'
+        )
+
+    def fragment(self) -> str:
+        """Return the machines with their style and module, for a page that has more on it."""
+        return (
+            f"<style>{style()}</style>\n{self.content}\n<script type='module'>{module()}</script>\n"
+        )
+
+    def page(self) -> str:
+        """Return the page: one HTML file that loads nothing."""
+        head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
+        return document(self.grid.title, LIGHT, head + self.content, module(), style() + DARK)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to `path`, which ends in .html."""
+        return save_page(path, self.page)
+
+    def _still(self) -> Scene:
+        at = next(at for at, run in self.runs.items() if isinstance(run, str))
+        trace = at.study.trace
+        return still(arrange(machine_of(trace)), 0, "light", trace)
+
+    def _missing(self) -> str:
+        """The combinations without a machine, as HTML; nothing if there is none."""
+        reasons: dict[str, list[str]] = {}
+        for at, run in self.runs.items():
+            if isinstance(run, LabError):
+                reasons.setdefault(str(run), []).append(at.words)
+        rows = "".join(f"<li>{text(listing(at))}: {text(why)}</li>" for why, at in reasons.items())
+        count = sum(map(len, reasons.values()))
+        summary = f"{count} of {len(self.runs)} combinations have no machine"
+        return rows and f"<details><summary>{summary}</summary><ul>{rows}</ul></details>\n"
+
+
+@cache
+def module() -> str:
+    """Return the ES module: the machine, the numbers, and the choices."""
+    files = (HERE / name for name in ("numbers.js", "live.js", "page.js"))
+    own = "".join(file.read_text(encoding="utf-8") for file in files)
+    return MODULE.replace(EXPORT, "") + own
+
+
+@cache
+def style() -> str:
+    """Return the style of the machine and of the choices."""
+    return STYLE + (HERE / "page.css").read_text(encoding="utf-8")
+
+
+DARK = (
+    "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
+    ":root:root body{background:#111827;color:#e5e7eb}}\n"
+)
+
+
+def _choices(grid: Grid) -> dict[str, object]:
+    """All choices by name: the text in a link, and the label."""
+    options = {
+        choice.name: [{"value": key_of(one), "label": key_of(one)} for one in choices]
+        for choice in CHOICES
+        for choices in [getattr(grid, choice.name)]
+    }
+    loops = [
+        {
+            "value": loop.name,
+            "label": loop.name,
+            "about": loop.reason,
+            "named": grid.taps[loop.name][0].names,
+            "taps": [
+                {
+                    "value": {name: _vector(taps) for name, taps in one.taps},
+                    "label": one.words,
+                }
+                for one in grid.taps[loop.name]
+            ],
+        }
+        for loop in grid.loops
+    ]
+    return {"labels": LABELS, "loops": loops, **options}
+
+
+def _vector(taps: tuple[int, ...]) -> str:
+    """Taps as in a link, where a vector of one number ends in a comma."""
+    return ",".join(map(str, taps)) + "," * (len(taps) == 1)
+
+
+def _packed(at: Combination) -> str | LabError:
+    """The machine of a combination in all arrangements, packed; the error if there is none."""
+    try:
+        found = json.dumps(_run(at), ensure_ascii=False, separators=(",", ":"))
+    except LabError as error:
+        return error
+    return b64encode(zlib.compress(found.encode(), 9)).decode()
+
+
+def _run(at: Combination) -> dict[str, Any]:
+    study, breakage = at.study, at.breakage
+    if breakage is not None:
+        return {"why": BY_BOTH, **_arranged(study, breakage)}
+    try:
+        program = program_of(study.derivative.values, study.given, study.also)
+        machines = _arranged(study, None, program)
+    except LabError as error:
+        return {"why": f"Values cannot be dragged here: {error}", **_arranged(study)}
+    values = _values(at)
+    variables = at.loop.with_taps(at.taps.chosen).variables
+    return {
+        "why": "",
+        "lines": program.instructions.lines,
+        "base": {name: value.ravel().tolist() for name, value in values.items()},
+        "shapes": {name: value.shape for name, value in values.items()},
+        "sliders": list(sliders(values, values, variables)),
+        **machines,
+    }
+
+
+def _arranged(
+    study: Study, breakage: Breakage | None = None, program: Program | None = None
+) -> dict[str, Any]:
+    """The machine as data in each arrangement."""
+    found = {}
+    for name, width in WIDTHS.items():
+        most = most_columns(width)
+        machine = (
+            machine_of(study.trace, most=most, program=program)
+            if breakage is None
+            else pair_of(breakage, most)
+        )
+        found[name] = marked(as_data(arrange(machine, width)))
+    return found
+
+
+def _values(at: Combination) -> dict[str, np.ndarray]:
+    """The values of a loop, without integers and random states."""
+    variables = at.loop.with_taps(at.taps.chosen).variables
+    found = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
+    return {name: value for name, value in found.items() if value.dtype.kind == "f"}
+
+
+def marked(data: Any) -> Any:
+    """Return data for JSON, with the place and the style of each number instead of its text."""
+    if isinstance(data, Numeral):
+        return {"n": data.place, "s": data.style.value}
+    if isinstance(data, Mapping):
+        return {key: marked(value) for key, value in data.items()}
+    if isinstance(data, list | tuple | Iterator):
+        return [marked(value) for value in data]
+    return data
