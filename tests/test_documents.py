@@ -182,24 +182,18 @@ def test_a_command_works_as_it_is_printed(command, folder):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("command", [c for c in ALL if " page " in c], ids=str)
-def test_a_page_without_python_shows_every_view(command, folder, request):
+def test_a_page_without_python_shows_every_order(command, folder, request):
     (path,) = run(command)
     check_output(path)
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: no page is opened")
     with Opened(request.getfixturevalue("browser"), folder / path) as opened:
         page = opened.page
-        views = page.locator("[data-atlas] input[name=view]").evaluate_all(
-            "all => all.map(x => x.value)"
-        )
-        assert views
-        for view in views:
-            page.locator(f"input[name=view][value={view}]").check()
-            page.wait_for_function(
-                "view => document.querySelector('[data-atlas]').dataset.shown.endsWith(` ${view}`)",
-                arg=view,
-            )
-            assert page.locator("[data-atlas] .picture svg").count() == 1, view
+        page.wait_for_selector("[data-lesson][data-ready]")
+        for option in range(page.get_by_label("order").locator("option").count()):
+            page.get_by_label("order").select_option(index=option)
+            page.locator(".scantape-sentence").wait_for()
+            assert page.locator("[data-cell]").count()
         assert opened.told == []
 
 

@@ -60,7 +60,6 @@ ROOMS = (
     "visual.widgets",
     "visual.player",
     "visual.exercises",
-    "visual.atlas",
     "visual.workbench",
     "visual.pages",
     "visual.lessons",

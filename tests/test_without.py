@@ -86,7 +86,6 @@ made = (
     visual.Exercise(trace),
     visual.Exercises.of(trace, ("taps",)),
     visual.Question("Which?", 1, "It.", shown=visual.tapes(trace)),
-    visual.Atlas("square", {"square": [(-1,)]}, 1, "last", "tapes"),
 )
 for one in made:
     assert {"text/html", "image/svg+xml", "image/png", "text/plain"} == {*one._repr_mimebundle_()}
@@ -113,7 +112,7 @@ def test_without_anywidget_all_are_shown_and_none_is_boxed(missing):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = done.stdout.splitlines()
-    assert len(told) == 6
+    assert len(told) == 5
     assert all("since anywidget is not installed; pip install anywidget" in one for one in told)
 
 

@@ -25,7 +25,8 @@ To walk through, to choose from, to answer: widgets, which go into a box
 
 - `Stepper`: pictures to walk through, in a notebook or as a page
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
-- `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
+- `Page`: machines of loops, taps, orders, costs, and rules to choose from, as one page without
+  Python that recomputes them when a value is dragged
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
   `Question`: one of your own; `puzzles`: six loops with one part missing
 - `Work`: a task to write code for, which is run and compared

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
+    "Atlas": "visual.Page, whose machines recompute themselves",
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
     "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
     "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
@@ -25,6 +26,8 @@ RETIRED_COMMANDS: Mapping[str, str] = {
 }
 
 RETIRED_OPTIONS: Mapping[str, str] = {
+    "views": "--rules; a page shows the machine",
+    "themes": "the colors of the reader's screen",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
     "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",

@@ -10,10 +10,10 @@ from docutils.writers.html5_polyglot import HTMLTranslator
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from visual.atlas.page import module as atlas_module
 from visual.backends import dark
 from visual.backends.page import hashed
 from visual.exercises.page import STYLE, source
+from visual.player.page import module as page_module
 from visual.player.widget import MODULE
 from visual.widgets.module import STEPPER, style
 
@@ -24,7 +24,7 @@ EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
   new ResizeObserver(tell).observe(document.body); }"""
 THEMES = "\n      document.body.dataset.theme"
-OURS = (EMBEDDED, STEPPER, MODULE, atlas_module(), source(), THEMES)
+OURS = (EMBEDDED, STEPPER, MODULE, page_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")

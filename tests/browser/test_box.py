@@ -10,12 +10,10 @@ trace = gallery.loops["square"].trace()
 stepper, bench = visual.Stepper(visual.tapes(trace)), visual.Workbench(view="tapes")
 scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
 series = visual.Exercises.of(trace, ("taps", "number"))
-atlas = visual.Atlas(["square"], {"square": [(-1,)]}, [1, 2], ["last"], ["tapes"])
 told = ipywidgets.Label()
 scans.observe(lambda change: setattr(told, "value", f"points: {change.new}"), "points")
-ipywidgets.link((bench, "order"), (atlas, "order"))
-ipywidgets.VBox([told, stepper, bench, scans, series, atlas, scans])"""
-PYTHON = "atlas.order = 1; stepper.step = 3; atlas.step = 2; series.skip()"
+ipywidgets.VBox([told, stepper, bench, scans, series, scans])"""
+PYTHON = "bench.order = 2; stepper.step = 3; series.skip()"
 HELD = "from ipywidgets.widgets.widget import _instances; len(_instances)"
 
 
@@ -38,9 +36,8 @@ def run(page, cell):
 
 def test_a_box_of_all_is_linked_and_answered(page):
     run(page, 0)
-    atlas = page.locator("[data-atlas]")
-    atlas.locator("svg").wait_for()
-    for selector, count in ((".exercise", 4), (".scantape-bench:not([data-atlas])", 1)):
+    page.locator(".scantape-bench svg").wait_for()
+    for selector, count in ((".exercise", 4), (".scantape-bench", 1)):
         assert page.locator(selector).count() == count
     # An answer is observed in Python, and seen where the question stands once more.
     first, again = (page.locator(".exercise").nth(place) for place in (0, 3))
@@ -51,14 +48,10 @@ def test_a_box_of_all_is_linked_and_answered(page):
     page.get_by_text("points: 1").wait_for()
     assert first.locator(".verdict").inner_text() == "Right. The loop, and its gradient."
     again.get_by_text("for 1 of 2 points: 2.").wait_for()
-    # The order of the atlas is that of the workbench.
-    atlas.get_by_role("radio", name="2").check()
-    bench = page.locator(".scantape-bench:not([data-atlas])")
-    bench.get_by_text("4 · C′ back through 1", exact=True).first.wait_for()
-    # And what Python chooses is seen in all of them.
+    # What Python chooses is seen in all of them.
     run(page, 1)
-    page.locator('[data-shown="square x:-1 1 last tapes"]').wait_for()
-    atlas.get_by_text("3 of 8 · Scan 1, step 2").wait_for()
+    bench = page.locator(".scantape-bench")
+    bench.get_by_text("4 · C′ back through 1", exact=True).first.wait_for()
     page.get_by_text("4 of 8 · Scan 1, step 3").wait_for()
     page.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
     assert page.evaluate("location.hash") == ""
@@ -69,7 +62,7 @@ def test_a_box_that_is_made_again_leaves_nothing_behind(page):
     counts = []
     for place in (4, 6):
         run(page, 0)
-        page.locator("[data-atlas] svg").wait_for()
+        page.locator(".scantape-bench svg").wait_for()
         run(page, 2)
         page.locator(f"text=/^\\[{place}\\]:$/").first.wait_for()
         told = page.locator(".jp-CodeCell").nth(2).locator(".jp-OutputArea-output")

@@ -181,12 +181,8 @@ def test_a_phone_shows_the_machine_without_scrolling_to_the_side(browser, path):
     ) as opened:
         page = opened.page
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        assert (
-            page.evaluate(
-                "(() => { const s = document.querySelector('.stage'); return s.scrollWidth - s.clientWidth; })()"
-            )
-            <= 1
-        )
+        hidden = "(stage) => stage.scrollWidth - stage.clientWidth"
+        assert page.locator(".stage").evaluate(hidden) <= 1
 
 
 def test_a_hostile_name_is_text(browser, tmp_path):

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from visual.atlas.page import module
 from visual.exercises.page import source
+from visual.player.page import module
 from visual.workbench.workbench import Workbench
 
 TSC = shutil.which("tsc")
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(TSC is None, reason="there is no tsc: types are 
 FLAGS = "--allowJs --checkJs --noEmit --target esnext --module esnext --lib esnext,dom,dom.iterable"
 MODULES = {
     "workbench": lambda: str(Workbench._esm),
-    "atlas": module,
+    "page": module,
     "exercise": source,
 }
 

@@ -13,7 +13,7 @@ from visual.backends import dark as dark_colours
 from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.state import opened
-from visual.workbench.still import atlas_of
+from visual.workbench.still import page_of
 
 pytestmark = pytest.mark.site
 
@@ -104,11 +104,11 @@ def test_pictures_are_those_of_the_tool(pages):
 
 def test_a_workbench_is_what_can_be_chosen_without_python():
     loop = gallery.loops["square"]
-    atlas = atlas_of(opened(loop).changed(view="taps", cost="sum"))
-    assert atlas.grid.loops == (loop,)
-    assert (atlas.grid.views[0], atlas.grid.costs, atlas.grid.orders) == ("taps", ("sum",), (1, 2))
-    for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"at": {"x": 0.5}}):
-        assert atlas_of(opened(loop).changed(**chosen)) is None
+    page = page_of(opened(loop).changed(view="machine", cost="sum"))
+    assert page.grid.loops == (loop,)
+    assert (page.grid.costs, page.grid.orders) == (("sum",), (1, 2, 3))
+    for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"view": "taps"}):
+        assert page_of(opened(loop).changed(**{"view": "machine", **chosen})) is None
 
 
 def test_the_code_of_a_question_does_not_give_its_answer_away(pages):

@@ -12,23 +12,23 @@ from workbenches import sine
 import visual
 from lab import Loop
 from lab.loops import gallery
-from visual.atlas.grid import CHOICES as OF_AN_ATLAS
 from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
 from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
+from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import BenchState
 from visual.workbench.workbench import Workbench
 
-DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_AN_ATLAS)}
+DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_A_PAGE)}
 # What is no choice about a picture, but about the work: what is drawn, and where it goes.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
-# Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
+# Of a page: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
 OTHERWISE = {"TAPS/…", "MODE"}
 # What belongs to the thing on the workbench, and the weights, which are a cost.
 OF_A_BENCH = {"loop", "written", "weights"}
@@ -115,11 +115,11 @@ def test_the_checker_sees_a_control_of_its_own():
     assert list(own_controls(form)) == ["steps: max", "buffer: label", "colour", "options"]
 
 
-def test_an_atlas_offers_what_is_declared():
-    data = json.loads(visual.Atlas("square", orders=1, costs="sum", views="taps").data)
-    assert data["labels"] == {choice.name: choice.label for choice in OF_AN_ATLAS}
-    assert set(data) == {"labels", "loops", "tree", "pictures", "shades", *data["labels"]}
-    assert {choice.of.name for choice in OF_AN_ATLAS} <= set(OF_A_WORKBENCH)
+def test_a_page_offers_what_is_declared():
+    data = json.loads(visual.Page("square", orders=1, costs="sum").data)
+    assert set(data["labels"]) == {"loops", *(choice.name for choice in OF_A_PAGE)}
+    assert set(data) == {"runs", "packed", *data["labels"]} | {"labels"}
+    assert {choice.of.name for choice in OF_A_PAGE} <= set(OF_A_WORKBENCH)
 
 
 NO_OPTIONS = {

@@ -1,4 +1,4 @@
-// Controls made of records, by their kind: what a workbench and an atlas are worked with.  This file
+// Controls made of records, by their kind: what a workbench is worked with.  This file
 // is joined to stepper.js, whose `element` it uses.
 
 const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own

@@ -1,4 +1,4 @@
-"""The ES modules of widgets: those of the workbench and of an atlas begin with the stepper's.
+"""The ES modules of widgets: that of the workbench begins with the stepper's.
 
 A widget is one module, which can import no other; so that each stays a file, they are joined, and
 call the functions of those before.
@@ -9,10 +9,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DOM = (HERE / "dom.js").read_text(encoding="utf-8")  # with which all of them begin
 STEPPER = DOM + (HERE / "stepper.js").read_text(encoding="utf-8")
-FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
+FORM = HERE / "form.css"  # the looks of controls, which the workbench shows
 CONTROLS = HERE / "controls.js"
 DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"  # JupyterLab
-NUMBERS = (HERE / "numbers.js", CONTROLS)
 EXPORT = "export default { render };\n"
 
 

@@ -1,6 +1,6 @@
-"""What goes into a box: `Stepper`, `Workbench`, `Exercise`, `Exercises`, `Question` and `Atlas`.
+"""What goes into a box: `Stepper`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
 
->>> ipywidgets.VBox([visual.Stepper(picture), visual.Exercise(trace), visual.Atlas()])
+>>> ipywidgets.VBox([visual.Stepper(picture), visual.Exercise(trace)])
 
 Where anywidget is not installed they are the same, but show their static forms only.  JupyterLab
 shows a widget where its kernel is; a front end without one takes what it knows of its static form:

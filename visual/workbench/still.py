@@ -1,27 +1,27 @@
-"""A workbench without a kernel: what can be chosen beforehand as an atlas, or its picture."""
+"""A workbench without a kernel: a page of machines, one machine, or its picture."""
 
-from visual.atlas.atlas import Atlas
-from visual.widgets.page import fragment
+from visual.player.page import Page
 from visual.workbench.state import Bench, LoopBench
 
-VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)
+ORDERS = (1, 2, 3)
 TOLD = (
-    "<p class='scantape-without'>In a notebook, this is a workbench on which all can be changed, "
-    "down to the loop itself. Here is {}. <code>make start</code> opens the lessons with it.</p>\n"
+    "<p class='scantape-without'>In a notebook, this is a workbench on which you can change "
+    "everything, including the loop. {} <code>make start</code> opens the lessons with it.</p>\n"
 )
 
 
-def still(bench: Bench) -> str:
-    """The bench as HTML for a page that needs no Python."""
-    atlas = atlas_of(bench)
-    if atlas is None:
-        return TOLD.format("its picture") + fragment(bench.picture)
-    return TOLD.format("what can be chosen without Python") + atlas.fragment()
+def still(bench: Bench, shown: str) -> str:
+    """Return the bench, `shown` as HTML, for a page that needs no Python."""
+    page = page_of(bench)
+    if page is not None:
+        return TOLD.format("Here, values, taps, and orders can be chosen.") + page.fragment()
+    return TOLD.format("Here is its picture.") + shown
 
 
-def atlas_of(bench: Bench) -> Atlas | None:
-    """The bench of a loop, on which little is chosen, as pictures drawn beforehand."""
+def page_of(bench: Bench) -> Page | None:
+    """Return the machines of a loop with few choices as a page; None for other benches."""
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None
-    views = tuple(dict.fromkeys((bench.state.view, *VIEWS)))
-    return Atlas([bench.loop], orders=ORDERS, costs=[bench.state.cost], views=views)
+    if bench.state.view != "machine":
+        return None
+    return Page([bench.loop], orders=ORDERS, costs=[bench.state.cost])

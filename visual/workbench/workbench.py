@@ -176,12 +176,13 @@ class Workbench(Walked):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
+        moment = None if self.moment < 0 else self.moment
         if self.machine:
-            html = without_kernel(dict(self.machine), None if self.moment < 0 else self.moment)
-        elif in_notebook():
-            html = fragment(self.picture, step=self.step)
+            html = without_kernel(dict(self.machine), moment)
         else:
-            html = still(self._bench)
+            html = fragment(self.picture, step=self.step)
+        if not in_notebook():
+            html = still(self._bench, html)
         return html, self.picture.text(), self.picture
 
     @property

@@ -28,7 +28,6 @@ visual.Stepper(visual.unrolled(square))
 visual.Workbench(view="tapes")
 visual.Exercise(square, "number")
 visual.Exercises.of(square, ("taps", "number"))
-visual.Atlas(["square"], {"square": [(-1,)]}, [1], ["last"], ["tapes"])
 gallery.loops["square"].system()""".splitlines()
 # What is tried in turn: the order of vscode-jupyter, and what is known of others.
 CHOSEN = {

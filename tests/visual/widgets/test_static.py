@@ -9,8 +9,6 @@ from PIL import Image
 
 import visual
 from lab.loops import gallery
-from visual.drawing.draw import drawn
-from visual.layout.sheet import OFFLINE
 from visual.widgets.widget import in_notebook
 
 TRACE = gallery.loops["square"].trace()
@@ -36,7 +34,6 @@ def kernel(monkeypatch):
         lambda: visual.Exercise(TRACE),
         lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),
         lambda: visual.Question("Which slot?", 1, "It is.", shown=visual.tapes(TRACE)),
-        lambda: visual.Atlas(["square"], {"square": [(-1,)]}, [1], ["last"], ["tapes"]),
     ],
 )
 def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
@@ -52,10 +49,11 @@ def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
     assert '<script type="module">' in bundle["text/html"].replace("'", '"')
 
 
-def test_a_workbench_without_a_kernel_is_an_atlas_or_its_picture():
-    assert "data-atlas" in visual.Workbench(view="tapes")._repr_mimebundle_()["text/html"]
+def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
+    assert "data-lesson" in visual.Workbench(view="machine")._repr_mimebundle_()["text/html"]
+    assert "data-machine" in visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
     fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
-    assert "data-atlas" not in fixed
+    assert "data-lesson" not in fixed
     assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed
 
 
@@ -64,14 +62,3 @@ def test_where_no_script_runs_an_exercise_says_how_to_answer():
     assert told.format("exercise.check") in visual.Exercise(TRACE)._repr_mimebundle_()["text/html"]
     several = visual.Exercises.of(TRACE, ("taps", "preserved"))._repr_mimebundle_()["text/html"]
     assert several.count(told.format("exercises.answer")) == 2
-
-
-def test_an_atlas_shows_itself():
-    atlas = visual.Atlas(["square"], {"square": [(-1,)]}, [1, 2], ["last"], ["tapes"])
-    bundle = atlas._repr_mimebundle_()
-    assert set(bundle) == {*STILL}
-    assert atlas.content in bundle["text/html"]
-    for order in (1, 2):
-        atlas.order = order
-        shown = drawn(OFFLINE, gallery.loops["square"], "tapes", order=order)
-        assert atlas._repr_mimebundle_()["image/svg+xml"] == shown.svg()

@@ -1,0 +1,311 @@
+"""Pages of machines: each number of each machine has an instruction that computes it."""
+
+import base64
+import json
+import math
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from strange_loops import HOSTILE, LOOPS
+
+import lab
+import visual
+from lab import Loop, Parameter, Sequence, State
+from lab.errors import ArgumentError, LabError
+from lab.loops import gallery
+from lab.notation import number_text
+from lab.traces.program import program_of
+from visual.cli.main import main
+from visual.pictures.machine.arrange import arrange
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.places import Numeral
+from visual.player.data import as_data
+from visual.player.grid import offered, pattern
+
+pytestmark = pytest.mark.same
+
+# A second implementation of the operations of the gallery.
+OPERATIONS = {
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: math.prod(factors),
+    "Sub": lambda a, b: a - b,
+    "Neg": lambda a: -a,
+    "TrueDiv": lambda a, b: a / b,
+    "GT": lambda a, b: a > b,
+    "where": lambda chosen, a, b: a if chosen else b,
+    "Sqr": lambda a: a * a,
+    "Pow": lambda a, b: a**b,
+    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh", "sqrt")},
+}
+COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
+
+
+def numerals(data):
+    """All numbers with a place in a machine's data."""
+    if isinstance(data, Numeral):
+        yield data
+    elif isinstance(data, dict | list | tuple):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from numerals(value)
+
+
+def computed(lines, given):
+    found = []
+    for name, *operands in lines:
+        if name == "constant":
+            found.append(operands[0])
+        elif name == "input":
+            found.append(float(np.ravel(given[operands[0]])[operands[1]]))
+        else:
+            found.append(OPERATIONS[name](*(found[int(place)] for place in operands)))
+    return found
+
+
+def differences(name, order, change=lambda lines: lines):
+    """The numbers of a machine that its instructions do not compute, and the count of all."""
+    loop = gallery.loops[name]
+    graph = loop.build()
+    derived = loop.derivative(order, graph=graph)
+    also = graph.node.outputs[:1]
+    program = program_of(derived.values, derived.given, also)
+    trace = lab.trace(derived.values, derived.given, also, derived.names)
+    data = as_data(arrange(machine_of(trace, program=program)))
+    given = {str(variable.name): value for variable, value in derived.given.items()}
+    numbers = computed(change(program.instructions.lines), given)
+    found = list(numerals(data))
+    return [text for text in found if text.strip("()‖") != printed(text, numbers)], len(found)
+
+
+def printed(text, numbers):
+    return number_text(numbers[text.place], 3 if text.style == "norm" else 4)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", COMPUTED)
+def test_each_number_of_a_machine_is_the_result_of_its_instruction(name, order):
+    wrong, count = differences(name, order)
+    assert wrong == []
+    assert count > 50
+
+
+def test_the_comparison_sees_a_wrong_instruction():
+    def negated(lines):
+        at = next(n for n, (name, *_) in enumerate(lines) if name == "Sqr")
+        return [*lines[:at], ("Neg", lines[at][1]), *lines[at + 1 :]]
+
+    assert len(differences("square", 2, negated)[0]) > 20
+
+
+class Data(HTMLParser):
+    """The JSON that a page has."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.inside = [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag == "script" and ("type", "application/json") in attributes
+
+    def handle_data(self, content):
+        if self.inside:
+            self.found.append(json.loads(content))
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+
+def unpacked(packed):
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def test_a_page_has_each_combination_in_both_arrangements():
+    taps = {"square": [(-1,), (-2, -1)], "coupled": [{"hunters": (-2,)}]}
+    costs = ["last", (0, 0.5, 1, 0)]
+    page = visual.Page(["square", "coupled"], taps, [1, 2], costs, ["correct"])
+    (data,) = Data(page.page()).found
+    assert len(data["runs"]) == (2 + 1) * 2 * 2
+    missing = [run for run in data["runs"] if isinstance(run, str)]
+    assert len(missing) == 2
+    assert all("3 steps" in reason and "4" in reason for reason in missing)
+    assert "<summary>2 of 12 combinations have no machine</summary>" in page.page()
+    for run in map(unpacked, data["packed"]):
+        assert {"wide", "narrow", "lines", "base", "sliders"} < set(run)
+        assert run["why"] == ""
+        for name in ("wide", "narrow"):
+            places = [line for line in run[name]["cells"] if line["given"] is not None]
+            assert all(run["lines"][cell["given"]][0] == "input" for cell in places)
+
+
+def test_where_a_page_cannot_compute_it_says_why(monkeypatch):
+    for chosen, why in (
+        ({"loops": "newton"}, "Values cannot be dragged here: newton stops by itself"),
+        ({"loops": "undefined"}, "jv is not among"),
+        ({"loops": "square", "rules": "never-accumulate"}, "choose the correct rule"),
+    ):
+        page = visual.Page(**{"orders": 1, "costs": "last", **chosen})
+        run = unpacked(next(iter(page.runs.values())))
+        assert why in run["why"]
+        assert "lines" not in run
+    monkeypatch.setattr("lab.traces.program.MOST", 20)
+    page = visual.Page("square", orders=1, costs="last")
+    assert "more than 20 operations" in unpacked(next(iter(page.runs.values())))["why"]
+
+
+def test_a_hostile_name_is_no_markup():
+    loop = replace(LOOPS["hostile name"], name=HOSTILE, reason=HOSTILE)
+    page = visual.Page([loop], orders=[1], costs=["last"], title=HOSTILE).page()
+    assert HOSTILE not in page
+    assert page.count("<script") == 2
+    (data,) = Data(page).found
+    assert data["loops"][0]["value"] == HOSTILE
+    assert data["loops"][0]["about"] == HOSTILE
+
+
+def test_each_choice_is_there_once():
+    page = visual.Page("square", orders=[1, 1], costs="sum")
+    assert page.grid.orders == (1,)
+    assert len(page.runs) == 4
+    assert page.grid == visual.Page(["square"], orders=1, costs=["sum"]).grid
+    assert page.page() == page.page()
+
+
+def test_a_page_is_refused_above_a_limit(monkeypatch):
+    monkeypatch.setattr("visual.player.page.LARGEST", 1000)
+    with pytest.raises(ArgumentError, match="Choose fewer loops, taps, or orders"):
+        visual.Page("square", orders=1).page()
+
+
+OFFERED = {
+    "square": ["−1", "−2, −1", "−3, −1", "−2"],
+    "fibonacci": ["−2, −1", "−3, −1", "−3, −2"],
+    "gap": ["−3, −1", "−2, −1", "−3, −2"],
+    "logistic": ["−1", "−2"],
+    "coupled": ["prey −1 · hunters −1", "prey −2 · hunters −1", "prey −1 · hunters −2"],
+    "delay": ["−3", "−1", "−2"],
+}
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_taps_are_offered_that_a_step_takes(name):
+    assert [taps.words for taps in offered(gallery.loops[name])] == OFFERED[name]
+
+
+def test_taps_of_sequences_and_of_loops_without_states():
+    loop = Loop(
+        lambda u: 2 * sum(u),
+        sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),),
+        outputs=("y",),
+    )
+    assert [taps.words for taps in offered(loop)] == ["none"]
+    assert pattern(loop, {"u": (0, 1)}).words == "0, 1"
+    window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
+    found = [taps.words for taps in window.grid.taps["window"]]
+    assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
+    with pytest.raises(ArgumentError, match="it has no state"):
+        pattern(loop, (-1,))
+    assert len(visual.Page([loop], orders=[1], costs=["sum"]).runs) == 1
+
+
+WRONG = [
+    ({"loops": "circle"}, ["circle", "square"]),
+    ({"loops": []}, ["loops", "one at least"]),
+    ({"loops": [3]}, ["3", "lab.Loop"]),
+    ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, ["scan_fn", "name"]),
+    ({"taps": {"gap": [(-1,)]}, "loops": "square"}, ["gap", "square"]),
+    ({"taps": [(-1,)]}, ["taps", "by the names of loops"]),
+    ({"taps": {"square": (-2, -1)}}, ["square", "(-2, -1)", "[(-1,), (-2, -1)]"]),
+    ({"taps": {"square": {"x": (-1,)}}}, ["square", "several patterns"]),
+    ({"taps": {"square": []}}, ["square", "one at least"]),
+    ({"taps": {"square": [{"x": -1}]}}, ["x", "as in (-1,)"]),
+    ({"taps": {"square": [(0,)]}}, ["below 0"]),
+    ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
+    ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
+    ({"orders": [-1]}, ["-1", "0, 1, 2"]),
+    ({"orders": [True]}, ["True", "whole number"]),
+    ({"orders": ["1"]}, ["'1'", "whole number"]),
+    ({"costs": ["mean"]}, ["mean", "last and sum"]),
+    ({"costs": (0, 0, 1)}, ["0", "(0, 0, 1, 0.5)"]),
+    ({"costs": ["last", (1, 2)], "loops": "square", "orders": 1}, ["(1.0, 2.0)"]),
+    ({"rules": ["correct", "never"]}, ["never", "never-accumulate"]),
+    ({"title": " "}, ["title", "not empty"]),
+]
+
+
+@pytest.mark.parametrize(("chosen", "says"), WRONG)
+def test_mistakes_are_told(chosen, says):
+    with pytest.raises(ArgumentError) as told:
+        visual.Page(**chosen).page()
+    for words in says:
+        assert words in str(told.value)
+
+
+def test_what_has_no_machine_at_all_is_refused():
+    with pytest.raises(ArgumentError, match=r"costs: .* has no machine"):
+        visual.Page("square", orders=1, costs=["last", (1.0, 2.0)]).page()
+    with pytest.raises(LabError, match="4 steps"):
+        visual.Page("square", orders=1, costs=[(1.0, 2.0)]).page()
+
+
+def test_a_parameter_that_is_taken_by_name_has_no_taps():
+    loop = Loop(
+        lambda x, w: w * x, states=(State("x", 1.0),), parameters=(Parameter("w", 2.0),), n_steps=2
+    )
+    with pytest.raises(ArgumentError, match="states and sequences are x"):
+        pattern(loop, {"w": (-1,)})
+
+
+def test_the_command_writes_a_page(tmp_path, capsys):
+    path = tmp_path / "lesson.html"
+    options = ["--loops", "square,coupled", "--orders", "1"]
+    options += ["--taps=square=-1/-2,-1", "--taps=coupled=prey:-1;hunters:-2"]
+    options += ["--costs", "sum/0,0,0,1", "--rules", "correct"]
+    assert main(["page", "--out", str(path), *options]) == 0
+    assert capsys.readouterr().out == f"{path}: 5 machines, 0.1 MB; 1 combinations have none.\n"
+    (data,) = Data(path.read_text(encoding="utf-8")).found
+    assert [loop["taps"][-1]["value"] for loop in data["loops"]] == [
+        {"x": "-2,-1"},
+        {"prey": "-1,", "hunters": "-2,"},
+    ]
+    assert [option["value"] for option in data["costs"]] == ["sum", "0,0,0,1"]
+    assert [p.name for p in tmp_path.iterdir()] == ["lesson.html"]
+
+
+MISTYPED = [
+    (["--out", "x.svg"], "ends in .html"),
+    (["--out", "nowhere/x.html"], "there is no folder"),
+    (["--loops", "circle"], "the gallery has"),
+    (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
+    (["--taps=-1"], "of which loop?"),
+    (["--taps=ring=-1"], "the loops of this page are"),
+    (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
+    (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
+    (["--loops", "square", "--taps=0"], "below 0"),
+    (["--orders", "one"], "--orders one"),
+    (["--costs", "mean"], "--costs mean"),
+    (["--rules", "none"], "none"),
+    (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), MISTYPED)
+def test_what_is_mistyped_is_told_in_one_line(tmp_path, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    assert main(["page", "--out", "x.html", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("scantape: ")
+    assert says in message
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("visual.player.grid.studied", interrupt)
+    assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
+    assert capsys.readouterr().err == "scantape: stopped.\n"
+    assert not list(tmp_path.iterdir())
