@@ -22,7 +22,7 @@ WORKS = {
     "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
     "explain": ["square"],
     "why": ["square", "--value", "=0.95"],
-    "page": ["--loops", "square", "--orders=1", "--views", "taps", "--costs=last", "-o", "a.html"],
+    "page": ["--loops", "square", "--orders=1", "--costs=last", "-o", "a.html"],
     "compare": ["square"],
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],

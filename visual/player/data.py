@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lab.notation import signed
 from lab.equations.events.records import Role
+from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
@@ -13,8 +13,8 @@ from visual.pictures.machine.arrange import NARROW, Arrangement, Box, arrange, m
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Part
 from visual.pictures.machine.pair import pair_of
-from visual.player.state import as_text
 from visual.pictures.machine.places import Numeral, Style
+from visual.player.state import as_text
 
 Point = tuple[float, float]
 
@@ -129,8 +129,9 @@ def _given(cell: Cell) -> int | None:
     """The place of the given value with which a cell begins."""
     first = cell.keys[0]
     text = first.text
-    is_number = isinstance(text, Numeral) and text.style is Style.PLAIN
-    return text.place if is_number and first.role == Role.INPUT else None
+    if not isinstance(text, Numeral) or text.style is not Style.PLAIN:
+        return None
+    return text.place if first.role == Role.INPUT else None
 
 
 def _event(arrangement: Arrangement, event: Event) -> dict[str, Any]:

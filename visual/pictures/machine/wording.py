@@ -103,11 +103,15 @@ class Wording:
         if value is None:
             return ""
         is_norm = np.ndim(value) > 0 and (entry is None or entry >= np.size(value))
-        place = self.places and self.places.of(value, None if is_norm else entry)
+        place = self._place(value, None if is_norm else entry)
         if is_norm:
             size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
             return numeral(f"‖{size}‖", place, Style.NORM)
         return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
+
+    def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
+        """The place of the instruction that computes a value, for pages."""
+        return None if self.places is None else self.places.of(value, entry)
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that a cell shows; None for the norm of an array."""
@@ -128,7 +132,7 @@ class Wording:
         number = self.scalar(value)
         if number is None:
             return None
-        return Operand(number, ink, style, self.places and self.places.of(value, self.entry))
+        return Operand(number, ink, style, self._place(value, self.entry))
 
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: its sum, or its formula."""
@@ -209,7 +213,7 @@ class Wording:
             if mark:
                 leaf = ordered[int(mark)]
                 read, ink = reads[leaf], INKS.get(reads[leaf].role, Ink.SAVED)
-                place = self.places and self.places.of(read.value)
+                place = self._place(read.value)
                 right.append(Operand(read.value.item(), ink, Style.FACTOR, place))
                 leaves.setdefault(leaf, count)
                 count += 1
