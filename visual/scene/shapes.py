@@ -1,7 +1,8 @@
-"""Pictures as values: frozen boxes, texts, arrows, lines and groups, in pixels, y downwards.
+"""Pictures as values: frozen boxes, texts, arrows, lines, and groups.
 
-A picture function returns a `Scene`.  Jupyter shows it, `save` writes it in the format
-that the file's suffix names, and every format is a walk over the same shapes.
+Coordinates are pixels; y points down. A picture function returns a `Scene`. Jupyter displays it,
+`Scene.save` writes it in the format that the suffix of the file names, and every format is a walk
+over the same shapes.
 """
 
 import os
@@ -32,17 +33,17 @@ from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 Others = ParamSpec("Others")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
-HATCH, THIN = 4.5, 0.9  # pixels from line to line, and how thick they are
-MM = 25.4 / 96  # a CSS pixel in millimetres
-LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
+HATCH, THIN = 4.5, 0.9  # distance and thickness of the lines, in pixels
+MM = 25.4 / 96  # millimeters per CSS pixel
+LARGEST = 1500  # pixels; a wider picture scrolls: scaled to a page, its text would be too small
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a role; `heat` fills it with a number instead, which is a share of a `scale`.
+    """A rectangle with the look of a role, or with a fill that encodes a number.
 
-    Of a negative number only the lower half is filled.  `faded` washes the role's colours out: what
-    stands in the box is not needed.
+    The number is `heat`; the fill has its full color at ±`scale`, and a negative number fills only
+    the lower half. A `faded` box has paler colors, because the result does not depend on it.
     """
 
     x: float
@@ -56,12 +57,12 @@ class Box:
 
     @property
     def share(self) -> float:
-        """How much of the full colour, -1 to 1 if it is finite."""
+        """The number as a fraction of the scale, from -1 to 1 if it is finite."""
         return (self.heat or 0.0) / (self.scale or 1.0)
 
     @property
     def filled(self) -> "Box":
-        """What the number fills, on whole pixels where the box is."""
+        """The part of the box that the number fills."""
         if (self.heat or 0.0) >= 0 or self.heat != self.heat:
             return self
         low = self.height / 2 if self.height % 1 else max(1, self.height // 2)
@@ -70,7 +71,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text at its baseline; `role` gives its colour, None for that of the page."""
+    """A line of text at its baseline, in the text color of `role` or, without one, of the page."""
 
     x: float
     y: float
@@ -87,17 +88,17 @@ class Text:
 
     @property
     def width(self) -> float:
-        """How wide it is drawn."""
+        """Its width in pixels."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
     def colour(self, theme: Theme) -> str:
-        """The colour of its letters."""
+        """Return the color of the text in a theme."""
         if self.role is not None:
             return theme.look(self.role, self.faded).text
         return theme.muted if self.muted else theme.text
 
     def ground(self, theme: Theme) -> "Box | None":
-        """What keeps the lines of a hatch off its letters, where it stands on one."""
+        """Return the box that hides a hatch behind the text, or None if there is no hatch."""
         if self.role is None or theme.look(self.role, self.faded).hatch is Hatch.NONE:
             return None
         high = 0.95 * self.size
@@ -105,16 +106,16 @@ class Text:
 
     @property
     def left(self) -> float:
-        """Where the text begins."""
+        """The x coordinate of its left end."""
         return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces.
+    """A line with a head: Bézier curves if it has 3n + 1 points, otherwise straight segments.
 
-    `accent` and `faint` give it a stronger or a weaker colour; a `faded` one is not needed.
-    A line from a `saved` value has the color of saved values.
+    `accent` and `faint` select a stronger or a weaker color. A `faded` arrow is pale, because the
+    result does not depend on it. A line from a `saved` value has the color of saved values.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -126,19 +127,19 @@ class Arrow:
 
     @property
     def is_curve(self) -> bool:
-        """Whether the points are a start and, for every piece, two controls and an end."""
+        """Whether the points are a start, then two controls and an end for each curve."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
 
     @property
     def head(self) -> tuple[tuple[float, float], ...]:
-        """The corners of the arrowhead, the tip first."""
+        """The corners of the arrowhead; the tip is the first."""
         (x0, y0), (x1, y1) = self.points[-2:]
         angle = atan2(y1 - y0, x1 - x0)
         turned = (angle + 0.42, angle - 0.42)
         return (x1, y1), *((x1 - 8 * cos(turn), y1 - 8 * sin(turn)) for turn in turned)
 
     def colour(self, theme: Theme) -> str:
-        """The colour of line and head."""
+        """Return the color of line and head in a theme."""
         if self.saved:
             return theme.look(Role.READ).stroke
         plain = self.faded or not self.accent
@@ -147,9 +148,9 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Polyline:
-    """Straight pieces from point to point, and a dot at each point if `dots` says so.
+    """Straight segments between points; with `dots`, each point has a dot.
 
-    It has the colour of letters, a weaker one if it is `faint`, the weakest if it is `faded`.
+    It has the color of text, a weaker one if it is `faint`, and the weakest if it is `faded`.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -158,18 +159,18 @@ class Polyline:
     dots: bool = False
 
     def colour(self, theme: Theme) -> str:
-        """The colour of the line and its dots."""
+        """Return the color of the line and its dots in a theme."""
         return ink(theme, self.faint, self.faded)
 
 
 def outline(x: float, y: float, wide: float, high: float) -> Polyline:
-    """The edge of a rectangle, which covers nothing."""
+    """Return the edge of a rectangle without a fill."""
     right, low = x + wide, y + high
     return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
 
 
 def ink(theme: Theme, faint: bool, faded: bool) -> str:
-    """The colour of a line that has no role."""
+    """Return the color of a line without a role."""
     if faded:
         return mixed(theme.text, theme.background, 0.7)
     return theme.muted if faint else theme.text
@@ -177,13 +178,13 @@ def ink(theme: Theme, faint: bool, faded: bool) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together: a moment of the run, or a cell with its tooltip.
+    """Shapes that belong together, for example a moment of the run or a cell with its tooltip.
 
-    `step` numbers the moments of a picture that can be walked through, `moment` is what one is
-    called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
-    `mentions` are those of the quantities in a formula, first the one that it makes, and `reads`
-    are those that the moment reads, which stay as they are while others before it are dimmed.
-    With `until`, the shapes of a film are seen from moment `step` to the one before `until`.
+    `step` is the number of a moment and `moment` its name; several groups can share a moment.
+    `cell` is the key of the quantity in a cell. `mentions` are the keys of the quantities in a
+    formula, the written one first. `reads` are the keys that the moment reads: they keep their
+    colors while earlier cells are dimmed. With `until`, a film shows the shapes from moment `step`
+    to the moment before `until`.
     """
 
     shapes: tuple["Shape", ...]
@@ -204,7 +205,7 @@ Segment = tuple[tuple[float, float], tuple[float, float]]
 
 
 def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
-    """The lines with which the ground of a box is drawn, none nearer than a pixel to its edge."""
+    """Yield the hatch lines of a box, at least one pixel from its edge."""
     left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
     if hatch is Hatch.LEVEL:
         for y in _every(HATCH, high):
@@ -222,12 +223,12 @@ def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
 
 
 def _every(pace: float, length: float) -> Iterator[float]:
-    """``pace, 2 * pace`` and so on, below a length."""
+    """Return ``pace, 2 * pace, …`` below a length."""
     return (pace * number for number in range(1, ceil(length / pace)))
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """All of `shapes` that are no groups, and those inside groups, in drawing order."""
+    """Yield all shapes except groups, in drawing order, including the shapes inside groups."""
     for shape in shapes:
         if isinstance(shape, Group):
             yield from walk(shape.shapes)
@@ -236,7 +237,7 @@ def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 
 def moved(shape: Shape, right: float, down: float) -> Shape:
-    """The same shape elsewhere."""
+    """Return a copy of a shape, moved by `right` and `down` pixels."""
     if not (right or down):
         return shape
     made: Shape = object.__new__(type(shape))  # `replace` takes five times as long
@@ -253,13 +254,12 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole picture; `title` and `description` are for those who cannot see it.
+    """A complete picture, with a `title` and a `description` for screen readers.
 
-    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
-    its text, if that is another than what the texts of its shapes say; `trace` is the run that
-    its numbers are from, for who wants to know where one of them comes from.  A picture for a paper
-    is so many `millimetres` wide there, whatever `width` its shapes are laid out on.
-    `film` returns the scene that is written where the picture is to move, if it is another.
+    `dot` is the source of a picture that Graphviz laid out. `twin` is the picture as text; if it is
+    empty, the text is derived from the shapes. `trace` is the run that its numbers come from, for
+    provenance. `millimetres` is the width on paper; the shapes are laid out on `width` pixels.
+    `film` returns the scene to write in an animated format, if it is a different one.
     """
 
     width: float
@@ -279,11 +279,11 @@ class Scene:
         return f"Scene({quoted(self.title)}, {size}, {len(self.shapes)} shapes)"
 
     def walk(self) -> Iterator[Shape]:
-        """All shapes that are no groups, in drawing order."""
+        """Yield all shapes except groups, in drawing order."""
         return walk(self.shapes)
 
     def groups(self) -> Iterator[Group]:
-        """All groups, each before those inside it."""
+        """Yield all groups, each before the groups inside it."""
         waiting = list(reversed(self.shapes))
         while waiting:
             shape = waiting.pop()
@@ -293,42 +293,41 @@ class Scene:
 
     @property
     def zoom(self) -> float:
-        """How many CSS pixels, 1/96 inch, a pixel of the shapes takes."""
+        """The number of CSS pixels (1/96 inch) per pixel of the layout."""
         return self.millimetres / MM / self.width if self.millimetres else 1.0
 
     @property
     def moments(self) -> dict[int, str]:
-        """The moments through which the picture can be walked, and what they are called."""
+        """The name of each moment, by its number."""
         named = {g.step: g.moment for g in self.groups() if g.step is not None}
         return {step: named[step] for step in sorted(named)}
 
     def svg(self) -> str:
-        """The picture as an SVG document that stands alone."""
+        """Return the picture as a self-contained SVG document."""
         return str(content(".svg", self))
 
     def text(self) -> str:
-        """The picture in plain text."""
+        """Return the picture as plain text."""
         return str(content(".txt", self))
 
     def pdf(self) -> bytes:
-        """The picture as a PDF document of one page."""
+        """Return the picture as a PDF document of one page."""
         return bytes(content(".pdf", self))
 
     def png(self, scale: float = 1.0) -> bytes:
-        """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
+        """Return the picture as a PNG image, with `scale` pixels per pixel of the picture."""
         check_scale(scale, self.width * self.zoom, self.height * self.zoom)
         return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False) -> Path:
-        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
+        """Write the picture to `path` as .svg, .pdf, .png, .html, or .txt, and return the path.
 
-        A picture with steps can be a .gif, one frame per step, or an .svg that is to `animate`.
-        Pictures laid out by Graphviz can be .dot as well.  `scale` is the number of pixels of a
-        .png or .gif per pixel of the picture; the other formats have no pixels.
+        A picture with moments can also be a .gif with one frame per moment or, with `animate`, a
+        moving .svg. A picture that Graphviz laid out can also be .dot. `scale` is the number of
+        pixels of a .png or .gif per pixel of the picture; the other formats ignore it.
 
-        The file appears whole or not at all.  Raises ArgumentError for another suffix,
-        a path that cannot be written, or a scale that is no number of 0.1 or more or makes an image
-        of more than 100 megapixels.
+        The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
+        cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
         """
         path = as_path(path)
         check_path(path, expect("animate", animate, bool, "True or False"))
@@ -345,7 +344,7 @@ class Scene:
         return write_whole(path, self.rendered(suffix, scale, animate))
 
     def can_be(self, suffix: str) -> bool:
-        """Whether there is such a file of it: not all pictures have a graph, or steps."""
+        """Return whether the picture can be written in a format, given by its suffix."""
         if not isinstance(suffix, str) or suffix not in SUFFIXES:
             return False
         if suffix == ".dot":
@@ -354,11 +353,11 @@ class Scene:
 
     @property
     def can_move(self) -> bool:
-        """Whether the picture has a film, or moments to show one after the other."""
+        """Whether the picture has a film or more than one moment."""
         return self.film is not None or len(self.moments) > 1
 
     def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
-        """Return the content of its file that has this suffix; ArgumentError if it has none."""
+        """Return the content of the file with a suffix; ArgumentError if it cannot be written."""
         one_of("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         expect("animate", animate, bool, "True or False")
         check_scale(scale)
@@ -375,7 +374,7 @@ class Scene:
         return found
 
     def framed(self) -> str:
-        """The picture as HTML; a wide one scrolls instead of being cut off."""
+        """Return the picture as HTML; a wide picture scrolls."""
         size = " vast" if self.width > LARGEST else ""
         return (
             f'<div class="picture scene {self.theme.name}{size}" role="group" tabindex="0" '
@@ -392,7 +391,7 @@ class Scene:
 def of_run(
     draw: Callable[Concatenate[Trace, Others], Scene],
 ) -> Callable[Concatenate[Trace, Others], Scene]:
-    """A function that draws a run, and whose picture knows which."""
+    """Decorate a function that draws a run: the scene records its trace."""
 
     @wraps(draw)
     def drawn(trace: Trace, *others: Others.args, **options: Others.kwargs) -> Scene:
@@ -413,14 +412,14 @@ def fitted(
     muted: bool = False,
     role: Role | None = None,
 ) -> Text:
-    """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
+    """Return a text no wider than `room`; the tooltip has the full content if it is shortened."""
     short = shortened(content, room, size, mono, bold)
     title = content if short != content else ""
     return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
 def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """`content` in as many lines as it needs, none wider than `room`; long words are broken."""
+    """Return `content` as lines no wider than `room`; long words are broken."""
     lines = [""]
     for word in content.split():
         one = f"{lines[-1]} {word}".lstrip()
@@ -443,13 +442,13 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
 def shortened(
     content: str, width: float, size: float, mono: bool = False, bold: bool = False
 ) -> str:
-    """`content`, with an ellipsis in the place of what does not fit into `width`.
+    """Return `content`, shortened with an ellipsis if it is wider than `width`.
 
-    An index at the end is kept as long as there is room for it: it tells cells apart.
+    An index at the end is kept if it fits, because it distinguishes cells.
     """
     if text_width(content, size, mono, bold) <= width:
         return content
-    most = int(width / (LEAST_WIDTH * size)) + 2  # letters, however narrow; so that none is in vain
+    most = int(width / (LEAST_WIDTH * size)) + 2  # an upper bound, for the narrowest letters
     found = INDEX.search(content[-most:])
     tail = found.group() if found else ""
     if text_width(f"m…{tail}", size, mono, bold) > width:
