@@ -1,4 +1,4 @@
-"""Dark pictures on a dark screen: beside every light colour of a scene, the dark one for it.
+"""Dark pictures on a dark screen: a style sheet that replaces every light color of a scene.
 
 A page holds every scene once, in light colours; `light-dark()` follows the scheme of the page,
 which the reader's screen or the switch of the theme sets.  A picture in a file of its own can ask
@@ -15,7 +15,7 @@ Key = tuple[str, str, str]
 
 
 def style() -> str:
-    """The style sheet; its selectors begin at the frame of a light picture."""
+    """Return the style sheet; its selectors start at the frame of a light picture."""
     # The root has the usual colour of letters; what has no colour of its own has that.
     return "\n".join(
         f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
@@ -24,7 +24,7 @@ def style() -> str:
 
 
 def alone(name: str, drawn: str) -> str:
-    """The rules for the colours of a light picture, whose root has a class of this name."""
+    """Return the rules for a light picture whose root has a class of this name."""
     rules = "".join(
         f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for (element, attribute, light), dark in darkened().items()
@@ -35,7 +35,7 @@ def alone(name: str, drawn: str) -> str:
 
 @cache
 def darkened() -> dict[Key, str]:
-    """Which dark colour stands for which light one, by element and attribute.
+    """Yield pairs of a light color, with element and attribute, and its dark color.
 
     Two roles may share a light colour and differ in the dark; then the one that contrasts more
     with the background stands for both.
@@ -59,7 +59,7 @@ def _pairs() -> Iterator[tuple[Key, str]]:
             yield (BOX, "fill", light.fill), dark.fill
             yield (BOX, "stroke", light.stroke), dark.stroke
             yield (LETTERS, "fill", light.text), dark.text
-            yield (LINE, "stroke", light.text), dark.text  # of what is struck through
+            yield (LINE, "stroke", light.text), dark.text  # of a struck text
     for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink

@@ -1,4 +1,4 @@
-"""Moving pictures: one frame per moment, without anything that happens after it."""
+"""Moving pictures: one frame per moment, without shapes of later moments."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from visual.scene.shapes import Group, Scene, Shape
 
 
 def frames(scene: Scene) -> Iterator[Scene]:
-    """The picture at each of its moments, as far as things have come."""
+    """Yield the picture at each of its moments."""
     for moment in scene.moments:
         yield replace(scene, shapes=tuple(_until(moment, scene.shapes)))
 
 
 def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """The shapes without those of later moments."""
+    """Return the shapes except those of later moments."""
     for shape in shapes:
         if not isinstance(shape, Group):
             yield shape
@@ -27,7 +27,7 @@ def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 
 def _images(scene: Scene, scale: float) -> Iterator[bytes]:
-    """All frames as PNG; who waits sees how far it is."""
+    """Return all frames as PNG, with a progress bar."""
     count = len(scene.moments)
     for frame in counted(frames(scene), "frames", "frame", count):
         pause()
@@ -56,14 +56,14 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
 
 
 def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
-    """For every pixel the number of the colour of a palette that is like its own."""
+    """Return the index of the nearest color of a palette for every pixel."""
     found, places = np.unique(codes, return_inverse=True)
     apart = np.square(_parts(found)[:, None] - _parts(palette)).sum(axis=2)
     return apart.argmin(axis=1).astype("uint8")[places].reshape(codes.shape)
 
 
 def _parts(codes: np.ndarray) -> np.ndarray:
-    """Red, green and blue of colours."""
+    """Return red, green, and blue of colors."""
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1)
 
 

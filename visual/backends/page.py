@@ -49,7 +49,7 @@ def document(
     )
     scripts = [script] if isinstance(script, str) and script else [*script]
     allowed = policy([style], scripts)
-    # The end of a script is the first </script, even inside a text of it.
+    # A script ends at the first </script, even inside a string.
     modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -61,24 +61,24 @@ def document(
 
 
 def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
-    """Text, or HTML with another `tag`, that may scroll and so can be reached by keyboard."""
+    """Return text, or HTML with another `tag`, in a scrolling element that the keyboard reaches."""
     own = "".join(f' {name}="{value}"' for name, value in attributes.items())
     inside = text(inside) if tag == "pre" else inside
     return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
 
 
 def picture(svg: str, label: str = "Picture") -> str:
-    """A picture in a frame that scrolls."""
+    """Return a picture in a frame that scrolls."""
     return region(label, svg, "div", **{"class": "picture"})
 
 
 def in_script(data: object) -> str:
-    """Data as JSON within a script, where nothing may look like markup."""
+    """Return data as JSON for a script element, with all markup escaped."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
-    """What a page with these styles and scripts, all inline, may do: nothing else."""
+    """Return the content security policy of a page with only these inline styles and scripts."""
     allowed = f"default-src 'none'; style-src {' '.join(map(hashed, styles))}"
     if scripts:
         allowed += f"; script-src {' '.join(map(hashed, scripts))}"
@@ -86,5 +86,5 @@ def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
 
 
 def hashed(source: str) -> str:
-    """How a content security policy names an inline style or script."""
+    """Return the hash by which a content security policy names an inline style or script."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"

@@ -1,4 +1,4 @@
-"""Scenes as SVG: a document that stands alone, without styles, scripts or identifiers.
+"""Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
 
 Without identifiers several pictures can share a page.  The same scene gives the same
 bytes, and not many of them: what most texts have in common stands once, at the root, and
@@ -47,7 +47,7 @@ Style = Mapping[str, str]
 
 
 def to_svg(scene: Scene, animate: bool = False) -> str:
-    """The SVG document of a scene.
+    """Return the SVG document of a scene.
 
     If it is to `animate`, its moments appear one by one; a light one is dark on a dark screen.
     """
@@ -101,23 +101,23 @@ def _moving(scene: Scene, own: str) -> str:
 
 
 def _moments(scene: Scene) -> str:
-    """What the moments of a picture are called, by their numbers, as JSON in an attribute."""
+    """Return the names of the moments as JSON in an attribute."""
     moments = scene.moments
     return f' data-moments="{text(json.dumps(moments, ensure_ascii=False))}"' if moments else ""
 
 
 def number(value: float) -> str:
-    """A coordinate with at most one decimal."""
+    """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def text(content: str) -> str:
-    """`content` as character data or attribute value, whatever a person has written there."""
+    """Return `content`, escaped as character data or attribute value."""
     return content.translate(HARMLESS)
 
 
 def attributes(style: Style, inherited: Style | None = None) -> str:
-    """The attributes of `style` that are not `inherited` already."""
+    """Return the attributes of `style` that are not inherited."""
     if style is inherited:
         return ""
     known = inherited or {}
@@ -127,7 +127,7 @@ def attributes(style: Style, inherited: Style | None = None) -> str:
 
 
 def _usual(texts: list[Text], theme: Theme) -> Style:
-    """For every attribute of texts the value that most of them have."""
+    """Return the most frequent value of every attribute of texts."""
     styles = Counter(tuple(_style(shape, theme).items()) for shape in texts)
     counts: dict[str, Counter[str]] = {}
     for style, times in styles.items():
@@ -137,7 +137,7 @@ def _usual(texts: list[Text], theme: Theme) -> Style:
 
 
 def _style(shape: Text, theme: Theme) -> Style:
-    """The attributes of a text that groups can hand down to it."""
+    """Return the attributes that a text can inherit from a group."""
     return _styled(shape.mono, shape.size, shape.bold, shape.anchor, shape.colour(theme))
 
 
@@ -155,7 +155,7 @@ def _styled(mono: bool, size: float, bold: bool, anchor: str, colour: str) -> St
 
 
 def _common(texts: Iterable[Text], theme: Theme, inherited: Style) -> Style:
-    """What is handed down to `texts`: what they all agree on, or else what is inherited."""
+    """Return the attributes that `texts` share, or else the inherited ones."""
     first, *others = [_style(shape, theme) for shape in texts] or [inherited]
     if all(other is first for other in others):
         return first
@@ -168,7 +168,7 @@ def _common(texts: Iterable[Text], theme: Theme, inherited: Style) -> Style:
 def _shapes(
     shapes: Iterable[Shape], theme: Theme, inherited: Style, step: int | None
 ) -> Iterator[str]:
-    """All shapes; texts that follow one another share their style in a group."""
+    """Return all shapes; consecutive texts share their style in a group."""
     for plain, run in groupby(shapes, _is_plain):
         members = list(run)
         if plain and len(members) > 1:
@@ -182,7 +182,7 @@ def _shapes(
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Whether a shape is a text, or a formula."""
+    """Return whether a shape is a text or a formula."""
     return (isinstance(shape, Text) and not shape.title) or (
         isinstance(shape, Group) and bool(shape.mentions)
     )
@@ -235,7 +235,7 @@ def _box(box: Box, theme: Theme) -> str:
 
 
 def _split(shapes: Iterable[Shape]) -> tuple[list[Box], list[Shape]]:
-    """The patches among `shapes`, which no other shape hides, and the others."""
+    """Return the patches that no other shape hides, and all other shapes."""
     patches, others = [], []
     for shape in shapes:
         if isinstance(shape, Box) and shape.heat is not None:
@@ -246,7 +246,7 @@ def _split(shapes: Iterable[Shape]) -> tuple[list[Box], list[Shape]]:
 
 
 def _patches(patches: Iterable[Box], theme: Theme) -> str:
-    """Rectangles of few colours, of which there are many: one path for each colour."""
+    """Return many rectangles as one path per color."""
     paths: dict[str, str] = {}
     for box in patches:
         colour = heat_colour(box.share, theme)
@@ -255,7 +255,7 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
 
 
 def patch_path(box: Box) -> str:
-    """The outline of a patch, as a part of a path."""
+    """Return the outline of a patch as part of a path."""
     across = number(box.width)
     return f"M{number(box.x)} {number(box.y)}h{across}v{number(box.height)}h-{across}"
 
@@ -282,11 +282,11 @@ def _text(shape: Text, theme: Theme, inherited: Style) -> str:
     if ground is not None:
         fill = theme.look(ground.role, shape.faded).fill
         written = _rect(ground, 0, fill, "", WIDTH, 0) + written
-    if shape.struck:  # programs draw the lines of text-decoration as they like
+    if shape.struck:  # programs draw text-decoration differently
         start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
         look = f'stroke="{shape.colour(theme)}" stroke-width="1"'
         written += f'<path d="M{start}h{number(shape.width)}" {look}/>'
-    if shape.title:  # a tooltip of its own needs an element of its own
+    if shape.title:  # a tooltip needs a separate element
         return f"<g><title>{text(shape.title)}</title>{written}</g>"
     return written
 
@@ -306,7 +306,7 @@ def _polyline(line: Polyline, theme: Theme) -> str:
     drawn = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
     if not line.dots:
         return drawn
-    dots = "".join(f"M{point}h0" for point in points)  # a line of no length is its round cap
+    dots = "".join(f"M{point}h0" for point in points)  # a line of length 0 shows its round cap
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{drawn}<path d="{dots}" fill="none" {look}/>'
 

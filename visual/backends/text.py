@@ -1,4 +1,4 @@
-"""Scenes as plain text: what a person reads in a terminal, and what tests compare.
+"""Scenes as plain text, for terminals, screen readers, and tests.
 
 Texts stand where they stand in the picture, as far as letters allow; a box marks its role
 with brackets around what is written in it.
@@ -38,7 +38,7 @@ BRACKETS = {
 
 
 def to_text(scene: Scene) -> str:
-    """The picture in lines of plain text."""
+    """Return the picture as lines of plain text."""
     if scene.twin:
         return scene.twin
     rows: list[list[Text]] = []
@@ -51,7 +51,7 @@ def to_text(scene: Scene) -> str:
 
 
 def _marks(scene: Scene) -> str:
-    """What the brackets mean, for those that occur."""
+    """Return the meaning of the brackets that occur."""
     used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
     words = [f"{BRACKETS[r][0]}{r.word}{BRACKETS[r][1]}" for r in Role if r in used]
     return f"marks: {' '.join(words)}"
@@ -79,7 +79,7 @@ def _written(shape: Text) -> str:
 
 
 def _mark(shape: Text) -> Role | None:
-    """The role whose brackets a text gets."""
+    """Return the role whose brackets enclose a text."""
     return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role
 
 

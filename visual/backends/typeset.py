@@ -1,4 +1,4 @@
-"""PDF and PNG: the SVG of a scene, set by Typst with the letters of DejaVu.
+"""PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts.
 
 So they show what the SVG shows, with letters that can be selected and searched in PDF.  The fonts
 are those that matplotlib brings, whatever a machine has; the same scene gives the same bytes.
@@ -15,8 +15,8 @@ from visual.scene.formats import register
 from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
-LONGEST_PAGE = 14_400  # points: what a PDF reader must accept
-LESS = 0.004  # of a pixel: more than is rounded, and too little to be seen
+LONGEST_PAGE = 14_400  # points; every PDF reader accepts this size
+LESS = 0.004  # of a pixel: more than a rounding error, and invisible
 SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
 BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
@@ -27,14 +27,14 @@ PAGE = """\
 
 
 def to_pdf(scene: Scene) -> bytes:
-    """The PDF document of a scene; the page of a very large scene is smaller than life."""
+    """Return the PDF document of a scene; a very large scene is scaled down."""
     scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
     across, down = scene.width * scale, scene.height * scale
     return _set(scene, "pdf", to_svg(scene), (across, down), f"width: {across}pt, height: auto")
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
-    """The PNG image of a scene, `scale` pixels for a CSS pixel, rounded up.
+    """Return the PNG image of a scene, with `scale` pixels per CSS pixel, rounded up.
 
     Letters stand on whole pixels, as in browsers: else their feet and heads are blurred, each line
     in its own way.
@@ -66,13 +66,13 @@ def _set(
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
-    """Compile a document of Typst with the fonts of all pictures.
+    """Compile a Typst document with the fonts of all pictures.
 
     A point of a PNG is a pixel.
     """
     import typst
 
-    document = typst.compile(  # type: ignore[misc]  # fonts of another type than the source
+    document = typst.compile(  # type: ignore[misc]  # the stub has another type for fonts
         source.encode(),
         format=form,
         ppi=72.0,

@@ -1,7 +1,7 @@
-"""Pictures put together from pictures: beside, above, framed, padded, in columns, joined by arrows.
+"""Combine pictures: beside, above, framed, padded, in columns, or joined by arrows.
 
-A `Piece` is shapes and their envelope, the rectangle that they take up; every function returns a
-new one.  What carries a name can be found by it, wherever it has been put:
+A `Piece` consists of shapes and their envelope, the rectangle that they occupy. Every function
+returns a new piece. A named piece can be found by its name, wherever it was moved:
 
     >>> row = beside(named(framed(words("x₀", 12), Role.INPUT), "x"), gap(60), named(step, "step"))
     >>> joined(row, ("x", "step"))
@@ -18,13 +18,13 @@ from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, moved
 from visual.scene.theme import THEMES, Role
 
-ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em: a letter with an accent, and one with a tail
+ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em, with accents and descenders
 Name = str
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """A rectangle; an empty picture has one without extent."""
+    """A rectangle; the envelope of an empty picture has size 0."""
 
     left: float = 0.0
     top: float = 0.0
@@ -33,35 +33,35 @@ class Envelope:
 
     @property
     def width(self) -> float:
-        """How wide it is."""
+        """Its width in pixels."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """How high it is."""
+        """Its height in pixels."""
         return self.bottom - self.top
 
     def place(self, across: float, down: float) -> tuple[float, float]:
-        """A point of it, from (0, 0) in the upper left corner to (1, 1) in the lower right one."""
+        """Return the point at fractions of width and height; (0, 0) is the upper left corner."""
         return self.left + across * self.width, self.top + down * self.height
 
     def moved(self, right: float, down: float) -> "Envelope":
-        """The same rectangle elsewhere."""
+        """Return the rectangle, moved."""
         return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
 
     def padded(self, across: float, down: float) -> "Envelope":
-        """With room on all sides."""
+        """Return the rectangle with margins on all sides."""
         return Envelope(
             self.left - across, self.top - down, self.right + across, self.bottom + down
         )
 
     def meets(self, other: "Envelope") -> bool:
-        """Whether both have more than an edge in common."""
+        """Return whether both rectangles overlap in more than an edge."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
     def around(self, other: "Envelope") -> "Envelope":
-        """The smallest rectangle that holds both."""
+        """Return the smallest rectangle that contains both."""
         return Envelope(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -72,10 +72,10 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Piece:
-    """Shapes, the rectangle that they take up, and the parts of it that have a name.
+    """Shapes, the rectangle that they occupy, and the rectangles of named parts.
 
-    `placed` are shapes and how far they are moved right and down: what is put together again and
-    again is moved once, when its `shapes` are asked for.
+    `placed` stores shapes with their offsets. `shapes` applies the offsets once, even if the piece
+    was combined many times.
     """
 
     placed: tuple[tuple[float, float, tuple[Shape, ...]], ...] = ()
@@ -84,12 +84,12 @@ class Piece:
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
-        """The shapes where they are."""
+        """The shapes at their final coordinates."""
         return tuple(moved(shape, x, y) for x, y, shapes in self.placed for shape in shapes)
 
 
 def envelope_of(shape: Shape) -> Envelope:
-    """The rectangle that a shape takes up, the width of its line excepted."""
+    """Return the rectangle that a shape occupies, without the width of its line."""
     if isinstance(shape, Group):
         return reduce(Envelope.around, map(envelope_of, shape.shapes or (Polyline(((0, 0),)),)))
     if isinstance(shape, Box):
@@ -103,27 +103,27 @@ def envelope_of(shape: Shape) -> Envelope:
 
 
 def piece(*shapes: Shape) -> Piece:
-    """Shapes where they are."""
+    """Return a piece with these shapes at their own coordinates."""
     return Piece(((0.0, 0.0, shapes),), envelope_of(Group(shapes)))
 
 
 def gap(width: float = 0.0, height: float = 0.0) -> Piece:
-    """Nothing, which takes up room."""
+    """Return an empty piece with a size."""
     return Piece(envelope=Envelope(0.0, 0.0, width, height))
 
 
 def sized(width: float, height: float, *shapes: Shape) -> Piece:
-    """Shapes that are known to keep to a rectangle, which is taken up whatever they are."""
+    """Return shapes as a piece whose envelope has the given size."""
     return replace(gap(width, height), placed=((0.0, 0.0, shapes),))
 
 
 def words(content: str, size: float, **look: object) -> Piece:
-    """A line of text, with the room that every line of its size takes up."""
+    """Return a line of text; its envelope has the full height of a line."""
     return piece(Text(0.0, ASCENT * size, content, size, **look))  # type: ignore[arg-type]
 
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
-    """The same picture elsewhere."""
+    """Return a piece, moved."""
     return Piece(
         tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
         part.envelope.moved(right, down),
@@ -132,7 +132,7 @@ def shifted(part: Piece, right: float, down: float) -> Piece:
 
 
 def over(*parts: Piece) -> Piece:
-    """Pictures where they are, each drawn over those before it."""
+    """Return pieces at their own coordinates; later pieces cover earlier ones."""
     if not parts:
         return Piece()
     return Piece(
@@ -143,12 +143,12 @@ def over(*parts: Piece) -> Piece:
 
 
 def beside(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """From left to right; `align`: 0 for upper edges in a line, ½ for middles, 1 for lower ones."""
+    """Arrange pieces from left to right; `align`: 0 for upper edges, ½ for middles, 1 for lower."""
     return _in_a_row(parts, apart, align, across=True)
 
 
 def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
-    """From top to bottom; `align`: 0 for left edges in a line, ½ for middles, 1 for right ones."""
+    """Arrange pieces from top to bottom; `align`: 0 for left edges, ½ for middles, 1 for right."""
     return _in_a_row(parts, apart, align, across=False)
 
 
@@ -167,31 +167,31 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
 
 
 def padded(part: Piece, across: float, down: float | None = None) -> Piece:
-    """With room on all sides; `down` is that above and below, as much as `across` by default."""
+    """Add margins on all sides; `down`, above and below, equals `across` by default."""
     room = part.envelope.padded(across, across if down is None else down)
     return replace(part, envelope=room)
 
 
 def cropped(part: Piece, left: float) -> Piece:
-    """Without so much of the room at its left."""
+    """Remove a margin of width `left` from the left side."""
     room = replace(part.envelope, left=part.envelope.left + left)
     return shifted(replace(part, envelope=room), -left, 0)
 
 
 def framed(part: Piece, role: Role, padding: float = 8.0) -> Piece:
-    """In a box in a role."""
+    """Put a piece into a box with the look of a role."""
     room = part.envelope.padded(padding, padding)
     box = Box(room.left, room.top, room.width, room.height, role)
     return replace(part, placed=((0.0, 0.0, (box,)), *part.placed), envelope=room)
 
 
 def grouped(part: Piece, group: Group) -> Piece:
-    """In a group with the moment, the cell and the tooltip of another."""
+    """Put a piece into a group with the moment, the cell, and the tooltip of `group`."""
     return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))
 
 
 def columns(rows: Iterable[Sequence[Piece]], across: float = 0.0, down: float = 0.0) -> Piece:
-    """A table: columns as wide as their widest piece, rows as high as their highest."""
+    """Arrange pieces as a table; each column is as wide as its widest piece."""
     table = [[shifted(p, -p.envelope.left, -p.envelope.top) for p in row] for row in rows]
     upright = zip_longest(*table, fillvalue=Piece())
     widths = [max(part.envelope.width for part in column) for column in upright]
@@ -200,7 +200,7 @@ def columns(rows: Iterable[Sequence[Piece]], across: float = 0.0, down: float = 
 
 
 def named(part: Piece, name: Name) -> Piece:
-    """With a name, by which `joined` finds it."""
+    """Give a piece a name for `joined`."""
     return replace(part, anchors={**part.anchors, name: part.envelope})
 
 
@@ -210,10 +210,10 @@ def joined(
     leave: tuple[float, float] = (1.0, 0.5),
     arrive: tuple[float, float] = (0.0, 0.5),
 ) -> Piece:
-    """With an arrow from one named part to another for every pair; it leaves and arrives level.
+    """Draw an arrow between the two named parts of each pair, with horizontal ends.
 
-    `leave` and `arrive` are points of the two, from (0, 0) in the upper left corner to (1, 1).
-    Raises KeyError for a name that no part has.
+    `leave` and `arrive` are points of the parts; (0, 0) is the upper left corner, (1, 1) the lower
+    right. Raises KeyError for an unknown name.
     """
     arrows = []
     for start, end in pairs:
@@ -227,7 +227,7 @@ def joined(
 def scene(
     part: Piece, title: str, description: str, theme: str = "light", margin: float = 24.0
 ) -> Scene:
-    """The whole picture, with a margin on all sides."""
+    """Return a piece as a scene with a margin on all sides."""
     placed = shifted(part, margin - part.envelope.left, margin - part.envelope.top)
     room = placed.envelope.padded(margin, margin)
     return Scene(room.width, room.height, placed.shapes, title, description, THEMES[theme])

@@ -1,4 +1,4 @@
-"""How wide letters are: the advance widths of DejaVu, read from the fonts themselves.
+"""Measure text: the advance widths of DejaVu, read from the font files.
 
 Every backend draws with these fonts: SVGs name them first, and where they are missing name fonts
 that are narrower; PDF and PNG are drawn from the files.  Matplotlib brings them, and is not loaded
@@ -13,20 +13,20 @@ import numpy as np
 
 SANS = "'DejaVu Sans',Arial,sans-serif"
 MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
-EM = 2048  # DejaVu's units of an em
+EM = 2048  # units per em of DejaVu
 MONO_WIDTH = 1233 / EM
-UNKNOWN = EM  # another font has to draw it; ideographs fill an em
+UNKNOWN = EM  # another font draws the character; an ideograph is 1 em wide
 
 
 def folder() -> Path:
-    """Where the files are."""
+    """Return the folder of the font files."""
     (package,) = find_spec("matplotlib").submodule_search_locations  # type: ignore[union-attr,misc]
     return Path(package) / "mpl-data" / "fonts" / "ttf"
 
 
-@lru_cache(maxsize=8192)  # a picture asks again and again
+@lru_cache(maxsize=8192)  # pictures measure the same texts repeatedly
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
-    """The width of `content` in pixels, when no pair of letters is drawn closer together."""
+    """Return the width of `content` in pixels, without kerning."""
     widths = advances(bold)
     if mono:
         known = advances(bold, mono=True)
@@ -38,7 +38,7 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
 
 @cache
 def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
-    """The advance width of every letter of a font, from its tables `cmap` and `hmtx`.
+    """Return the advance width of every character of a font, from its tables `cmap` and `hmtx`.
 
     https://learn.microsoft.com/typography/opentype/spec/cmap describes format 4, segments of
     codes whose glyphs follow one another or stand in a list.

@@ -1,4 +1,4 @@
-"""Pictures as files: the suffix names the format, and a file appears whole or not at all.
+"""Write pictures as files: the suffix selects the format, and files are written atomically.
 
 What a format looks like is a backend's affair, and every backend registers what it writes.
 """
@@ -19,10 +19,10 @@ from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
 SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
-PACE, HOLD = 1000, 3000  # milliseconds that a moment is seen, and that the last one is
-MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
-MOST_SIDE = 1e12  # pixels that an error counts
-SMALLEST_SCALE = 0.1  # beneath, no letter is left
+PACE, HOLD = 1000, 3000  # milliseconds per moment, and for the last moment
+MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # more would need too much memory
+MOST_SIDE = 1e12  # pixels; an error message reports no larger side
+SMALLEST_SCALE = 0.1  # below, text disappears
 # How a new file is opened: if its name exists, as a file or as a link, opening fails.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # of POSIX; of Windows
@@ -41,12 +41,12 @@ def register(suffix: str, write: Writer) -> None:
 
 
 def content(suffix: str, picture: object, *options: object) -> Any:
-    """What stands in a file with this suffix, a text or bytes, as its backend writes it."""
+    """Return the content of a file with this suffix, as its backend writes it."""
     return _WRITERS[suffix](picture, *options)
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """`path` as a Path; ArgumentError if it is none."""
+    """Return `path` as a Path; raise ArgumentError if it is not a path."""
     if not isinstance(path, str | os.PathLike):
         raise refused("path", path, "expected the name of a file, such as 'tape.svg'.")
     return Path(path)
@@ -62,12 +62,12 @@ def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], told: str) 
 
 
 def _check_folder(path: Path) -> None:
-    if not os.path.isdir(path.parent):  # which is false of what can be no name
+    if not os.path.isdir(path.parent):  # False also for invalid names
         raise refused("path", str(path), f"there is no folder {quoted(str(path.parent))}.")
 
 
 def check_path(path: Path, animate: bool = False) -> None:
-    """Raise ArgumentError unless a picture can be written to `path`, and move if it is to."""
+    """Raise ArgumentError unless a picture, moving if `animate`, can be written to `path`."""
     suffix = path.suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
@@ -116,7 +116,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         descriptor = os.open(part, NEW, 0o666 if mode is None else S_IMODE(mode))
         try:
             with open(descriptor, "wb") as file:
-                if mode is not None:  # the umask may have taken permissions away
+                if mode is not None:  # the umask may have removed permissions
                     os.chmod(descriptor if os.chmod in os.supports_fd else part, S_IMODE(mode))
                 file.write(data)
             os.replace(part, target)

@@ -1,8 +1,7 @@
-"""How roles look: colours, lines and letters, in light, dark and print.
+"""The looks of roles: colors, lines, and text, in light, dark, and print.
 
-Every role differs from the others by more than its colour: by its line (dashed, doubled,
-heavy), by what is written in it, or both, so that the pictures can be read in black and
-white and by colour-blind eyes.
+Roles differ in more than color: in the line (dashed, double, heavy), in the text, or in both.
+Pictures are therefore readable in black and white and by color-blind readers.
 """
 
 from collections.abc import Mapping
@@ -15,9 +14,9 @@ from lab.errors import Named
 
 
 class Role(StrEnum):
-    """What a box stands for, in all pictures: the word for it, and how a legend explains it.
+    """The meaning of a box, as a legend explains it: a term and its definition.
 
-    A picture may explain it in its own words, but its legend has the same word for the same look.
+    A picture can replace the definition, but all legends use the same term for the same look.
     """
 
     INPUT = "input: passed to the loop"
@@ -44,16 +43,16 @@ class Role(StrEnum):
 
     @property
     def word(self) -> str:
-        """What it is called: the word before the colon."""
+        """The term, without the definition."""
         return self.value.split(":")[0]
 
     def told(self, words: str = "") -> str:
-        """A line of a legend: the word for the role, and what that means in a picture."""
+        """Return a line of a legend: the term and its definition in a picture."""
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
 class Line(StrEnum):
-    """How the edge of a box is drawn."""
+    """The edge of a box."""
 
     PLAIN = "plain"
     HEAVY = "heavy"
@@ -64,7 +63,7 @@ class Line(StrEnum):
 
 
 class Hatch(StrEnum):
-    """What the ground of a box is drawn with, in print, where colours cannot tell roles apart."""
+    """The hatch that distinguishes roles in print, where colors do not."""
 
     NONE = "none"
     RISING = "rising"
@@ -74,13 +73,13 @@ class Hatch(StrEnum):
     CROSSED = "crossed"
 
 
-# The least contrast of a text with what lies behind it (WCAG 2.1, 1.4.3).
+# The lowest contrast of a text with its background (WCAG 2.1, 1.4.3).
 LEGIBLE = 4.5
 
 
 @dataclass(frozen=True)
 class Look:
-    """The colours, the line and, in print, the hatch of a role."""
+    """The colors, the line, and the hatch (in print) of a role."""
 
     fill: str
     stroke: str
@@ -91,7 +90,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Theme:
-    """All colours of a picture."""
+    """All colors of a picture."""
 
     name: str
     background: str
@@ -102,11 +101,11 @@ class Theme:
     faded: Mapping[Role, Look]
 
     def look(self, role: Role, faded: bool = False) -> Look:
-        """How a role looks, and how it looks washed out, where it is not needed."""
+        """Return the look of a role, paler if `faded`."""
         return self.faded[role] if faded else self.looks[role]
 
 
-# Every role: its line, its hatch in print, and its fill, stroke and letters in light, dark, print.
+# For each role: line, hatch in print, then fill, stroke, and text in light, dark, and print.
 TABLE = """
 input        plain  rising #dbeafe #2563eb #1e3a8a #1e3a8a #60a5fa #dbeafe #ffffff #000000 #000000
 seed         plain  none #fee2e2 #dc2626 #7f1d1d #7f1d1d #f87171 #fee2e2 #a8a8a8 #000000 #000000
@@ -130,14 +129,14 @@ first        plain  upright #5eead4 #0f766e #042f2e #0f766e #2dd4bf #f0fdfa #fff
 second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #ffffff #000000 #000000
 third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #ffffff #000000 #000000
 """
-HATCHING = "#8c8c8c"  # the lines of a hatch, over which letters are read
+HATCHING = "#8c8c8c"  # hatch lines, light enough to read text over them
 # Signs of numbers, in strips and heat maps: colours of no role, in every theme.
 NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
 SHADES = 16  # of each
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two ``#rrggbb`` colours, 1 to 21 (WCAG 2.1, 1.4.3)."""
+    """Return the contrast ratio of two ``#rrggbb`` colors, 1 to 21 (WCAG 2.1, 1.4.3)."""
     lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -149,7 +148,7 @@ def _luminance(colour: str) -> float:
 
 
 def _theme(name: str, place: int, background: str, text: str, muted: str, arrow: str) -> Theme:
-    """A theme with the colours that stand at its `place` in the table."""
+    """Return the theme with the colors in column `place` of the table."""
     looks = {}
     for row in TABLE.strip().splitlines():
         role, line, hatch, *colours = row.split()
@@ -163,7 +162,7 @@ def _theme(name: str, place: int, background: str, text: str, muted: str, arrow:
 
 
 def _washed(look: Look, background: str) -> Look:
-    """A look on its way to the background; its text only as far as it stays legible."""
+    """Return a paler look; its text stays legible."""
     fill, letters = mixed(look.fill, background, 0.6), look.text
     for share in (0.5, 0.4, 0.3, 0.2, 0.1):
         paler = mixed(look.text, background, share)
@@ -174,7 +173,7 @@ def _washed(look: Look, background: str) -> Look:
 
 
 def mixed(start: str, end: str, share: float) -> str:
-    """The colour a `share` of the way from `start` to `end`, both ``#rrggbb``."""
+    """Return the color at a `share` of the way from `start` to `end`, both ``#rrggbb``."""
     pairs = ((int(start[i : i + 2], 16), int(end[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
@@ -186,19 +185,19 @@ THEMES = Named("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})
 
 
 def heat_colour(value: float, theme: Theme) -> str:
-    """From that of negative over the background, for zero, to that of positive values, -1 to 1."""
+    """Return the color of a value from -1 to 1; zero has the color of the background."""
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
 
 
 def shades(theme: Theme) -> list[str]:
-    """All colours of patches, from the most negative to the most positive; last that of nan."""
+    """Return all colors of patches, from most negative to most positive, then the color of nan."""
     shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
     return [heat_colour(share, theme) for share in (*shares, float("nan"))]
 
 
 @lru_cache(maxsize=256)
 def _shade(level: int, background: str) -> str:
-    """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
+    """Return one of 2 · SHADES + 1 colors; patches with the same color become one SVG path."""
     return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
