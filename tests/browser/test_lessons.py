@@ -1,5 +1,7 @@
 """Every lesson as a page, in Chromium, with the network cut: pictures, questions, no complaint."""
 
+import re
+
 import pytest
 from in_browser.chromium import CHROMIUM
 from sites import LESSONS, ROOT, build
@@ -18,17 +20,24 @@ def site(tmp_path_factory):
     return build(ROOT / "notebooks", tmp_path_factory.mktemp("lessons") / "site")
 
 
+def source(name):
+    """The text that a page is made from."""
+    return (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", [*(path.stem for path in LESSONS), "index", *REFERENCE])
 def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
-    told, asked = [], []
+    told, requested = [], []
     context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
     page = context.new_page()
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requested.append(request.url))
     page.goto((site / f"{name}.html").as_uri())
     exercises = page.locator(".exercise")
-    assert exercises.count() >= (2 if name[0].isdigit() else 0)
+    asked = re.findall(r"visual\.(?:Question|Exercise)\(", source(name))
+    assert exercises.count() == len(asked)
+    assert asked or not name[0].isdigit()
     for exercise in exercises.all():
         exercise.locator(".show").click()
         assert exercise.locator(".verdict").get_attribute("data-outcome") == "given"
@@ -43,4 +52,6 @@ def test_a_lesson_is_a_page_that_works_without_a_network(browser, site, name):
     assert page.evaluate("document.body.scrollWidth <= innerWidth")
     context.close()
     assert told == []
-    assert all(url.startswith((f"{site.as_uri()}/", "data:", "blob:")) for url in asked), asked
+    assert all(url.startswith((f"{site.as_uri()}/", "data:", "blob:")) for url in requested), (
+        requested
+    )

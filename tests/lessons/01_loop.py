@@ -1,19 +1,34 @@
 from math import isclose
 
-assert x == [0.95, 0.9025, 0.81450625, 0.6634204312890625, 0.44012666865176564]
-assert isclose(gradient, 16 * 0.95**15, rel_tol=1e-14)
-assert isclose(float(trace.outputs[1]), 16 * 0.95**15, rel_tol=1e-14)
-assert isclose(tape[0], 16 * 0.95**15, rel_tol=1e-14)
+import numpy as np
+
+
+def after_weeks(start, weeks=6):
+    for _ in range(weeks):
+        start += 0.8 * start * (1 - start)
+    return start
+
+
+def slope_of(function, at, by=1e-6):
+    return (function(at + by) - function(at - by)) / (2 * by)
+
+
+assert isclose(x[6], after_weeks(0.01), rel_tol=1e-14)
+assert isclose(gradient, slope_of(after_weeks, 0.01), rel_tol=1e-8)
+assert round(gradient) == 24
+assert round(1.8**6, 2) == 34.01
+assert round(1.8**5, 1) == 18.9
+# Slot k holds the derivative of the last state wrt state k.
+slopes = [slope_of(lambda start, k=k: after_weeks(start, 6 - k), x[k]) for k in range(7)]
+assert np.allclose(tape, slopes, rtol=1e-8)
+assert np.allclose(town.trace().scans[1].tapes[0].final[::-1], slopes, rtol=1e-8)
 
 assert isclose(mine(0.9)[0], 27 * 0.9**26, rel_tol=1e-13)
 assert turn.check(mine).is_right
 assert not turn.check(lambda x: [value * 1.001 for value in mine(x)]).is_right
-
-solve(growth, "0.0074", "0.001", "0.0004")
-# The question names a step: step s of four overwrites position s + 1.
-step = int(number.question.split("step ")[1][0])
-from_elsewhere = [1.1 ** (2**n) for n in range(4)]
-found = 1.0
-for value in from_elsewhere[3 - step :]:  # the steps up to this one, and no further
-    found *= 2 * value
-solve(number, found, -found, 1.1 * found)
+solve(
+    mistake,
+    "it used the local derivative at x = 0 for every step",
+    "it left out the last step",
+    "it multiplied in the wrong order",
+)

@@ -26,8 +26,8 @@ LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # of tcp a kernel says 
 CHECKS = ROOT / "tests" / "lessons"
 FOLDED = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
-WORDS, CHECKED = 550, 3
-MOST, SLACK = 15, 0.25  # minutes; a few words of a picture change nothing
+WORDS, AVERAGE, CHECKED = 600, 450, 3
+MOST, SLACK = 12, 0.25  # minutes; a few words of a picture change nothing
 A_MINUTE = 170  # words that a learner reads in a minute
 SYMBOL, LINE = 2, 7  # seconds more for a number or a name of one in prose; for a line of code
 PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds; for each of its words; at most
@@ -199,6 +199,7 @@ def lessons():
 def test_no_lesson_grows(lessons):
     found = {path.stem: len(prose(one)) for path, one in lessons.items()}
     assert {name: count for name, count in found.items() if count > WORDS} == {}
+    assert sum(found.values()) / len(found) <= AVERAGE, found
     asked = {path.stem: sum(map(len, checked(one))) for path, one in lessons.items()}
     assert {name: count for name, count in asked.items() if not 2 <= count <= CHECKED} == {}
 

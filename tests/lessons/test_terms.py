@@ -95,18 +95,20 @@ def test_the_glossary_is_in_the_order_of_the_lessons():
 def test_what_is_wrong_is_found(lessons):
     told = "[**tap**](glossary.ipynb#tap)"
     wrong = {**lessons, "01_loop": lessons["01_loop"] + "\n\nIt reads at several taps.\n"}
-    assert list(early(wrong)) == ["tap: 01_loop uses it, 02_taps explains it"]
+    assert list(early(wrong)) == ["tap: 01_loop uses it, 02_scan explains it"]
     asked = (
         lessons["01_loop"]
         + '\n```{code-cell} ipython3\nvisual.Question("Which taps?", 1, "")\n```\n'
     )
     assert list(early({**lessons, "01_loop": asked})) == [
-        "tap: 01_loop uses it, 02_taps explains it"
+        "tap: 01_loop uses it, 02_scan explains it"
     ]
-    late = lessons["02_taps"].replace("# What may a step read?\n", "# What?\n\nA tap is read.\n")
-    assert list(early({**lessons, "02_taps": late})) == [
-        "tap: 02_taps uses it before it explains it"
+    late = lessons["02_scan"].replace(
+        "# What does scan make of your arguments?\n", "# What?\n\nA tap is read.\n"
+    )
+    assert list(early({**lessons, "02_scan": late})) == [
+        "tap: 02_scan uses it before it explains it"
     ]
-    none = lessons["02_taps"].replace(told, "**tap**")
-    assert list(early({**lessons, "02_taps": none})) == ["tap: 02_taps does not explain it"]
+    none = lessons["02_scan"].replace(told, "**tap**")
+    assert list(early({**lessons, "02_scan": none})) == ["tap: 02_scan does not explain it"]
     assert list(unlinked(none)) == ["tap"]

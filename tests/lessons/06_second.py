@@ -8,16 +8,21 @@ def backward(values):
     return result
 
 
-for place, found in enumerate(by_x):  # every x of the backward loop, moved a little
+for place, found in enumerate(direct):  # every x of the backward loop, moved a little
     moved = [[x[i] + (i == place) * by for i in range(4)] for by in (1e-6, -1e-6)]
     assert isclose(found, (backward(moved[0]) - backward(moved[1])) / 2e-6, rel_tol=1e-8)
-assert len(by_g) == 5
-for place, found in enumerate(by_g):  # each g is multiplied by the factors of all steps after it
+assert len(dC1_d_dC_dx) == 5
+for place, found in enumerate(
+    dC1_d_dC_dx
+):  # each g is multiplied by the factors of all steps after it
     assert isclose(found, backward(x[:place]), rel_tol=1e-12)
 third_scan = square.trace(order=2).scans[2]
-assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in by_g]
-assert isclose(second[0], 240 * 0.95**14, rel_tol=1e-12)
+assert [f"{value:.4g}" for value in third_scan.tapes[0].final] == [f"{g:.4g}" for g in dC1_d_dC_dx]
+assert isclose(dC1_dx[0], 240 * 0.95**14, rel_tol=1e-12)
 assert [len(square.trace(order=n).scans) for n in (0, 1, 2, 3)] == [1, 2, 4, 8]
+assert [steps.index(step) + 1 for step in steps] == [1, 2, 3, 2, 3, 6, 3, 2]
+assert sorted(map(steps.count, set(steps))) == [1, 1, 3, 3]
+assert "Scans: 8 of 8 remain" in str(lab.compiled(square.derivative(order=3).value))
 assert len(gallery.loops["fibonacci"].trace(order=2).scans) == 2
 
 assert turn.check(mine).is_right
@@ -31,12 +36,11 @@ for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
     tape[t] += 3 * states[t] ** 2 * tape[t + 1]
 assert isclose(tape[0], 27 * 26 * 0.9**25, rel_tol=1e-12)
 assert "after all steps" in turn.check(lambda _: tape).reason
-assert "first tape" in turn.check(lambda _: [27 * 0.9**26, *slopes]).reason
+assert "tape of Scan 2" in turn.check(lambda _: [27 * 0.9**26, *slopes]).reason
 assert (
-    "by_g is missing"
+    "dC1_d_dC_dx[k] is missing"
     in turn.check(lambda _: [6 * x * g for x, g in zip(states, slopes, strict=True)]).reason
 )
 
 solve(first, 11.17, 12.5, 0)
-assert f"{by_x[3] + 2 * x[3] * 0:.4g}" == "11.17"
-solve(summed, 2, 4, 3, 8)
+assert f"{direct[3] + 2 * x[3] * 0:.4g}" == "11.17"

@@ -1,0 +1,91 @@
+from math import isclose
+
+import numpy as np
+
+from lab.reports.breaking.breakage import Effect
+
+x0 = 0.95
+of_five = 32 * 31 * 30 * x0**29
+assert round(of_five, 2) == 6723.84
+assert round(20171.5 / of_five, 4) == 3
+truth = [4 * x0**3, 12 * x0**2, 24 * x0]  # of x⁴
+assert np.allclose([float(row.true) for row in broken.rows], truth, rtol=1e-12)
+assert [row.effect for row in broken.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
+assert isclose(float(broken.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
+old_five = lab.break_rule(square.with_steps(5), "accumulate-overwritten", order=3)
+assert round(float(old_five.rows[2].broken), 1) == 20171.5
+parting = broken.contrast.parting
+assert broken.true.scans[parting.scan].order == 2  # the first wrong value is written at order 2
+
+# The outputs ∂C′/∂x of Scan 3 are correct: Scan 4 begins with 4·x₀ and 4·x₁, by both rules.
+for side in (broken.true, broken.broken):
+    begins = sorted(side.scans[3].tapes[0].initial)
+    assert np.allclose(begins, [0, 4 * x0**2, 4 * x0])
+
+# The cost x₁² + x₂² is x₀⁴ + x₀⁸; what the old rule gives, by the graph of PyTensor's own scan.
+graph = twice.build()
+cost, old = (graph.node.outputs[0][1:] ** 2).sum(), lab.BROKEN["accumulate-overwritten"].rule
+for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
+    options = {} if rule is None else {"rule": rule}
+    of_squares = lab.derivative(cost, graph.inputs["x"], order=2, **options)
+    found = lab.trace(of_squares.values, graph.given).outputs[2]
+    assert isclose(float(found), value, rel_tol=1e-5)
+assert isclose(12 * x0**2 + 56 * x0**6, 51.995, rel_tol=1e-5)
+
+
+def parts(n):
+    """Both parts of the third derivative of n squares: through the x of Scan 4, and through ∂C′/∂x.
+
+    C″ is the sum of ∂C′/∂x_t times dx_t/dx₀ = m·x₀**(m - 1), which Scan 4 computes from x.
+    """
+    powers, of_all = [2**t for t in range(n)], 2**n
+    read = sum(of_all * (m - 1) * m * x0 ** (of_all - 3) for m in powers)
+    passed_on = sum(of_all * (of_all - 1 - m) * m * x0 ** (of_all - 3) for m in powers)
+    return read, passed_on
+
+
+for n, row in ((2, broken.rows[2]), (5, old_five.rows[2])):
+    read, passed_on = parts(n)
+    assert isclose(read + passed_on, float(row.true), rel_tol=1e-12)
+    assert isclose(3 * read, float(row.true), rel_tol=1e-12)
+    assert isclose(read + 4 * passed_on, float(row.broken), rel_tol=1e-12)
+assert np.allclose(parts(2), (7.6, 15.2))
+
+
+def by_hand(given, saved):
+    """C‴ of two steps: `given` are the seeds of Scan 6, `saved` the tape of Scan 3.
+
+    ∂C′/∂x = [2·g₁·s₀, 2·g₂·s₁] with g₂ = 1, g₁ = 2·x₁·g₂ and s₁ = 2·x₀·s₀.
+    """
+    of_x1 = 2 * given[0] * saved[0] * 2
+    of_x0 = 2 * given[1] * 2 * saved[0]
+    second_x1 = 2 * 1 * 2 * x0  # ∂C′/∂x₁, which Scan 4 multiplies by 2·x₀
+    return 2 * second_x1 + of_x0 + of_x1 * 2 * x0
+
+
+assert isclose(by_hand((1, 1.9), (1, 1.9)), 22.8)
+assert isclose(by_hand((2, 3.8), (1, 1.9)), 38.0)  # one doubling is not enough
+assert isclose(by_hand((2, 3.8), (2, 3.8)), 68.4)
+for side, numbers in ((broken.true, (1, 1.9)), (broken.broken, (2, 3.8))):
+    named = {tape.name: tape for scan in side.scans for tape in scan.tapes}
+    for name in ("d3d2x", "d2dx"):  # of Scan 5, and of Scan 3, which Scan 6 reads
+        assert np.allclose(named[name].final[:2], numbers)
+        assert named[name].name in {t.name for t in side.scans[4 if name == "d3d2x" else 2].tapes}
+
+# Two taps: x₄ = x₀²·x₁³, and the second derivative is that of the sum of both first ones.
+q, p = 0.9, 0.95
+expected = [2 * p**3 + 6 * q * p**2, 6 * q * p**2 + 6 * q**2 * p]
+assert np.allclose(sooner_broken.rows[1].true, expected, rtol=1e-12)
+assert not np.allclose(sooner_broken.rows[1].broken, expected, rtol=0.1)
+assert sooner_broken.rows[0].effect is Effect.RIGHT
+moment = visual.machine(sooner_broken, moment=10).text()
+assert "Scan 3, step 1" in moment
+assert "∂₂C′/∂x₂:  0.855 = 1 × 0.855" in moment
+assert "∂₂C′/∂x₂:  1.71 = 2 × 0.855" in moment
+
+assert first_wrong(5, [32 * x0**31, 32 * 31 * x0**30, 20171.5]) == 3
+assert first_wrong(5, [32 * x0**31, 32 * 31 * x0**30, of_five]) == 0
+assert turn.check(first_wrong).is_right
+assert not turn.check(lambda steps, claimed: 3).is_right
+solve(sooner, "x₁² + x₂²", "x₂²", "x₁ + x₂")
+assert isclose(7.6 + 4 * 15.2, 3 * 24 * x0)
