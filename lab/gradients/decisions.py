@@ -1,8 +1,8 @@
-"""What the eleven phases of a pullback decide, live: with the PyTensor variables they are about.
+"""The decisions of the eleven phases of a pullback, with PyTensor variables.
 
-A `PullbackRule` holds the decisions that can be got wrong; `StepCount` … `Total` are what the
-phases hand on to one another, and `Decisions` is all of it.  As plain data it is a
-`lab.gradients.record.DerivationRecord`.
+A `PullbackRule` contains the decisions that a faulty pullback gets wrong.  `StepCount` to `Total`
+are the results of the phases, and `Decisions` contains all of them.  A
+`lab.gradients.record.DerivationRecord` is the same as plain data.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,16 +24,16 @@ from lab.tape import Tape
 
 @dataclass(frozen=True)
 class PullbackRule:
-    """The decisions of the pullback that can be got wrong, as values.
+    """The decisions of the pullback that a faulty pullback gets wrong, as values.
 
-    `accumulates` tells at which read taps of a tape the gradient that later readers have
-    left in the slot is added: at the preserved ones, since an overwritten value has no
-    later readers.  `reverses` tells whether forward values are read last step first,
-    `replays` whether values that a mit-mot has overwritten are computed once more, instead
-    of being taken from the filled buffer.  `recalls` gives the array in which the values of a
-    state or output are looked up: the buffer that the loop has filled.  `binds` tells in which
-    order a backward step takes the read taps of its tape as arguments: that of the tape.
-    `lab.reports.breaking.rules` has wrong values of these, each with what it does.
+    `accumulates` returns the read taps of a tape at which the gradient is added to the
+    contributions of later readers in the slot: the preserved taps, because no later step reads an
+    overwritten value.  If `reverses`, forward values are read from the last step to the first.  If
+    `replays`, values that a mit-mot overwrites are recomputed, and not read from the filled buffer.
+    `recalls` returns the array from which the values of a state or output are read: the filled
+    buffer.  `binds` returns the order of the read taps as arguments of a backward step: the order
+    of the tape.  `lab.reports.breaking.rules` contains faulty values of these fields and their
+    effects.
     """
 
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
@@ -58,7 +58,7 @@ class ReadingGroup(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class StepCount:
-    """Phase 1: the steps that the loop made, and those that the gradient goes back through."""
+    """Phase 1: the number of forward steps, and of steps that the gradient goes back through."""
 
     made: TensorVariable
     reversed: TensorVariable
@@ -67,7 +67,7 @@ class StepCount:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What every phase may look at: the loop, the gradients of its outputs, and the rule."""
+    """The arguments of every phase: the loop, the gradients of its outputs, and the rule."""
 
     op: Scan
     forward: ScanParts
@@ -78,9 +78,9 @@ class Task:
 
     @property
     def exact(self) -> bool:
-        """Whether the loop is one of ours, whose arrays are exactly as long as they must be.
+        """Whether no array of the loop is longer than necessary, as in Scans built here.
 
-        A truncated derivative leaves the slots of the steps that it does not go back to.
+        A truncated derivative leaves slots unused, and is therefore not exact.
         """
         made_here = decisions_of(self.op) is not None
         return made_here and self.forward.truncate_gradient == -1
@@ -88,7 +88,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """Phase 2: variables whose results a gradient reaches, and the arguments it then reaches."""
+    """Phase 2: the variables whose outputs have a gradient, and the arguments that receive one."""
 
     reached: dict[LoopVariable, Status]
     arguments: frozenset[Variable]
@@ -125,7 +125,7 @@ class ReverseState:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Phase 7: a reversed sequence of the backward Scan, and the forward value that it brings."""
+    """Phase 7: a reversed sequence of the backward Scan, and the forward value that it contains."""
 
     group: ReadingGroup
     source: LoopVariable
@@ -136,7 +136,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """Phase 9: the gradient of a sequence (one a step) or of a parameter (summed up)."""
+    """Phase 9: the gradient of a sequence (a value per step) or of a parameter (a sum)."""
 
     source: LoopVariable
     variable: LoopVariable
@@ -144,10 +144,10 @@ class Total:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """One reverse derivative of one Scan: what was differentiated, how, and the result.
+    """The reverse derivative of one Scan: the results of all phases.
 
-    `gradients` has one entry for every outer input of the forward Scan, in its order;
-    `node` is the backward Scan, or None where no gradient had to be computed.
+    `gradients` has an entry for every outer input of the forward Scan, in its order.  `node` is the
+    backward Scan; it is None if no gradient depends on the steps.
     """
 
     forward: ScanParts
@@ -164,20 +164,20 @@ class Decisions:
 
     @property
     def parent(self) -> Apply:
-        """The node that was differentiated."""
+        """The node of the forward Scan."""
         outputs = (v.outer_output for v in self.forward.variables)
         return next(output.owner for output in outputs if output is not None)
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
-        """For every backward variable the forward one that it reads, or holds the gradient of."""
+        """By backward variable: the forward variable that it reads, or stores the gradient of."""
         built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
         built |= {reverse.variable: reverse.state for reverse in self.states}
         return built | {total.variable: total.source for total in self.totals}
 
 
 def decisions_of(op: Op) -> Decisions | None:
-    """What was decided to build the Scan `op`; None for one that is no derivative."""
+    """Return the decisions of the Scan `op`; None if it is not a derivative."""
     decisions = labels_of(op).derivation
     return decisions if isinstance(decisions, Decisions) else None
 
@@ -223,5 +223,5 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
 
 
 def symbol(order: int, name: str) -> str:
-    """The name of the gradient of `name`: ``dx`` at order 1, ``d2x``, ``d2dx`` … after it."""
+    """Return the name of the gradient of `name`: ``dx`` at order 1, ``d2x`` at order 2."""
     return f"d{order}{name}" if order > 1 else f"d{name}"

@@ -1,13 +1,13 @@
-"""What became of the gradient of every outer input of a Scan, why, and what all this is called.
+"""The gradient of every outer input of a Scan, the reason for it, and unique names.
 
-`outcomes` reads it off a derivation: a number, and where it is found; zero; or none, since
-the cost does not depend on the input, since no derivative exists, or since no record is kept
-of the values that it would need.
+`outcomes` returns for each input: a gradient and the expression that contains it; zero; or no
+gradient, because the cost does not depend on the input, because no derivative exists, or because
+the values that it needs are not stored.
 
-`PartNames` tells variables apart that would be called alike.  A derivative reads one variable
-at several taps through as many sequences, and has a gradient for each: x[-2] and x[-1], d2x[-2]
-and d2x[-1], by the taps at which the loop itself reads.  What a loop reads of one sequence is
-told apart by what step 0 reads: u[0], u[1] and u[2].
+`PartNames` makes names of variables unique.  A derivative reads a variable at several taps through
+as many sequences, and has a gradient for each of them: x[-2] and x[-1], d2x[-2] and d2x[-1], with
+the taps of the loop.  Several sequences cut from one array have the index that step 0 reads:
+u[0], u[1] and u[2].
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ class PartNames:
 
     @classmethod
     def of(cls, d: Decisions) -> "PartNames":
-        """The names of all that occurs in a derivation; the variables of equal steps are shared."""
+        """Return the names of a derivation; equal steps share their variables."""
         parts = {**_forward(d), **_backward(d)}
         arguments: dict[Variable, str] = {}
         totals = {total.variable for total in d.totals}
@@ -64,12 +64,12 @@ class PartNames:
         return cls(parts, arguments)
 
     def argument(self, variable: Variable) -> str:
-        """What an argument or a stand-in of the step is called."""
+        """Return the name of an argument or a placeholder of the step."""
         return self.arguments.get(variable, str(variable))
 
 
 def _forward(d: Decisions) -> Names:
-    """The variables of the loop that was differentiated, itself a derivative perhaps."""
+    """Return names for the variables of the forward Scan, which may be a derivative itself."""
     parts, own = d.forward.variables, decisions_of(d.parent.op)
     if own is None:
         full = {part: tapped(part.name, _start(part.outer_input)) for part in parts}
@@ -80,7 +80,7 @@ def _forward(d: Decisions) -> Names:
 
 
 def _backward(d: Decisions) -> Names:
-    """The variables of the derivative, by the taps that they read if they share a name."""
+    """Return names for the variables of the derivative, with taps if several share a name."""
     forward, parts = _forward(d), d.backward.variables
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
@@ -92,13 +92,13 @@ def _backward(d: Decisions) -> Names:
 
 
 def _start(sequence: Variable) -> int:
-    """The index of what step 0 reads, in the array that a sequence was cut from."""
+    """Return the index that step 0 reads in the array from which a sequence was cut."""
     cuts = (link.rows for link in links(sequence))
     return sum(constant_value(rows.start) or 0 for rows in cuts if rows is not None)
 
 
 def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
-    """The name of every variable, or its `full` name if another is called alike."""
+    """Return the name of every variable, or its `full` name if another one has the same name."""
     alike = Counter(part.name for part in parts)
     names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}
     seen: Counter[str] = Counter()
@@ -120,7 +120,7 @@ _WHAT: Mapping[Kind, str] = {
 
 
 def outcomes(d: Decisions) -> tuple[Outcome, ...]:
-    """What became of the gradient of every outer input but the number of steps."""
+    """Return the outcome for every outer input except the number of steps."""
     names = PartNames.of(d)
     parts = zip(d.forward.variables, d.gradients[1:], strict=True)
     return tuple(_outcome(d, part, gradient, names) for part, gradient in parts)
@@ -152,7 +152,7 @@ def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNa
 
 
 def verdict_of(status: Status) -> Verdict:
-    """The verdict that a status amounts to."""
+    """Return the verdict of a status."""
     if isinstance(status, ThroughUntraced):
         return Verdict.UNTRACED
     if isinstance(status, Undefined):

@@ -1,9 +1,9 @@
-"""What a gradient is when it is not a number, and small tools for gradients that are.
+"""The status of a gradient: connected, disconnected, or undefined.
 
-PyTensor marks both cases with variables of special types, which `status_of` reads:
-*disconnected*, when the cost does not depend on the variable at all, and *undefined*,
-when it does but no derivative exists or none can be given.  A gradient that passed
-through an untraced state (a random generator, say) is undefined for that reason.
+A gradient is *disconnected* if the cost does not depend on the variable, and *undefined* if the
+cost depends on it but has no derivative, or none that PyTensor can compute.  PyTensor marks both
+with variables of special types, which `status_of` reads.  A gradient through an untraced state,
+such as a random generator, is undefined.
 """
 
 import re
@@ -23,19 +23,19 @@ from lab.scans.buffers import as_tensor
 
 AnyVariable = TypeVar("AnyVariable", bound=Variable)
 
-# PyTensor hands over why there is no gradient as text alone, from `grad_undefined` and
-# `grad_not_implemented`; what does not match is told as it is.
+# PyTensor gives the reason for a missing gradient as text, from `grad_undefined` and
+# `grad_not_implemented`.  Text that does not match is quoted unchanged.
 NO_GRADIENT = re.compile(
     r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
     r"(not implemented|mathematically undefined)\.?(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-PREAMBLE = "This variable is Null because "  # with which PyTensor begins its reasons
+PREAMBLE = "This variable is Null because "  # the start of PyTensor's reasons
 
 
 @dataclass(frozen=True)
 class Connected:
-    """The gradient is a number, an expression in the graph."""
+    """The gradient is an expression in the graph."""
 
     def __str__(self) -> str:
         return "connected"
@@ -63,7 +63,7 @@ class Undefined:
 
 @dataclass(frozen=True)
 class ThroughUntraced(Undefined):
-    """The gradient needs values of an untraced state, of which no history is kept."""
+    """The gradient needs earlier values of an untraced state, which are not stored."""
 
     def __str__(self) -> str:
         return f"through an untraced state: {self.reason}"
@@ -73,7 +73,7 @@ Status = Connected | Disconnected | Undefined
 
 
 class NoGradient(NullType):
-    """PyTensor's type of an undefined gradient, with our reason; PyTensor keeps only words."""
+    """PyTensor's type of an undefined gradient, with its status."""
 
     def __init__(self, status: Undefined) -> None:
         super().__init__(str(status))
@@ -81,7 +81,7 @@ class NoGradient(NullType):
 
 
 def status_of(gradient: Variable | None) -> Status:
-    """The status of a gradient as PyTensor hands it around."""
+    """Return the status of a gradient, which may be None or one of PyTensor's markers."""
     if gradient is None or isinstance(gradient.type, DisconnectedType):
         return Disconnected()
     if isinstance(gradient.type, NullType):
@@ -92,32 +92,32 @@ def status_of(gradient: Variable | None) -> Status:
 
 
 def _reason(why_null: str) -> str:
-    """PyTensor's reason in a sentence that counts arguments as people do."""
+    """Return PyTensor's reason as a sentence that counts arguments from 1."""
     match = NO_GRADIENT.match(why_null)
     if match is None:
         return why_null
     number, name, why, more = match.groups()
     place = {1: "1st", 2: "2nd", 3: "3rd"}.get(int(number) + 1, f"{int(number) + 1}th")
     lacks = "There is no" if why == "mathematically undefined" else "PyTensor has no"
-    return f"{lacks} derivative of {name} with regard to its {place} argument{more}"
+    return f"{lacks} derivative of {name} with respect to its {place} argument{more}"
 
 
 def marker(status: Disconnected | Undefined) -> Variable:
-    """The variable by which PyTensor knows a gradient that is not a number."""
+    """Return PyTensor's marker for a gradient that is not connected."""
     if isinstance(status, Disconnected):
         return disconnected_type()
     return NoGradient(status)()
 
 
 def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
-    """PyTensor's own gradient; it raises whatever PyTensor's pullbacks raise."""
+    """Return PyTensor's gradient; raise the errors of PyTensor's pullbacks."""
     with refusing_depth("cost"):
         (gradient,) = cast(Sequence[Variable], grad(cost, [wrt]))
     return gradient
 
 
 def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """PyTensor's own gradients, with markers for `status_of` where there is none."""
+    """Return PyTensor's gradients; those that are not connected are markers for `status_of`."""
     with refusing_depth("cost"):
         gradients = grad(
             cost,
@@ -130,7 +130,7 @@ def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable
 
 
 def is_continuous(variable: Variable) -> bool:
-    """Whether small changes of `variable` make sense: real and complex tensors only."""
+    """Whether `variable` is a tensor of real or complex floating-point numbers."""
     return isinstance(variable.type, TensorType) and variable.type.dtype in continuous_dtypes
 
 
@@ -145,23 +145,23 @@ def is_complex(variable: Variable) -> bool:
 
 
 def gradient_dtype(variable: Variable) -> str:
-    """The dtype of the gradient with regard to `variable`."""
+    """Return the dtype of the gradient wrt `variable`."""
     return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)
 
 
 def placeholder(like: AnyVariable, name: str) -> AnyVariable:
-    """A fresh variable of the type of `like`."""
+    """Return a new variable with the type of `like`."""
     return like.type(name=name)
 
 
 def cast_like(variable: Variable, like: Variable) -> TensorVariable:
-    """`variable` with the dtype of `like`."""
+    """Cast `variable` to the dtype of `like`."""
     same = variable.type.dtype == like.type.dtype
     return as_tensor(variable if same else pt.cast(variable, like.type.dtype))
 
 
 def fit(gradient: Variable, output: Variable) -> Variable:
-    """`gradient` of `output` with all that is known of the shape of `output`."""
+    """Return `gradient` with the static shape of `output`."""
     if not isinstance(status_of(gradient), Connected):
         return gradient
     known = output.type.clone(dtype=gradient.type.dtype)

@@ -1,7 +1,7 @@
-"""The tapes of a backward loop: phases 6, 8 and 9 of a pullback.
+"""Build the tapes of a backward loop: phases 6, 8 and 9 of a pullback.
 
-Every state becomes a mit-mot along the reverse of its tape, every sequence an output with one
-gradient for each step, every parameter a running sum.
+Every state becomes a mit-mot along the reverse of its tape, every sequence becomes an output with
+a gradient per step, and every parameter becomes a running sum.
 """
 
 from dataclasses import replace
@@ -20,12 +20,13 @@ from lab.tape import Kind, Tape
 
 
 def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> ReverseState:
-    """Phases 6 and 8: the mit-mot that a state becomes.
+    """Phases 6 and 8: return the mit-mot of the gradient of a state.
 
-    A slot that the step read receives its share of the gradient.  If the slot was
-    preserved, other steps read it too and have left their shares in it: they are added.
-    If it was overwritten, what stands in it now is the gradient of the new value, which
-    the step has just used: nothing is added, accumulation stops there.
+    A slot that the forward step reads receives a contribution.  If the forward step preserves the
+    slot, later steps read it as well, and their contributions are in the slot of the gradient: the
+    contribution is added to them.  If the forward step overwrites the slot, the slot of the
+    gradient contains the gradient of the new value, which the backward step has just used: nothing
+    is added to it.
     """
     _check_broadcasting(task, state)
     tape, cleared = _reverse_tape(task, state)
@@ -40,9 +41,9 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     accumulated = task.rule.accumulates(state.tape)
     results = []
     for tap, argument in state.reads:
-        share = step.gradients.get(argument)
+        contribution = step.gradients.get(argument)
         before = arguments[-tap] if tap in accumulated else None
-        terms = [as_tensor(term) for term in (share, before) if term is not None]
+        terms = [as_tensor(term) for term in (contribution, before) if term is not None]
         results.append(sum(terms[1:], start=terms[0]) if terms else pt.zeros_like(like))
     results += [pt.zeros_like(like) for _ in cleared]
     variable = LoopVariable(
@@ -57,7 +58,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
 
 
 def _check_broadcasting(task: Task, state: LoopVariable) -> None:
-    """A slot has one type; PyTensor's Scan lets it differ, and goes wrong where it does."""
+    """Raise BroadcastError if a step changes the type of a slot, which PyTensor's Scan ignores."""
     before = state.inner_inputs[0].type
     for _, result in state.writes:
         if result.type.broadcastable != before.broadcastable:
@@ -70,11 +71,10 @@ def _check_broadcasting(task: Task, state: LoopVariable) -> None:
 
 
 def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
-    """The reverse of a state's tape, and those of its write taps that only clear a slot.
+    """Return the reverse of a state's tape, and its write taps that only clear a slot.
 
-    A mit-mot made by hand may write where it has not read at that step.  What stood there
-    before is lost, so the gradient that is left in the slot must not go on to it.  No step
-    returns to such a slot of a sit-sot or mit-sot.
+    A mit-mot built by hand can write a slot that the step does not read.  The old value of the slot
+    is lost, and its gradient must be 0.  Sit-sots and mit-sots never return to such a slot.
     """
     tape = state.tape.reverse()
     if state.kind is not Kind.MIT_MOT:
@@ -89,16 +89,20 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
 
 
 def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
-    """Phase 9: a sequence gets one gradient for each step, a parameter the sum over all."""
+    """Phase 9: return the gradients of sequences (a value per step) and parameters (a sum)."""
     totals = []
     for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
         argument, name = part.inner_inputs[0], symbol(task.order, part.name)
         if not isinstance(step.statuses.get(argument), Connected):
             continue
-        share = cast_like(step.gradients[argument], argument)
+        contribution = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
             variable = LoopVariable(
-                Kind.NIT_SOT, name, Tape((), (0,)), _outer(task, part), inner_outputs=(share,)
+                Kind.NIT_SOT,
+                name,
+                Tape((), (0,)),
+                _outer(task, part),
+                inner_outputs=(contribution,),
             )
         else:
             before = placeholder(as_tensor(argument), name)
@@ -108,20 +112,20 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
                 Tape((-1,), (0,)),
                 _outer(task, part),
                 (before,),
-                (cast_like(before + share, argument),),
+                (cast_like(before + contribution, argument),),
             )
         totals.append(Total(part, variable))
     return tuple(totals)
 
 
 def rebuild_tape(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
-    """The tape of a Scan with the same step, for the rows of another `source`."""
+    """Return the tape `made` of a Scan with an equal step, for another `source`."""
     name = symbol(task.order, source.name)
     return replace(made, name=name, outer_input=_outer(task, source), outer_output=None)
 
 
 def _outer(task: Task, source: LoopVariable) -> Variable:
-    """What the gradient of a variable starts from: its buffer, or for a sequence its rows."""
+    """Return the initial buffer of a gradient, or the number of rows for a sequence."""
     if source.kind is Kind.SEQUENCE:
         return task.steps.made
     if source.kind is Kind.PARAMETER:

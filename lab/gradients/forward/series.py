@@ -1,9 +1,9 @@
-"""What moves, carried along a graph: the values of variables, and their coefficients beside them.
+"""Propagate power series forward through a graph: values, and their Taylor coefficients.
 
-A variable that moves is ``x + x₁ε + x₂ε² + …``; its tangent is x₁.  The coefficients of a tape are
-tapes with the same taps, which the loop fills beside it, in the same direction; `Tape.reverse`
-belongs to cotangents only.  So the forward derivative of a Scan is that Scan with a twin, for every
-coefficient, of everything that moves.  What does not move has no coefficients: None.
+The jet of a variable is ``x + x₁ε + x₂ε² + …``; its tangent is x₁.  The coefficients of a tape are
+tapes with the same taps, filled in the same direction; only cotangents need `Tape.reverse`.
+Therefore the forward derivative of a Scan is the Scan with a twin variable for every coefficient of
+every variable that has a jet.  A coefficient of None is zero.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,23 +26,23 @@ Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    """A variable that moves: its value, and the coefficients of the powers of ε."""
+    """The value of a variable, and the coefficients of the powers of ε."""
 
     value: Variable
     coefficients: Coefficients
 
     def matters_for(self, variable: Variable) -> bool:
-        """Whether a variable that became this moves, or has another value."""
+        """Whether the jet of `variable` has a coefficient, or another value."""
         return self.value is not variable or any(one is not None for one in self.coefficients)
 
 
 @dataclass(frozen=True)
 class Carrying:
-    """How coefficients are carried: how many, by which `rule`, and what their Scans are called.
+    """How to propagate `count` coefficients, and the names of the Scans that compute them.
 
-    The rule tells the coefficients of the results of an operation from those of its inputs.  The
-    `twin` of a loop variable has another name for each coefficient.  If values are `renewed`, the
-    Scan with the twins also takes the place of the one without.
+    `rule` returns the coefficients of the results of an operation from those of its inputs.  `twin`
+    returns the name of a coefficient of a loop variable.  If values are `renewed`, the Scan with
+    the twins also replaces the original Scan.
     """
 
     rule: Rule
@@ -54,7 +54,7 @@ class Carrying:
     def along(
         self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
     ) -> dict[Variable, Jet]:
-        """All that moves, on the way from what is `given` to the outputs."""
+        """Return the jets of all variables between the `given` ones and the outputs."""
         found = dict(given)
         for node in toposort(outputs, blockers=set(given)):
             if not any(v in found for v in node.inputs):
@@ -66,7 +66,7 @@ class Carrying:
         return found
 
     def _along(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
-        """What the results of an operation become."""
+        """Return the jets of the results of an operation."""
         none = Jet(node.inputs[0], (None,) * self.count)
         inputs = [found.get(v, replace(none, value=v)) for v in node.inputs]
         values = [moving.value for moving in inputs]
@@ -79,7 +79,7 @@ class Carrying:
             yield Jet(output, tuple(_of_type(output, one) for one in coefficients))
 
     def _along_scan(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
-        """What the outputs of a Scan become: those of another Scan, with twins for what moves."""
+        """Return the jets of the outputs of a Scan, from a Scan with twin variables."""
         parts = read_node(node)
         moved, inner = self._in_step(parts, found)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
@@ -122,9 +122,10 @@ class Carrying:
     def _in_step(
         self, parts: ScanParts, found: Mapping[Variable, Jet]
     ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
-        """Which coefficients the variables of a loop have, as arguments, and what a step makes.
+        """Return the coefficients of loop variables as arguments, and the jets of the results.
 
-        What a step makes of a state moves that state in the next step, until no more is moved.
+        The jet of a result is the jet of its state in the next step, so this repeats until no new
+        coefficient appears.
         """
         moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
 

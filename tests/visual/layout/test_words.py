@@ -114,7 +114,7 @@ def test_why_there_is_no_derivative_is_told_in_words():
     kind = "<Matrix(float64, shape=(?, ?))>"
     why = f"the grad method for input 2 ({kind}) of the jv op is not implemented."
     assert status_of(Gradient(why)) == Undefined(
-        "PyTensor has no derivative of jv with regard to its 3rd argument"
+        "PyTensor has no derivative of jv with respect to its 3rd argument"
     )
     assert status_of(Gradient("nobody knows")) == Undefined("nobody knows")
 
