@@ -168,3 +168,34 @@ def test_a_rule_without_an_effect_offers_an_example(page, tmp_path):
     page.goto(machine.save(tmp_path / "machine.html").as_uri())
     assert "changes no derivative" in page.locator("h2.title").inner_text()
     assert "square, taps −2, −1, 2 steps, order 2" in page.locator(".rules").inner_text()
+
+
+def test_a_phone_shows_time_running_down_and_a_turn_of_the_phone_keeps_the_moment(page, opened):
+    page.set_viewport_size({"width": 390, "height": 800})
+    machine = opened("square", 1, cost="sum")
+    page.evaluate(f"{FIND}.go(7)")
+    boxes = page.evaluate(CELLS)
+    xs = {round(x) for x, _, _, _ in boxes}
+    assert len(xs) == 2  # a column for each tape
+    assert all(0 <= x <= 390 for x in xs)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function("() => !document.querySelector('.scantape-machine.narrow')")
+    boxes = page.evaluate(CELLS)
+    assert len({round(y) for _, y, _, _ in boxes}) == 2  # a row for each tape
+    assert [text for _, _, text, _ in boxes] == [cell.at(7).text for cell in machine.cells]
+    assert page.locator(".scantape-machine").get_attribute("data-moment") == "7"
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled"])
+def test_it_plays_with_sixty_frames_a_second(page, opened, name):
+    """Measured is the time in which a frame is computed, median of three hundred."""
+    opened(name, 3)
+    times = page.evaluate(
+        f"""() => {{ const machine = {FIND}, times = [];
+        for (let p = 0; p < machine.data.moments; p += machine.data.moments / 300) {{
+            const start = performance.now(); machine.go(p);
+            machine.root.getBoundingClientRect(); times.push(performance.now() - start); }}
+        return times.sort((a, b) => a - b); }}"""
+    )
+    assert times[len(times) // 2] <= 17

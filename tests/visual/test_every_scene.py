@@ -71,8 +71,7 @@ KNOWN = re.compile(
     |rnn,.stepgraph.\{'all':.True\}:.crossed:.forward.result
     |rnn,.moment.\{'bare':.True\}:.overlap
     |complex.numbers,.routing:.sized:.letters.of.8.0
-    |.*,.dot.product:.sized
-    |.*,.machine.*:.(crossed|inside|overlap|leaves.the.picture):""",
+    |.*,.dot.product:.sized""",
     re.VERBOSE,
 )
 

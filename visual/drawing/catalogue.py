@@ -39,7 +39,7 @@ from visual.options import (
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
-from visual.pictures.machine.arrange import arrange, most_columns
+from visual.pictures.machine.arrange import arrange, most_columns, runs_down
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.still import still
 from visual.pictures.memory import memory
@@ -210,7 +210,9 @@ def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 
 
 def _machine(study: Study, theme: str, moment: int | None = None, sheet: Sheet = SCREEN) -> Scene:
-    machine = machine_of(study.trace, most=most_columns(sheet.width))
+    machine = machine_of(study.trace)
+    if not runs_down(machine, sheet.width):
+        machine = machine_of(study.trace, most=most_columns(sheet.width))
     if moment is not None and moment > machine.moments:
         raise refused("moment", moment, f"this machine has the moments 0 to {machine.moments}.")
     at = machine.moments if moment is None else moment

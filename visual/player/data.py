@@ -9,29 +9,38 @@ from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
 from visual.options import FEWEST
-from visual.pictures.machine.arrange import NARROW, Arrangement, Box, arrange, most_columns
+from visual.pictures.machine.arrange import Arrangement, Box, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Cell, Event, Group, Part
+from visual.pictures.machine.content import Cell, Event, Group, Machine, Part
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral, Style
+from visual.pictures.machine.tracks import track
 from visual.player.state import as_text
 
 Point = tuple[float, float]
+WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
+
+
+def for_page(machine: Machine) -> dict[str, Any]:
+    """Return a machine for a page of any width: as a wide page shows it, and as a phone does."""
+    return {**as_data(arrange(machine, WIDE)), "narrow": as_data(arrange(machine, PHONE))}
 
 
 def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
     """Return the machine of a run for a page with so many pixels, 0 if that is not known.
 
-    Two arrangements exist: one for phones, and one that wider pages scale.
+    Below the usual width, the machine is arranged for the page; wider pages scale it.
     """
-    wide = max(width, FEWEST) if 0 < width < NARROW else SCREEN.width
-    return as_data(arrange(machine_of(trace, most=most_columns(wide)), wide))
+    return as_data(arrange(machine_of(trace), _sheet(width)))
+
+
+def _sheet(width: float) -> float:
+    return max(width, FEWEST) if 0 < width < SCREEN.width else SCREEN.width
 
 
 def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
     """Return the machine of a faulty rule next to the correct one, as `data_of` does."""
-    wide = max(width, FEWEST) if 0 < width < NARROW else SCREEN.width
-    return as_data(arrange(pair_of(breakage, most_columns(wide)), wide))
+    return as_data(arrange(pair_of(breakage), _sheet(width)))
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
@@ -49,6 +58,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "height": arrangement.height,
         "pitch": arrangement.pitch,
         "tall": arrangement.is_tall,
+        "down": arrangement.is_down,
         "moments": machine.moments,
         "first": next((scan.events.start for scan in machine.scans if scan.order), 0),
         "start": "Press play, or drag the bar: each event is one step of one Scan.",
@@ -83,6 +93,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
                 "y": h.y,
                 "text": h.text,
                 "bold": h.is_bold,
+                "ground": h.has_ground,
                 "faulty": bool(h.is_second and mistake),
             }
             for h in arrangement.headings
@@ -172,7 +183,7 @@ def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
 
 def _moves(arrangement: Arrangement, part: Part) -> Iterator[dict[str, Any]]:
     for term in part.terms:
-        track = arrangement.track(part, term)
+        way = track(arrangement, part, term)
         yield {
             "source": term.source,
             "value": term.value,
@@ -180,11 +191,11 @@ def _moves(arrangement: Arrangement, part: Part) -> Iterator[dict[str, Any]]:
             "symbol": term.symbol,
             "product": term.product,
             "label": term.label,
-            "points": _points(track.points),
-            "chip": track.chip and _points((track.chip,))[0],
-            "turn": round(track.turn, 3),
+            "points": _points(way.points),
+            "chip": way.chip and _points((way.chip,))[0],
+            "turn": round(way.turn, 3),
             "saved": term.saved,
-            "lines": [_points(line) for line in track.saved],
+            "lines": [_points(line) for line in way.saved],
         }
 
 

@@ -19,6 +19,7 @@ function lines(pieces) {
   return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
 }
 
+const NARROW = 600; // pixels
 const SPEEDS = [0.5, 1, 2, 4];
 const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
 
@@ -49,10 +50,10 @@ class Machine {
   /** Show another machine, at a moment; the moment after the last one is the last one. */
   open(data, moment = 0) {
     this.pause();
-    this.data = data;
+    this.whole = data;
     this.picked = null;
-    this.stage.replaceChildren();
-    this.picture = new Picture(data, this.stage);
+    this.p = 0;
+    this.draw(this.suited());
     this.title.textContent = data.title;
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("contributor", Boolean(this.options.contributor));
@@ -62,6 +63,21 @@ class Machine {
     this.fit();
     requestAnimationFrame(() => this.fit());
     this.go(Math.min(moment, data.moments));
+  }
+
+  /** The arrangement for the present width. */
+  suited() {
+    const { whole } = this, room = this.stage.clientWidth;
+    return whole.narrow && room && room < whole.width ? whole.narrow : whole;
+  }
+
+  /** Draw the machine by an arrangement of it; all else stays as it is. */
+  draw(data) {
+    this.data = data;
+    this.root.classList.toggle("narrow", data.width < NARROW);
+    this.stage.replaceChildren();
+    this.picture = new Picture(data, this.stage);
+    this.picture.show(this.p);
   }
 
   controls() {
@@ -107,6 +123,7 @@ class Machine {
   /** As large as the window allows, never with letters below 11 pixels; what is higher scrolls. */
   fit() {
     if (!this.root.isConnected) return;
+    if (this.suited() !== this.data) this.draw(this.suited());
     const { width, height } = this.data;
     const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight));
     const wide = this.stage.clientWidth || width;
@@ -118,10 +135,13 @@ class Machine {
   /** Keep the slots of the current group in view where the picture scrolls. */
   follow(at) {
     const target = at.event?.groups[at.group]?.parts[0]?.target;
-    if (target === undefined || this.stage.scrollHeight <= this.stage.clientHeight + 1) return;
+    const { stage: frame } = this, isWhole = frame.scrollHeight <= frame.clientHeight + 1 && frame.scrollWidth <= frame.clientWidth + 1;
+    if (target === undefined || isWhole) return;
     const cell = this.picture.cells[target].group.getBoundingClientRect(), stage = this.stage.getBoundingClientRect();
     if (cell.top < stage.top + 40) this.stage.scrollTop += cell.top - stage.top - 120;
     else if (cell.bottom > stage.bottom - 20) this.stage.scrollTop += cell.bottom - stage.bottom + 60;
+    if (cell.left < stage.left + 60) this.stage.scrollLeft += cell.left - stage.left - 100;
+    else if (cell.right > stage.right - 60) this.stage.scrollLeft += cell.right - stage.right + 100;
   }
 
   /** Of a faulty rule: both rules as lines, all results, and a mark on the bar. */

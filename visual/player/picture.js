@@ -99,13 +99,14 @@ class Picture {
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
     this.tracks = data.events.map((event) =>
       event.groups.flatMap((group) => group.parts.map((part) => this.track(part))));
+    this.strips();
     this.over = shape("g", { class: "over" }, this.svg);
     this.staged = "";
   }
 
   headings() {
     const { data } = this;
-    this.labels = data.headings.map((heading) => {
+    this.labels = data.headings.filter((heading) => !heading.ground).map((heading) => {
       const kind = heading.bold ? "scan" : "tape";
       const node = shape("text", {
         x: heading.x, y: heading.y, class: `${kind}${heading.faulty ? " faulty" : ""}`,
@@ -116,6 +117,15 @@ class Picture {
     });
     for (const [x, hidden] of data.gaps)
       shape("text", { x, y: data.height - 6, class: "gap" }, this.under, `⋯ ${hidden}`);
+  }
+
+  /** On a narrow sheet, names of Scans and tapes are strips, at which lines end. */
+  strips() {
+    for (const { ground, x, y, text, bold, faulty } of this.data.headings) {
+      if (!ground) continue;
+      shape("rect", { x: 0, y: y - 13, width: this.data.width, height: 17, class: "strip" }, this.svg);
+      shape("text", { x, y, class: `${bold ? "scan" : "tape"}${faulty ? " faulty" : ""}` }, this.svg, text);
+    }
   }
 
   cell(cell, number) {
@@ -134,7 +144,7 @@ class Picture {
     const mark = shape("text", { x: cell.x + cell.w / 2 - 3, y: top + 11, class: "mark" }, group);
     const place = shape("text", { x: cell.x, y: top + cell.h + 10, class: "position" }, group, `${cell.position}`);
     const title = shape("title", {}, group);
-    if (textWidth(cell.name, 11) > this.data.pitch + 8 || cell.h < 20) name.textContent = "";
+    if (this.data.down || textWidth(cell.name, 11) > this.data.pitch + 8 || cell.h < 20) name.textContent = "";
     return { group, number: number_, name, mark, title, place, cell, shown: "" };
   }
 
@@ -253,7 +263,7 @@ class Picture {
 
   symbol(move) {
     const { pitch, tall, cells } = this.data, room = tall ? pitch * 0.9 : (pitch - cells[0].w) / 2;
-    if (!move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
+    if (this.data.down || !move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
     const [x, y] = move.lines[0]?.at(-1) ?? move.chip;
     return shape("text", { x: x + 5, y: y - (tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
@@ -265,19 +275,21 @@ class Picture {
     const size = this.data.tall ? 13 : 11, line = size + 2, high = Math.max(cell.h, line * terms.length + 6);
     const above = terms.map((text, n) => (n && text.startsWith("-") ? `(${text})` : text)).join(" + ");
     const wide = Math.max(cell.w, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = cell.y - cell.h / 2;
-    shape("rect", { x: cell.x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
+    const top = cell.y - cell.h / 2, { tall, down, pitch, width } = this.data;
+    const x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
+    const fits = tall && !down && wide <= cell.w + 0.25 * (pitch - cell.w); // else the cell shows its sum alone
+    shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
       const y = top + 3 + line * (n + 0.8);
       const row = shape("g", {}, group);
-      if (n) shape("text", { x: cell.x - wide / 2 + 6, y, "font-size": size }, row, "+");
-      shape("text", { x: cell.x + wide / 2 - 7, y, "font-size": size, class: "right" }, row, text);
+      if (n) shape("text", { x: x - wide / 2 + 6, y, "font-size": size }, row, "+");
+      shape("text", { x: x + wide / 2 - 7, y, "font-size": size, class: "right" }, row, text);
       return row;
     });
     const sum = shape("g", { class: "sum" }, group);
-    shape("text", { x: cell.x, y: top + 12, class: "parts" }, sum, above);
-    shape("text", { x: cell.x, y: top + high - (high - 14) / 2 + size * 0.42, "font-size": size + 2, class: "total" }, sum, part.new);
-    return { group, rows, sum };
+    shape("text", { x, y: top + 12, class: "parts" }, sum, above);
+    shape("text", { x, y: top + high - (high - 14) / 2 + size * 0.42, "font-size": size + 2, class: "total" }, sum, part.new);
+    return { group, rows, sum, fits };
   }
 
   /** Move the acts of a part to a share of its time. */
@@ -296,8 +308,8 @@ class Picture {
       if (quick && share >= MOVE) for (const each of [value, product]) each.style.opacity = "0";
     }
     if (!adder) return;
-    adder.group.style.opacity = share >= MOVE ? "1" : "0";
     const whole = share >= ADD;
+    adder.group.style.opacity = share >= MOVE && (!whole || adder.fits) ? "1" : "0";
     for (const row of adder.rows) row.style.opacity = whole ? "0" : "1";
     adder.sum.style.opacity = whole ? "1" : "0";
   }

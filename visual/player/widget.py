@@ -28,7 +28,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Machine as Content
 from visual.pictures.machine.pair import compared, pair_of
 from visual.pictures.machine.still import still
-from visual.player.data import as_data
+from visual.player.data import for_page
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -133,7 +133,7 @@ class Machine(Widget):
         self.breakage = trace if isinstance(trace, Breakage) else None
         self.trace = trace.true if isinstance(trace, Breakage) else trace
         self.other, self.around, self.entry = other, around, entry
-        data = as_data(arrange(self.content))
+        data = for_page(self.content)
         super().__init__()
         with self.hold_sync():
             self.data, self.contributor = data, contributor

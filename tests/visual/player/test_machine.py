@@ -15,6 +15,7 @@ from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Kind
+from visual.pictures.machine.tracks import track
 
 LOOPS = {
     "square": gallery.loops["square"],
@@ -372,3 +373,46 @@ def test_two_loops_are_told_in_words():
     assert "Scan A2" in text
     assert "Scan B1" in text
     assert "A dC/dx₀:  7.413" in text
+
+
+def test_time_runs_down_on_a_narrow_sheet_if_all_tapes_have_room():
+    machine = machine_of(run("gap", 1))
+    down, right = arrange(machine, 360), arrange(machine, 840)
+    assert down.is_down
+    assert not right.is_down
+    assert not arrange(machine_of(run("square", 3)), 360).is_down  # 12 tapes
+    for a, b in zip(machine.cells, machine.cells[1:], strict=False):
+        one, two = (down.boxes[machine.cells.index(c)] for c in (a, b))
+        if a.row == b.row:
+            assert one.x == two.x
+            assert (one.y < two.y) == (a.column < b.column)
+        if a.column == b.column:
+            assert one.y == two.y
+    assert down.width <= 360
+
+
+@pytest.mark.parametrize("width", [344, 800])
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_a_value_travels_from_its_slot_to_the_slot_that_it_is_added_to(name, order, width):
+    """Every way ends at its target, begins at its source, and stays on the sheet."""
+    arrangement = arrange(machine_of(run(name, order)), width)
+
+    def near(point, box):
+        return (
+            box.left - 1 <= point[0] <= box.right + 1 and box.top - 15 <= point[1] <= box.bottom + 1
+        )
+
+    seen = 0
+    for part in arrangement.machine.parts():
+        for term in part.terms:
+            way = track(arrangement, part, term)
+            assert near(way.points[-1], arrangement.boxes[part.target])
+            if term.source is not None:
+                assert near(way.points[0], arrangement.boxes[term.source])
+            for n, line in zip(term.saved, way.saved, strict=False):
+                assert near(line[0], arrangement.boxes[n])
+            for x, y in way.points:
+                assert 0 <= x <= arrangement.width
+                assert 0 <= y <= arrangement.height
+            seen += 1
+    assert seen

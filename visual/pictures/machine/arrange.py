@@ -2,13 +2,15 @@
 
 No place depends on the moment: a machine is arranged once, and playing only changes states.
 Columns are aligned by time, rows are tapes.  Two heights of rows exist, `TALL` for a loop and its
-gradient, `COMPACT` for more; the pitch of columns follows from the width.
+gradient, `COMPACT` for more; the pitch of columns follows from the width. On a narrow sheet with
+few tapes, time runs down, and tapes are columns. `tracks` has the paths.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from visual.pictures.machine.content import Cell, Machine, Part, Row, Term
+from lab.records import cached_property
+from visual.pictures.machine.content import Machine, Row
 from visual.scene.fonts import text_width
 
 Point = tuple[float, float]
@@ -29,8 +31,10 @@ COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
 MOST_TALL = 3  # rows
 LABELS, NARROW = 150.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
-BOW, LANE, HEAD, CHIP = 13.0, 6.0, 16.0, 16.0
-FACTOR, UNDER = 52.0, 13.0  # room for a factor between two boxes; else lines run so far below them
+BOW, LANE, HEAD, SCAN_NAME = 13.0, 6.0, 18.0, 13.0
+CHIP, FACTOR, UNDER = 16.0, 52.0, 13.0  # the height of a factor, its width, or it lies so far below
+TIMES, HEADS, LINE, LOW_BOX = 30.0, 40.0, 60.0, 28.0  # time down: labels, headings, a line, a box
+DOWN, DOWN_BOW = 78.0, 36.0  # time down: the least column; room for a line next to a box
 NARROWEST = 56.0  # a column
 LOW = 24.0  # the least space below a row with such lines
 GAP_COLUMN = 0.55  # of a column: hidden columns
@@ -69,19 +73,6 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Track:
-    """The way of a term: its line, the place of its factor, and the lines from saved values.
-
-    `turn` is the share of the line at which the factor lies.
-    """
-
-    points: tuple[Point, ...]
-    chip: Point | None = None
-    turn: float = 0.5
-    saved: tuple[tuple[Point, ...], ...] = ()
-
-
-@dataclass(frozen=True)
 class Heading:
     """The name of a row, or of a Scan, at its baseline; `scan` counts from 1."""
 
@@ -91,9 +82,11 @@ class Heading:
     text: str
     is_bold: bool
     is_second: bool = False
+    has_ground: bool = False  # a strip, on which lines do not show
+    room: float = float("inf")  # the width of its text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arrangement:
     """A machine on a sheet: everything that has a place."""
 
@@ -106,102 +99,14 @@ class Arrangement:
     pitch: float
     is_tall: bool
 
-    def track(self, part: Part, term: Term) -> Track:
-        """The way of one term of a sum into its target."""
-        points, chip, turn = self._line(term, part.target)
-        saved: tuple[tuple[Point, ...], ...] = ()
-        if chip is not None:
-            lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
-            saved = tuple(lines)
-        return Track(points, chip, turn, saved)
+    is_down: bool = False  # whether time runs down, and tapes are columns
 
-    def _line(self, term: Term, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
-        """The line of a term, the place of its factor, and the share of the line before it."""
-        to, cell = self.boxes[target], self.machine.cells[target]
-        if term.source is None:
-            return self._from_side(to, cell)
-        start, source = self.boxes[term.source], self.machine.cells[term.source]
-        if term.source == target:
-            above = ((to.x, to.top - 14), (to.x, to.top))
-            return above, (self._side(to, cell), to.y), 0.5
-        way = 1 if cell.column > source.column else -1
-        apart = abs(cell.column - source.column)
-        if source.row == cell.row and apart == 1 and self.is_cramped and term.factor:
-            return self._under(start, to, way)
-        if source.row == cell.row and apart == 1:
-            points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-            return points, _between(*points, 0.5), 0.5
-        if source.row == cell.row:
-            return self._bow(start, to, way, source)
-        if apart == 0:
-            return self._down(start, to, cell)
-        points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        share = 0.3 if self.is_cramped else 0.68
-        return points, _between(*points, share), share
-
-    def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
-        """A term that no slot carries enters from the side with no neighbor yet."""
-        x = self._side(to, cell)
-        edge = to.left if x < to.x else to.right
-        return ((x, to.y), (edge, to.y)), (x, to.y), 0.3
-
-    def _side(self, to: Box, cell: Cell) -> float:
-        """The middle of the gap next to a box, on the side where the Scan comes from."""
-        scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
-        way = -1 if scan.is_backward else 1
-        x = to.x + way * self.pitch / 2
-        inside = to.width / 2 < x < self.width - 18
-        return x if inside else to.x - way * self.pitch / 2
-
-    def _bow(
-        self, start: Box, to: Box, way: int, source: Cell
-    ) -> tuple[tuple[Point, ...], Point, float]:
-        """A line above its row, over the boxes between two slots."""
-        lane = source.column % 2
-        high = start.top - (NAME + 3 if self.is_tall else 2) - LANE * (1 + lane)
-        first, last = start.x + way * start.width * 0.3, to.x - way * to.width * 0.3
-        points = (first, start.top), (first, high), (last, high), (last, to.top)
-        chip = to.x - way * self.pitch / 2, high
-        up, over = start.top - high, abs(last - first)
-        return points, chip, (up + abs(chip[0] - first)) / (2 * up + over)
-
-    @property
-    def is_cramped(self) -> bool:
-        """Whether a factor has no room between two boxes of a row."""
-        return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
-
-    def _under(self, start: Box, to: Box, way: int) -> tuple[tuple[Point, ...], Point, float]:
-        """A line below two neighboring boxes."""
-        low = start.bottom + UNDER
-        first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
-        points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
-        return points, ((first + last) / 2, low), 0.5
-
-    def _down(self, start: Box, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
-        """A line to another row of the same column, through the gap beside it."""
-        x = self._side(to, cell)
-        way = 1 if x > to.x else -1
-        edge = way * start.width / 2, way * to.width / 2
-        points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
-        return points, (x, (start.y + to.y) / 2), 0.5
-
-    def _drop(self, saved: int, chip: Point, number: int) -> tuple[Point, ...]:
-        """The line from a saved value to the factor that is computed from it."""
-        box = self.boxes[saved]
-        x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
-        if abs(box.x - chip[0]) < 1:
-            x = box.x
-        below = chip[1] > box.y
-        start = box.bottom if below else box.top
-        turn = start + (5 + 3 * number) * (1 if below else -1)
-        end = chip[1] - CHIP / 2 if below else chip[1] + CHIP / 2
-        return (box.x, start), (box.x, turn), (x, turn), (x, end)
-
-
-def _between(start: Point, end: Point, share: float) -> Point:
-    """The point at a share of a straight line."""
-    (x0, y0), (x1, y1) = start, end
-    return x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
+    @cached_property
+    def in_time(self) -> tuple[Box, ...]:
+        """The boxes with time to the right: mirrored at the diagonal where it runs down."""
+        if not self.is_down:
+            return self.boxes
+        return tuple(replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in self.boxes)
 
 
 def most_columns(width: float) -> int:
@@ -209,13 +114,38 @@ def most_columns(width: float) -> int:
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 
+def runs_down(machine: Machine, width: float) -> bool:
+    """Return whether time runs down: the sheet is narrow, and has room for all tapes in columns."""
+    if width >= NARROW:
+        return False
+    pitch = (width - TIMES) / len(machine.rows)
+    first = [n for n, row in enumerate(machine.rows) if _is_first(machine, n)]
+    spans = zip(first, [*first[1:], len(machine.rows)], strict=True)
+    return (
+        pitch >= (DOWN + 2 * DOWN_BOW if rows_with_bows(machine) else DOWN)
+        and all(text_width(row.name, NAME) + 6 <= pitch for row in machine.rows)
+        and all(_scan_width(machine, a) + 8 <= (b - a) * pitch for a, b in spans)
+    )
+
+
+def _scan_width(machine: Machine, row: int) -> float:
+    scan = machine.scans[machine.rows[row].scan - 1]
+    return text_width(f"{scan.label} {scan.name}", SCAN_NAME, bold=True)
+
+
+def _is_first(machine: Machine, row: int) -> bool:
+    """Whether a row is the first of its Scan, or of a pair."""
+    return row == 0 or machine.rows[row - 1].scan != machine.rows[row].scan
+
+
 def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     """Give every cell of a machine its place on a sheet, `width` pixels wide."""
+    if runs_down(machine, width):
+        return _down(machine, width)
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
-    pitch = (width - left - 8) / max(1.0, sum(shares))
-    pitch = max(pitch, NARROWEST)
+    pitch = max((width - left - 8) / max(1.0, sum(shares)), NARROWEST)
     starts = [left + pitch * sum(shares[:n]) for n in range(len(shares))]
     middles = [x + pitch * share / 2 for x, share in zip(starts, shares, strict=True)]
     is_tall = sum(not row.is_output for row in machine.rows) <= MOST_TALL
@@ -225,9 +155,7 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
         box_width = 0.76 * pitch
     if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
-    texts = (key.text for cell in machine.cells for key in cell.keys)
-    widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
-    letters = max(SMALLEST, min(usual.letters, (box_width - 8) / widest))
+    letters = _letters(machine, box_width, usual.letters)
     heights, headings, bottom = _rows(machine, usual, is_tall, is_narrow)
     boxes = []
     for cell in machine.cells:
@@ -243,47 +171,86 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     )
 
 
+def _letters(machine: Machine, box_width: float, usual: float) -> float:
+    """The size of numbers with which all have room in their boxes."""
+    texts = (key.text for cell in machine.cells for key in cell.keys)
+    widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
+    return max(SMALLEST, min(usual, (box_width - 8) / widest))
+
+
+def _down(machine: Machine, width: float) -> Arrangement:
+    """A machine on a narrow sheet: a column for each tape, a line for each time."""
+    across = (width - TIMES) / len(machine.rows)
+    middles = [TIMES + across * (n + 0.5) for n in range(len(machine.rows))]
+    shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
+    heights = [HEADS + LINE * (sum(shares[:n]) + share / 2) for n, share in enumerate(shares)]
+    box_width = min(96.0, across - (2 * DOWN_BOW if rows_with_bows(machine) else 24.0))
+    size = _letters(machine, box_width, 14)
+    boxes = tuple(
+        Box(middles[c.row], heights[c.column], box_width, LOW_BOX, size) for c in machine.cells
+    )
+    headings = []
+    for n, row in enumerate(machine.rows):
+        left, scan = middles[n] - box_width / 2, machine.scans[row.scan - 1]
+        if _is_first(machine, n):
+            name = f"{scan.label} {scan.name}"
+            headings.append(Heading(row.scan, left, 16, name, True, row.is_second))
+        headings.append(Heading(row.scan, left, 31, row.name, False, row.is_second))
+    for column, y in enumerate(heights):
+        name = next((c.name for c in machine.cells if c.column == column), "")
+        name = f"⋯ {machine.columns[column]}" if machine.columns[column] else name
+        headings.append(Heading(1, 4, y + 4, name, False))
+    bottom = HEADS + LINE * sum(shares) + 4
+    return Arrangement(machine, width, bottom, boxes, tuple(headings), (), LINE, True, True)
+
+
 def _rows(
     machine: Machine, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
     """The middle of every row, the headings, and the bottom of the last row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
-    bows = _scans_with_bows(machine)
+    bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
-        is_first = number == 0 or machine.rows[number - 1].scan != row.scan
-        if is_first:
-            y += HEAD if is_narrow else 0
-            y += BOW + LANE if row.scan in bows else 0
+        is_first = _is_first(machine, number)
+        y += HEAD if is_narrow else 0
+        y += BOW + LANE if number in bows else 0
         density = OUTPUT if row.is_output and not is_tall else usual
         y += density.name
         middle = y + density.box / 2
         heights.append(middle)
         name = f"{scan.label} {scan.name}"
-        headings += _headings(row, name, middle, is_first, is_narrow, density)
+        above = BOW + LANE if number in bows else 0.0
+        headings += _headings(row, name, middle, is_first, is_narrow, density, above)
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)
 
 
 def _headings(
-    row: Row, name: str, middle: float, is_first: bool, is_narrow: bool, density: Density
+    row: Row,
+    name: str,
+    middle: float,
+    is_first: bool,
+    is_narrow: bool,
+    density: Density,
+    above: float,
 ) -> Iterator[Heading]:
     """The name of a Scan at its first row, and of every row."""
     if is_narrow:
-        if is_first:
-            y = middle - density.box / 2 - density.name - 3
-            yield Heading(row.scan, 6, y, f"{name}: {row.name}", True, row.is_second)
+        y = middle - density.box / 2 - density.name - above - 4
+        text = f"{name}: {row.name}" if is_first else row.name
+        yield Heading(row.scan, 6, y, text, is_first, row.is_second, has_ground=True)
         return
     if not is_first:
-        yield Heading(row.scan, 20, middle + 4, row.name, False, row.is_second)
+        yield Heading(row.scan, 20, middle + 4, row.name, False, row.is_second, room=LABELS - 28)
         return
     up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-    yield Heading(row.scan, 8, middle - up, name, True, row.is_second)
-    yield Heading(row.scan, 8, middle + down, row.name, False, row.is_second)
+    yield Heading(row.scan, 8, middle - up, name, True, row.is_second, room=LABELS - 12)
+    yield Heading(row.scan, 8, middle + down, row.name, False, row.is_second, room=LABELS - 12)
 
 
-def _scans_with_bows(machine: Machine) -> set[int]:
-    """The Scans, from 1, in whose rows a value travels over other slots."""
+def rows_with_bows(machine: Machine) -> set[int]:
+    """Return the rows in which a value travels over other slots."""
     found = set()
     for part in machine.parts():
         target = machine.cells[part.target]
@@ -292,5 +259,5 @@ def _scans_with_bows(machine: Machine) -> set[int]:
                 continue
             source = machine.cells[term.source]
             if source.row == target.row and abs(source.column - target.column) > 1:
-                found.add(machine.rows[target.row].scan)
+                found.add(target.row)
     return found

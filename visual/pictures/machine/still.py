@@ -11,7 +11,7 @@ from functools import partial
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import CHIP, Arrangement, Point
+from visual.pictures.machine.arrange import CHIP, Arrangement, Point, rows_with_bows
 from visual.pictures.machine.content import Kind, Machine, Part
 from visual.pictures.machine.foot import (
     Moment,
@@ -22,6 +22,7 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
+from visual.pictures.machine.tracks import track
 from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
@@ -52,7 +53,8 @@ def still(
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
     moment = at_moment(arrangement.machine, number)
-    shapes = (*_frame(arrangement, moment, is_end=True).values(),)
+    frame = _frame(arrangement, moment, is_end=True)
+    shapes = tuple(frame[name] for name in sorted(frame, key=_layer))
     scene = _scene(arrangement, shapes, shapes, moment, theme, sheet)
     return replace(scene, trace=trace, film=partial(film, arrangement, theme))
 
@@ -83,7 +85,7 @@ def _scene(
     machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
     below: list[Shape] = []
     if sheet.legend:
-        drawn = {s.role for s in walk(explained_shapes) if isinstance(s, Box)}
+        drawn = {s.role for s in walk(explained_shapes) if isinstance(s, Box)} - {Role.PANEL}
         sheet = replace(sheet, width=arrangement.width)
         roles = {
             role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
@@ -134,7 +136,7 @@ def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
 
 
 def _layer(name: str) -> tuple[int, str]:
-    order = ("heading", "arrow", "cell", "move", "adder", "foot")
+    order = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "foot")
     return order.index(name.split(" ")[0]), ""
 
 
@@ -146,24 +148,52 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
         size = 13 if label.is_bold else 11
         is_wrong = label.is_second and arrangement.machine.mistake
         role = Role.WRONG if is_wrong else None
-        shapes[f"heading {n}"] = Text(
+        text = fitted(
             label.x,
             label.y,
             label.text,
+            label.room,
             size,
             bold=label.is_bold,
-            muted=not label.is_bold,
+            muted=not label.is_bold and not label.has_ground,
             role=role,
         )
+        if label.has_ground:  # lines end at it
+            strip = Box(0, label.y - 13, arrangement.width, 17, Role.PANEL)
+            shapes[f"label {n}"] = Shapes((strip, text))
+        else:
+            shapes[f"heading {n}"] = text
     for n, (x, hidden) in enumerate(arrangement.gaps):
         shapes[f"heading gap {n}"] = Text(x, 14, f"⋯ {hidden:,}", 11, "middle", muted=True)
     shapes |= _arrows(arrangement, moment, ended)
     shapes |= _cells(arrangement, moment, ended)
     if moment.playing is not None:
         for n, part in enumerate(moment.playing.parts):
-            shapes |= _moves(arrangement, part, moment.stage, str(n))
+            shapes |= _moves(arrangement, part, str(n))
+            for name in [name for name in shapes if name.startswith("pill ")]:
+                _clear(shapes, shapes[name])
+            adder = _adder(arrangement, part, moment.stage)
+            if adder is not None:
+                cell = shapes[f"cell {part.target}"]
+                assert isinstance(cell, Shapes)
+                boxes = tuple(s for s in cell.shapes if not isinstance(s, Text) or s.muted)
+                shapes |= {f"cell {part.target}": replace(cell, shapes=boxes), f"adder {n}": adder}
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes
+
+
+def _clear(shapes: Frame, pill: Shape) -> None:
+    """Remove the names of cells that a factor would cover."""
+    box = next(shape for shape in walk([pill]) if isinstance(shape, Box))
+    for key, cell in shapes.items():
+        if key.startswith("cell ") and isinstance(cell, Shapes):
+            kept = tuple(s for s in cell.shapes if not (isinstance(s, Text) and _covers(box, s)))
+            shapes[key] = replace(cell, shapes=kept)
+
+
+def _covers(box: Box, name: Text) -> bool:
+    across = box.x < name.left + name.width and name.left < box.x + box.width
+    return name.muted and across and box.y < name.y and name.y - name.size < box.y + box.height
 
 
 def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
@@ -178,7 +208,7 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
                 if not arrangement.is_tall and not _is_level(arrangement, term.source, part.target):
                     continue
                 past = number < moment.number or (number == moment.number and ended)
-                points = arrangement.track(part, term).points
+                points = track(arrangement, part, term).points
                 shapes[f"arrow {number} {n} {k}"] = Arrow(
                     points, faint=past, faded=not past, straight=True
                 )
@@ -211,7 +241,7 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
     for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
         done = ended or n < moment.group or moment.stage is Stage.REST
         changed |= {part.target: done for part in group.parts}
-    few = len(machine.scans) < 3
+    few, bows = len(machine.scans) < 3, rows_with_bows(machine)
     for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
         is_new = ended or number in touched or changed.get(number, False)
         key = cell.at(moment.number if is_new else max(0, moment.number - 1))
@@ -258,38 +288,49 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
                 role=box.role,
             )
         )
-        if named and place.height >= 20 and text_width(cell.name, 11) <= arrangement.pitch + 6:
+        room = 0.8 * place.width if cell.row in bows else arrangement.pitch - 4
+        named = named and not arrangement.is_down and place.height >= 20
+        if named and text_width(cell.name, 11) <= room:
             inside.append(Text(place.x, place.top - 4, cell.name, 11, "middle", muted=True))
         title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
         shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
     return shapes
 
 
-def _moves(arrangement: Arrangement, part: Part, stage: Stage, name: str) -> Frame:
-    """The lines and factors of a group, and the sum in its slot."""
+def _moves(arrangement: Arrangement, part: Part, name: str) -> Frame:
+    """The lines and factors of a part, factors above all lines."""
     shapes: Frame = {}
-    place = arrangement.boxes[part.target]
     if part.kind is Kind.RESTORED:
         return shapes
     size = 13 if arrangement.is_tall else 11
     for n, term in enumerate(part.terms):
-        track = arrangement.track(part, term)
-        lines = [Arrow(line, saved=True, straight=True) for line in track.saved]
-        lines.append(Arrow(track.points, accent=True, straight=True))
-        pills: list[Shape] = []
-        if track.chip is not None and (term.factor or term.symbol):
+        way = track(arrangement, part, term)
+        lines = [Arrow(line, saved=True, straight=True) for line in way.saved]
+        lines.append(Arrow(way.points, accent=True, straight=True))
+        shapes[f"move {name} {n}"] = Shapes(tuple(lines))
+        if way.chip is not None and (term.factor or term.symbol):
             text = f"×{term.factor}" if term.factor else term.symbol
-            pills += _pill(track.chip, text, size, Role.READ)
-        shapes[f"move {name} {n}"] = Shapes((*lines, *pills))
+            shapes[f"pill {name} {n}"] = Shapes(tuple(_pill(way.chip, text, size, Role.READ)))
+    return shapes
+
+
+def _adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
+    """The sum in its slot: its parts below each other, then their sum if it has room for them."""
+    place = arrangement.boxes[part.target]
+    size = 13 if arrangement.is_tall else 11
     summands = [part.old] if part.adds and part.old not in ("", "0") else []
     summands += [term.product or term.value for term in part.terms]
     if part.kind is not Kind.SUM or len(summands) < 2 or stage is Stage.READ:
-        return shapes
+        return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
     above = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
-    wide = max(wide, text_width(above, 11) + 8)
-    left = place.x - wide / 2
+    if stage is Stage.REST:
+        wide = max(place.width, text_width(above, 11) + 8)
+        gap = arrangement.pitch - place.width
+        if not arrangement.is_tall or arrangement.is_down or wide > place.width + 0.25 * gap:
+            return None
+    left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
     inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
     if stage is Stage.ADD:
         for n, text in enumerate(summands):
@@ -307,8 +348,7 @@ def _moves(arrangement: Arrangement, part: Part, stage: Stage, name: str) -> Fra
         inside.append(
             Text(place.x, y, part.new, size + 2, "middle", bold=True, role=Role.OVERWRITTEN)
         )
-    shapes[f"adder {name}"] = Shapes(tuple(inside))
-    return shapes
+    return Shapes(tuple(inside))
 
 
 def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:

@@ -1,0 +1,178 @@
+"""The ways of values through a machine: lines, the places of factors, and lines from saved values.
+
+Routes are computed as if time ran from left to right. Where it runs down, the boxes are mirrored
+at the diagonal before, and the lines after.
+"""
+
+from dataclasses import dataclass, replace
+
+from visual.pictures.machine.arrange import (
+    CHIP,
+    DOWN_BOW,
+    FACTOR,
+    LANE,
+    NAME,
+    UNDER,
+    Arrangement,
+    Box,
+    Point,
+)
+from visual.pictures.machine.content import Cell, Machine, Part, Term
+
+
+@dataclass(frozen=True)
+class Track:
+    """The way of a term: its line, the place of its factor, and the lines from saved values.
+
+    `turn` is the share of the line at which the factor lies.
+    """
+
+    points: tuple[Point, ...]
+    chip: Point | None = None
+    turn: float = 0.5
+    saved: tuple[tuple[Point, ...], ...] = ()
+
+
+def track(arrangement: Arrangement, part: Part, term: Term) -> Track:
+    """Return the way of one term of a sum into its target."""
+    return _Routes(arrangement).track(part, term)
+
+
+def _mirrored(track: Track) -> Track:
+    """A track with time down instead of right."""
+
+    def line(points: tuple[Point, ...]) -> tuple[Point, ...]:
+        return tuple((y, x) for x, y in points)
+
+    chip = None if track.chip is None else line((track.chip,))[0]
+    return replace(track, points=line(track.points), chip=chip, saved=tuple(map(line, track.saved)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Routes:
+    arrangement: Arrangement
+
+    @property
+    def machine(self) -> Machine:
+        return self.arrangement.machine
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        return self.arrangement.in_time
+
+    @property
+    def end(self) -> float:
+        """Where the last column ends."""
+        return self.arrangement.height if self.arrangement.is_down else self.arrangement.width
+
+    @property
+    def pitch(self) -> float:
+        return self.arrangement.pitch
+
+    @property
+    def reach(self) -> float:
+        """Half the extent of a factor across time."""
+        return FACTOR / 2 if self.arrangement.is_down else CHIP / 2
+
+    def track(self, part: Part, term: Term) -> Track:
+        points, chip, turn = self._line(term, part.target)
+        saved: tuple[tuple[Point, ...], ...] = ()
+        if chip is not None:
+            lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
+            saved = tuple(lines)
+        found = Track(points, chip, turn, saved)
+        return _mirrored(found) if self.arrangement.is_down else found
+
+    def _line(self, term: Term, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
+        """The line of a term, the place of its factor, and the share of the line before it."""
+        to, cell = self.boxes[target], self.machine.cells[target]
+        if term.source is None:
+            return self._from_side(to, cell)
+        start, source = self.boxes[term.source], self.machine.cells[term.source]
+        if term.source == target:
+            above = ((to.x, to.top - 14), (to.x, to.top))
+            return above, (self._side(to, cell), to.y), 0.5
+        way = 1 if cell.column > source.column else -1
+        apart = abs(cell.column - source.column)
+        if source.row == cell.row and apart == 1 and self.is_cramped and term.factor:
+            return self._under(start, to, way)
+        if source.row == cell.row and apart == 1:
+            points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
+            return points, _between(*points, 0.5), 0.5
+        if source.row == cell.row:
+            return self._bow(start, to, way, source)
+        if apart == 0:
+            return self._down(start, to, cell)
+        points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
+        share = 0.3 if self.is_cramped or self.arrangement.is_down else 0.68
+        return points, _between(*points, share), share
+
+    def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
+        """A term that no slot carries enters from the side with no neighbor yet, or from below."""
+        x = self._side(to, cell)
+        if self.is_cramped and not self.arrangement.is_down:
+            low = to.bottom + UNDER
+            edge = to.x + (0.2 if x > to.x else -0.2) * to.width
+            return ((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3
+        edge = to.left if x < to.x else to.right
+        return ((x, to.y), (edge, to.y)), (x, to.y), 0.3
+
+    def _side(self, to: Box, cell: Cell) -> float:
+        """The middle of the gap next to a box, on the side where the Scan comes from."""
+        scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
+        way = -1 if scan.is_backward else 1
+        x = to.x + way * self.pitch / 2
+        inside = to.width / 2 < x < self.end - 18
+        return x if inside else to.x - way * self.pitch / 2
+
+    def _bow(
+        self, start: Box, to: Box, way: int, source: Cell
+    ) -> tuple[tuple[Point, ...], Point, float]:
+        """A line above its row, over the boxes between two slots."""
+        lane = source.column % 2
+        above = DOWN_BOW if self.arrangement.is_down else NAME + 3
+        high = start.top - above - LANE * (1 + lane)
+        first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
+        points = (first, start.top), (first, high), (last, high), (last, to.top)
+        chip = to.x - way * self.pitch / 2, high
+        up, over = start.top - high, abs(last - first)
+        return points, chip, (up + abs(chip[0] - first)) / (2 * up + over)
+
+    @property
+    def is_cramped(self) -> bool:
+        """Whether a factor has no room between two boxes of a row."""
+        room = self.pitch - max((box.width for box in self.boxes), default=0.0)
+        return room < (CHIP if self.arrangement.is_down else FACTOR)
+
+    def _under(self, start: Box, to: Box, way: int) -> tuple[tuple[Point, ...], Point, float]:
+        """A line below two neighboring boxes."""
+        low = start.bottom + UNDER
+        first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
+        points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
+        return points, ((first + last) / 2, low), 0.5
+
+    def _down(self, start: Box, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
+        """A line to another row of the same column, through the gap beside it."""
+        x = self._side(to, cell)
+        way = 1 if x > to.x else -1
+        edge = way * start.width / 2, way * to.width / 2
+        points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
+        return points, (x, (start.y + to.y) / 2), 0.5
+
+    def _drop(self, saved: int, chip: Point, number: int) -> tuple[Point, ...]:
+        """The line from a saved value to the factor that is computed from it."""
+        box = self.boxes[saved]
+        x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
+        if abs(box.x - chip[0]) < 1:
+            x = box.x
+        below = chip[1] > box.y
+        start = box.bottom if below else box.top
+        turn = start + (5 + 3 * number) * (1 if below else -1)
+        end = chip[1] - self.reach if below else chip[1] + self.reach
+        return (box.x, start), (box.x, turn), (x, turn), (x, end)
+
+
+def _between(start: Point, end: Point, share: float) -> Point:
+    """The point at a share of a straight line."""
+    (x0, y0), (x1, y1) = start, end
+    return x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
