@@ -1,7 +1,8 @@
 """Moving pictures: one frame per moment, without shapes of later moments."""
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +27,8 @@ def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
             yield replace(shape, shapes=tuple(_until(moment, shape.shapes)))
 
 
-def _images(scene: Scene, scale: float) -> Iterator[bytes]:
-    """Return all frames as PNG, with a progress bar."""
+def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
+    """Yield all frames as PNG, with a progress bar."""
     count = len(scene.moments)
     for frame in counted(frames(scene), "frames", "frame", count):
         pause()
@@ -41,17 +42,18 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """
     from PIL import Image
 
-    rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in _images(scene, scale)]
+    with closing(_images(scene, scale)) as images:  # an interrupt removes the progress bar at once
+        rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
     codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
     found, counts = np.unique(codes[-1], return_counts=True)
     palette = found[np.argsort(counts)[::-1][:256]]
-    images = [Image.fromarray(_nearest(frame, palette)) for frame in codes]
-    for image in images:
+    painted = [Image.fromarray(_nearest(frame, palette)) for frame in codes]
+    for image in painted:
         image.putpalette(_parts(palette).astype("uint8").tobytes())
-    times = [PACE] * (len(images) - 1) + [HOLD]
+    times = [PACE] * (len(painted) - 1) + [HOLD]
     film = io.BytesIO()
-    more = {"save_all": True, "append_images": images[1:], "duration": times}
-    images[0].save(film, "GIF", loop=0, optimize=False, **more)
+    more = {"save_all": True, "append_images": painted[1:], "duration": times}
+    painted[0].save(film, "GIF", loop=0, optimize=False, **more)
     return film.getvalue()
 
 
