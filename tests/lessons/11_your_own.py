@@ -76,7 +76,7 @@ assert "first derivative" in turn.check(of_order(1)).reason
 
 solve(
     silent,
-    "none: the derivative exists, but nobody has given PyTensor a rule",
+    "none: the derivative exists, but PyTensor has no rule for it",
     "0, as for an integer",
     "1, the seed",
 )
