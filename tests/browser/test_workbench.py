@@ -11,7 +11,6 @@ import lab
 from lab.loops import gallery
 from visual.drawing.draw import drawn
 from visual.layout.sheet import PAGE
-from visual.widgets.stories import Teller, cells_of, of_cell
 from visual.workbench.state import WITH_LEGEND
 
 pytestmark = [
@@ -197,64 +196,6 @@ def test_keys_move_the_step_and_delete_no_cell(opened):
     assert opened.cells.count() == cells
 
 
-def test_a_number_tells_where_it_comes_from(opened):
-    opened.begin("gap")
-    picture = drawn(PAGE, gallery.loops["gap"], "tapes")
-    if opened.bench.get_by_role("button", name="all steps").is_enabled():
-        opened.bench.get_by_role("button", name="all steps").click()
-    cells = opened.bench.locator("[data-cell]")
-    number = cells.count() - 3
-    story = of_cell(Teller(picture.trace), cells_of(picture), number)
-    cells.nth(number).click()
-    teller = opened.bench.locator(".scantape-story")
-    teller.locator("p").first.wait_for()
-    assert teller.locator("strong").inner_text() == story["origin"][0]
-    assert teller.locator("p").all_inner_texts() == [*story["origin"][1:], *story["fate"]]
-    assert opened.bench.locator("[data-path]").count() == len(story["path"])
-    cells.nth(number).press("Escape")
-    assert teller.is_hidden()
-
-
-def test_a_seed_leads_to_the_step_that_made_it(opened):
-    opened.begin("square")
-    opened.order(2)
-    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
-    cell = "[data-cell='0:d2x:2']"  # in the first step of Scan 4, which does not touch it
-    opened.bench.locator(f"[data-step='12'] {cell}, [data-step='12']{cell}").first.click()
-    story = opened.bench.locator(".scantape-story")
-    story.get_by_text(re.compile(r" from step \d of Scan 3")).wait_for()
-    heading = story.locator("strong").inner_text()
-    story.get_by_role("button", name="go to 3 · C′ back through 2").first.click()
-    opened.bench.get_by_text(" of 16 · Scan 3, step ").wait_for()
-    story.get_by_text("of Scan 3 · C′ back through 2 makes it").wait_for()
-    number, *_ = re.findall(r"= ([\d.]+)", heading)
-    assert f"= {number}" in story.locator("strong").inner_text()  # it is all that there is
-    opened.page.keyboard.press("Escape")
-
-
-@pytest.mark.parametrize("depth", [0.5, 0.9])
-def test_a_story_is_seen_at_once_where_the_output_is_clipped(opened, depth):
-    opened.begin("gap")
-    opened.shows(drawn(PAGE, gallery.loops["gap"], "tapes"))
-    clip = opened.bench.evaluate("""e => {
-        Object.assign(e.style, { overflow: "clip", height: "700px" });
-        return e.getBoundingClientRect().bottom;
-    }""")
-    teller = opened.bench.locator(".scantape-story")
-    cells = opened.bench.locator("[data-step] [data-cell]:not([data-cell^='moment:'])").all()
-    top = clip - 700 + depth * 700
-    cell = min(cells, key=lambda one: abs(one.bounding_box()["y"] - top))
-    cell.click()
-    teller.locator("p").first.wait_for()
-    told, box = teller.bounding_box(), cell.bounding_box()
-    assert told["y"] >= clip - 700
-    assert told["y"] + told["height"] <= clip
-    assert told["y"] + told["height"] <= box["y"] or told["y"] >= box["y"] + box["height"]
-    cell.press("Escape")
-    assert teller.is_hidden()
-    opened.bench.evaluate("e => Object.assign(e.style, { overflow: '', height: '' })")
-
-
 def test_a_fold_is_opened_by_a_click(opened):
     opened.begin("square")
     opened.choose("steps", "20")
@@ -296,7 +237,7 @@ def test_a_line_says_what_can_be_done_and_what_the_loop_is(opened):
     opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", order=2))
     opened.bench.locator(".scantape-panel > summary").click()
     told = opened.bench.locator(".scantape-told")
-    assert told.inner_text().startswith("click a number to see where it comes from")
+    assert told.inner_text().startswith("click a Scan or a fold to open it")
     assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
     cell = opened.bench.locator("[data-cell]").nth(5)
     cell.hover()
@@ -334,38 +275,6 @@ def box(part):
     """Where a part of the page stands: from and to, from above."""
     found = part.bounding_box()
     return found["y"], found["y"] + found["height"]
-
-
-def apart(one, other):
-    return one[1] <= other[0] or other[1] <= one[0]
-
-
-def test_a_story_covers_neither_its_number_nor_the_step_that_made_it(opened, sized):
-    opened.begin("square")
-    sized(1280, 800, listed=True)
-    story, moment = opened.bench.locator(".scantape-story"), 4  # the first of Scan 2
-    made = opened.bench.locator(f"[data-step='{moment}']:not([data-cell^='scan:'] *)")
-    cell = opened.bench.locator("[data-cell='0:dx:3']:not([data-cell^='scan:'] *)").last
-    opened.page.wait_for_timeout(1500)  # it is drawn for this window
-    cell.click()
-    story.locator("p").first.wait_for()
-    assert all(apart(box(story), box(part)) for part in [cell, *made.all()])
-    kept = story.locator("strong").inner_text()
-    story.get_by_role("button", name="go to 2 · gradient of square, step 0").click()
-    opened.bench.get_by_text("5 of 8 · Scan 2, step 0").wait_for()
-    back = story.get_by_role("button", name="back to the number before")
-    back.wait_for()
-    assert story.locator("strong").inner_text() == kept
-    assert all(apart(box(story), box(part)) for part in made.all())
-    back.click()
-    opened.bench.get_by_text("all 8 steps").wait_for()
-    story.get_by_role("button", name="go to 2").wait_for()
-    assert story.locator("strong").inner_text() == kept
-    assert back.count() == 0
-    assert cell.evaluate("e => e.matches(':focus')")  # the result's, not that of the last step
-    story.get_by_role("button", name="close").click()
-    assert story.is_hidden()
-    assert cell.evaluate("e => e.matches(':focus')")
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (390, 800)])
@@ -432,20 +341,6 @@ def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):
         opened.page.set_viewport_size(SIZE)
         files.click()
         opened.begin("square")
-
-
-def test_a_given_number_is_changed_where_it_stands(opened):
-    opened.begin("square")
-    opened.bench.locator("[data-cell='0:x:0']").first.click()
-    teller = opened.bench.locator(".scantape-story")
-    field = teller.get_by_label("x, exactly")
-    field.fill("0.5")
-    field.press("Enter")
-    opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", at={"x": 0.5}))
-    teller.get_by_text("x₀ = 0.5.", exact=True).wait_for()  # the story goes on
-    assert field.evaluate("field => field === document.activeElement")
-    field.press("Escape")
-    assert teller.is_hidden()
 
 
 def test_a_scan_is_opened_by_its_card_and_by_walking(opened):

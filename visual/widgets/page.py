@@ -1,6 +1,6 @@
 """Pictures as a page that needs no kernel: the stepper in it walks through them."""
 
-from visual.backends.page import document, in_script, region
+from visual.backends.page import document, region
 from visual.backends.page import picture as frame
 from visual.backends.svg import text
 from visual.scene.formats import register
@@ -34,28 +34,13 @@ def fragment(*pictures: Scene, step: int | None = None) -> str:
     start = "" if step is None else f' data-at="{step}"'
     return (
         f"<style>{style()}</style>\n<div class='scantape' data-scantape data-whole{start}>"
-        f"{''.join(map(_framed, pictures))}</div>\n<script type='module'>{STEPPER}</script>\n"
+        f"{''.join(map(Scene.framed, pictures))}</div>\n<script type='module'>{STEPPER}</script>\n"
     )
-
-
-def _framed(picture: Scene) -> str:
-    return picture.framed().removesuffix("</div>") + f"{_stories(picture)}</div>"
 
 
 def _section(picture: Scene, number: int) -> str:
     """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
-    inside = picture.svg() + _stories(picture)
-    return frame(inside, picture.title if number else "Picture")
-
-
-def _stories(picture: Scene) -> str:
-    """What a page tells of a number that is clicked, as data beside the picture."""
-    from visual.widgets.stories import of_all  # needs the engine, which a picture alone does not
-
-    told = of_all(picture) if isinstance(picture, Scene) else {}
-    return (
-        f'<script type="application/json" data-stories>{in_script(told)}</script>' if told else ""
-    )
+    return frame(picture.svg(), picture.title if number else "Picture")
 
 
 def _twin(picture: Scene) -> str:

@@ -3,15 +3,12 @@
 // dims, lights and names what is already in the SVGs, by their attributes data-moments (the
 // names of the moments, on the root), data-step (the moment of an element), data-cell (the key
 // of the quantity in it) and data-mentions (the keys of a formula, first the one it makes;
-// a star at the end of a key stands for all values of a variable).  Where a number comes from is
-// asked of `story`, by the picture and the number of the cell in it.
+// a star at the end of a key stands for all values of a variable).
 
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
-const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
-const GAP = 8; // pixels around what is brought into view, and around a story
-const LEAST = 96; // pixels of a story that is scrolled
+const GAP = 8; // pixels around what is brought into view
 
 const SCAN = "[data-cell^='scan:']";
 const CARDS = ["scan", "inside", "unfold", "row", "moment"].map((what) => `[data-cell^='${what}:']`).join(); // a click opens them
@@ -20,39 +17,6 @@ const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
 let hinted = true; // until a cell is clicked
 
 const isLater = (part) => Boolean(part.closest("[data-later]"));
-
-// The stories that a page without Python has with it: in a script of data beside a picture.
-function storyInPage(svg, number) {
-  const script = svg.parentElement.querySelector("script[data-stories]");
-  if (!script) return null;
-  const { cells, values } = (script.stories ??= JSON.parse(script.textContent));
-  if (!values || !(cells[number] in values)) return null;
-  const before = new Set([cells[number]]); // which grows while it is walked through
-  for (const value of before) for (const source of values[value].path) before.add(source);
-  const cellsOf = (chosen) => cells.flatMap((value, cell) => (value >= 0 && chosen(value) ? [cell] : []));
-  return {
-    ...values[cells[number]],
-    path: cellsOf((value) => before.has(value)),
-    readers: cellsOf((value) => values[value].path.includes(cells[number])),
-    scans: [...before].map((value) => values[value].scan),
-  };
-}
-
-// The stories that Python tells: a question and its answer have the same number.
-function storyFrom(model) {
-  let last = 0;
-  return (svg, cell) => new Promise((resolve) => {
-    const story = ++last;
-    const picture = [...svg.parentElement.parentElement.children].filter((box) => box.matches(".picture")).indexOf(svg.parentElement);
-    const answered = (message) => {
-      if (message.story !== story) return;
-      unheard();
-      resolve(message.told);
-    };
-    const unheard = listening(model, { "msg:custom": answered });
-    model.send({ story, picture, cell });
-  });
-}
 
 // A step of a Scan by its numbers alone, of its name, as ``1 · square, step 0``.
 function briefStep(name) {
@@ -69,14 +33,13 @@ function briefly(text) {
 // it is told to `changed`, and `destroy` takes every listener and control away again.
 // With `whole` and without a `step`, all steps are seen at first, as they are by a button.  `all`
 // are the moments of a run of which the pictures show a part, by number: `show` brings others.
-// `open` is told the number of a Scan whose card is clicked; `field` makes the element in which a
-// number that was given can be changed.
+// `open` gets the number of a Scan whose card is clicked.
 /**
  * @param {Element} root
- * @param {{step?: number|null, whole?: boolean, changed?: (step: number) => void, story?: Function,
- *   open?: Function|null, hint?: string, field?: (given: any) => Element|null, all?: object}} options
+ * @param {{step?: number|null, whole?: boolean, changed?: (step: number) => void,
+ *   open?: Function|null, hint?: string, all?: object}} options
  */
-export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, hint = "", field = () => null, all = {} } = {}) {
+export function stepper(root, { step = null, whole = false, changed = () => {}, open = null, hint = "", all = {} } = {}) {
   const ending = new AbortController();
   let bound = new AbortController(); // to the pictures that are there now
   const on = (target, type, listener) =>
@@ -86,10 +49,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let timer = null;
   let pinned = null; // a cell
   let chosen = {}; // the moment of a picture that shows only one, and why, where nobody chose it
-  let sought = null; // a cell of a picture that is still to come: its key and step
-  let trail = []; // from where one has gone to other cells: places, and cells
-  const HINT = `click a number to see where it comes from${hint}`;
-
   // Takes up the pictures that are inside `root` now.
   function adopt(more) {
     bound.abort();
@@ -154,12 +113,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const label = element("label", { class: "scantape-slider" }, slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, every, label, speed, shown);
-  const teller = element("aside", { class: "scantape-story", "aria-label": "where this number comes from", "aria-live": "polite", hidden: "" });
   root.prepend(bar);
   bar.after(told);
-  const [head, changing, lines] = ["div", "div", "div"].map((tag) => element(tag));
-  teller.append(head, changing, lines);
-  root.append(teller);
   on(slider, "input", () => walk(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
 
@@ -218,8 +173,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       }
     }
     seen = now;
-    if (pinned && isLater(pinned) && !sought) choose(null);
-    else if (pinned) tell(pinned);
+    if (pinned && isLater(pinned)) choose(null);
   }
 
   // No step: the picture as it is in a book.
@@ -299,7 +253,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   on(root, "keydown", (event) => {
     event.stopPropagation(); // a notebook has shortcuts of its own, and `d d` deletes a cell
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === speed) return;
-    if (changing.contains(event.target) && event.key !== "Escape") return;
     const among = event.shiftKey && KEYS[event.key] && cells.includes(event.target);
     if (among) turn(event.target, KEYS[event.key]);
     else if (event.key in KEYS) walk(place + KEYS[event.key]);
@@ -307,7 +260,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     else if (event.key === "End") walk(moments.length - 1);
     else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
     else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target);
-    else if (event.key === "Escape") leave();
+    else if (event.key === "Escape") choose(null);
     else return;
     event.preventDefault();
   });
@@ -342,8 +295,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
     for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
     told.toggleAttribute("data-hint", !cell);
-    const tells = moments.length && (story !== storyInPage || root.querySelector("[data-stories]"));
-    if (!cell) return (told.textContent = [chosen.words, tells && hinted ? HINT : ""].filter(Boolean).join("; "));
+    if (!cell) return (told.textContent = [chosen.words, moments.length && hinted ? hint : ""].filter(Boolean).join("; "));
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
     const [title] = titleOf(cell).split(": ");
@@ -361,7 +313,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
 
   function pin(cell) {
     hinted = false;
-    [sought, trail] = [null, []];
     const card = open && cell.closest(CARDS);
     if (card && open(...card.dataset.cell.split(":")) !== false) return;
     choose(pinned === cell ? null : cell);
@@ -370,68 +321,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   function choose(cell) {
     pinned = cell;
     light(cell);
-    tell(cell);
-  }
-
-  // Who closes the story goes on from its number.
-  function leave() {
-    if (teller.contains(teller.getRootNode().activeElement)) pinned?.focus({ preventScroll: true });
-    sought = null;
-    choose(null);
-  }
-
-  // The story of a number, and the way to it through the picture.
-  let asked = 0;
-  async function tell(cell) {
-    const number = ++asked;
-    const svg = cell && cell.closest("svg[role=group]");
-    const own = svg ? [...svg.querySelectorAll("[data-cell]")] : [];
-    const found = svg && (await story(svg, own.indexOf(cell)));
-    if (number !== asked) return;
-    teller.hidden = !found;
-    const makers = found ? [...(found.made < 0 ? [] : [[found.made, cell.dataset.cell]]), ...found.seeds] : [];
-    root.toggleAttribute("data-tracing", Boolean(makers.length));
-    for (const other of cells) for (const look of ["data-path", "data-reader"]) other.removeAttribute(look);
-    if (!found) return;
-    const end = Number(stepOf(cell) ?? Math.max(-1, ...makers.map(([moment]) => moment)));
-    for (const one of found.path) own[one]?.toggleAttribute("data-path", !(Number(stepOf(own[one])) > end)); // not where it is seen later
-    for (const one of found.readers) own[one]?.toggleAttribute("data-reader", !own[one].hasAttribute("data-path"));
-    for (const number of found.scans) svg.querySelector(`[data-cell='scan:${number}']`)?.setAttribute("data-path", "");
-    for (const other of cells) mark(other, other === cell); // the way counts, not the slot
-    for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell && Number(stepOf(formula) ?? found.made) === found.made);
-    const [name, ...origin] = found.origin;
-    const open = place < 0 || place === moments.length - 1; // then what comes later is no secret
-    head.replaceChildren(element("strong", {}, name));
-    for (const [moment, key] of makers) {
-      const at = moments.indexOf(moment);
-      if (at < 0 || at === place) continue;
-      const go = found.made < 0 ? `go to ${briefStep(nameOf(at))}` : "show this step";
-      head.append(button(`go to ${nameOf(at)}`, go, () => {
-        trail.push([place, placeOf(cell)]);
-        visit(at, { key, step: String(moment), small: false });
-      }));
-    }
-    if (trail.length) head.append(button("back to the number before", "↩ back", () => visit(...trail.pop())));
-    head.append(button("close", "×", leave));
-    const changes = field(found.given);
-    if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
-    lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
-    if (makers.length) lines.append(element("small", {}, "thick frames: what it was made from; dotted violet: what reads it"));
-    const stand = () => placeBeside(cell, svg, found.made);
-    if (found.place) {
-      const fold = element("details", {}, element("summary", {}, "in PyTensor"), found.place);
-      fold.addEventListener("toggle", stand);
-      lines.append(fold);
-    }
-    stand();
-  }
-
-  // Goes to a place of the run, or all of it, and to a cell there, which may be in a picture that is
-  // still to be brought.
-  function visit(to, cell) {
-    sought = cell;
-    to < 0 ? rest() : go(to);
-    find();
   }
 
   // Where a cell stands, also in another picture of the run: the result shows the last step once more.
@@ -449,61 +338,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     return found[place?.nth] || found[0] || null;
   }
 
-  function find() {
-    const cell = cellAtPlace(sought);
-    if (!cell) return;
-    sought = null;
-    choose(cell);
-    cell.focus({ preventScroll: true });
-  }
-
-  // Where there is room, the story stands beside the picture, level with the number, or over its
-  // legend, always at the top.
-  function placeBeside(cell, svg, made) {
-    const [box, picture, frame] = [cell, svg, root].map((part) => part.getBoundingClientRect());
-    const { width } = svg.viewBox.baseVal;
-    const free = width > NATURAL + 100 ? NATURAL / width : 1;
-    const left = picture.left + picture.width * free - frame.left + (free < 1 ? -16 : 12);
-    const beside = frame.width - left > 220;
-    teller.toggleAttribute("data-beside", beside);
-    teller.style.left = beside ? `${left}px` : "";
-    teller.style.position = teller.style.top = teller.style.maxHeight = "";
-    teller.style.minHeight = beside && free < 1 ? `${picture.height}px` : ""; // no half of the legend is left
-    if (!beside) return over(cell, svg, made);
-    if (free < 1) {
-      teller.style.top = `${picture.top - frame.top}px`;
-      return;
-    }
-    const lowest = Math.min(frame.bottom, innerHeight - 40) - teller.offsetHeight - frame.top;
-    teller.style.top = `${Math.max(0, Math.min(box.top - frame.top, lowest))}px`;
-  }
-
-  // Else it lies over the picture, where it covers neither the number nor the step that made it, and
-  // as little as can be of what it was made from, and of the present step.  Where nothing is free, it stands below.
-  function over(cell, svg, made) {
-    const boxOf = (part) => part.getBoundingClientRect();
-    let { top: from, bottom, scroller } = seenOf(svg);
-    const free = [];
-    const kept = [cell, ...partsOf(svg, made)].map(boxOf).sort((a, b) => a.top - b.top);
-    for (const box of [...kept, { top: bottom, bottom }]) {
-      free.push([from + GAP, Math.min(box.top, bottom) - GAP]);
-      from = Math.max(from, box.bottom);
-    }
-    const [height, { top }] = [teller.offsetHeight, boxOf(cell)];
-    const path = [...svg.querySelectorAll("[data-path]")].filter((part) => !part.closest(SCAN));
-    const wanted = [...path, ...partsOf(svg, moments[place])].map(boxOf);
-    const costs = (y) => 1e6 * wanted.filter((box) => box.bottom > y && box.top < y + height).length + Math.abs(y + height / 2 - top);
-    const places = free.flatMap(([a, b]) => (b - a < height ? [] : [a, b - height]));
-    const [a, b] = free.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best));
-    if (!places.length && b - a < LEAST) {
-      const by = boxOf(cell).bottom + GAP - boxOf(teller).top;
-      return scroller.scrollBy({ top: Math.max(0, by) });
-    }
-    const y = places.length ? places.reduce((best, one) => (costs(one) < costs(best) ? one : best)) : a;
-    if (!places.length) teller.style.maxHeight = `${b - a}px`;
-    Object.assign(teller.style, { position: "absolute", top: `${y - boxOf(root).top}px` });
-  }
-
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   // Begins with the pictures, or goes on with others that have come in their place.
   function show(step, whole, more = {}, only = {}) {
@@ -514,18 +348,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const wanted = moments.indexOf(step);
     if (wanted < 0 && whole) rest({ tell: false });
     else go(Math.max(wanted, 0), { tell: false, scroll: goesOn && wanted >= 0 });
-    find();
   }
 
   show(step, whole, all);
   return {
     show,
-    // The numbers of the pictures are other ones now.
-    retell() {
-      for (const cell of cells) cell.setAttribute("aria-label", titleOf(cell));
-      light(pinned);
-      tell(pinned);
-    },
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
       stop();
@@ -533,8 +360,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       bound.abort();
       bar.remove();
       told.remove();
-      teller.remove();
-      root.removeAttribute("data-tracing");
     },
   };
 }
@@ -554,7 +379,6 @@ function render({ model, el }) {
       step: model.get("step"),
       whole: true,
       changed: (step) => share(model, { step }),
-      story: storyFrom(model),
     });
   }
 

@@ -17,7 +17,6 @@ from visual.backends import dark
 from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
 from visual.widgets.page import fragment, to_page
-from visual.widgets.stories import Teller, cells_of, of_cell
 from visual.widgets.widget import Widget, save_page
 
 
@@ -25,7 +24,6 @@ class Walked(Widget):
     """A widget whose pictures are walked through: its `step` is a moment, or -1 for all of them."""
 
     step = traitlets.Int(-1).tag(sync=True)
-    _teller: Teller | None = None  # of the run that was asked about last
 
     @property
     def _shown(self) -> Sequence[Scene]:
@@ -41,23 +39,6 @@ class Walked(Widget):
     def _is_moment(self, proposal: Mapping[str, int]) -> int:
         step = proposal["value"]
         return step if step == -1 else shown_step(self._moments, -1, step)
-
-    def tell(self, message: Mapping[str, object]) -> None:
-        """Send what is told of a cell: ``{"story": 7, "picture": 0, "cell": 12}`` asks for it.
-
-        The answer has the same number; it tells nothing of a cell that is gone meanwhile.
-        """
-        if "story" not in message:
-            return
-        told = None
-        match message:
-            case {"picture": int(number), "cell": int(place)} if number in range(len(self._shown)):
-                picture = self._shown[number]
-                if isinstance(picture, Scene) and picture.trace is not None:
-                    if self._teller is None or self._teller.trace is not picture.trace:
-                        self._teller = Teller(picture.trace)
-                    told = of_cell(self._teller, cells_of(picture), place)
-        self.send({"story": message.get("story"), "told": told})
 
     def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step of a picture that is gone meanwhile comes too late."""
@@ -88,7 +69,6 @@ class Stepper(Walked):
     def __init__(self, *scenes: Scene, step: int | None = None) -> None:
         super().__init__()
         self.show(*scenes, step=step)
-        self.on_msg(lambda _, message, __: self.tell(message))
 
     def show(self, *scenes: Scene, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""

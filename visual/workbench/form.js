@@ -34,17 +34,6 @@ class Form {
     }
   }
 
-  // The control of this key once more, elsewhere in the page: the same element as long as it can.
-  field(key) {
-    const name = JSON.stringify(key);
-    const control = this.controls.find((one) => JSON.stringify(one.key) === name && one.kind === "range");
-    if (!control) return null;
-    if (this.apart?.name !== name) this.apart = { name, row: made(control, (value) => this.ask(key, value)) };
-    const { root, set } = this.apart.row;
-    if (!root.contains(root.getRootNode().activeElement)) set(control.value); // no one is at it
-    return root;
-  }
-
   build(controls) {
     const all = (chosen) => this.parts.flatMap((part) => [...part.querySelectorAll(chosen)]);
     const focused = this.line.getRootNode().activeElement;

@@ -332,15 +332,13 @@ class Bench {
     return stepper(this.walked, {
       whole: true,
       changed: (step) => share(model, { step }),
-      story: storyFrom(model),
-      hint: ", a Scan or a fold to open it",
+      hint: "click a Scan or a fold to open it",
       open: (option, value) => {
         const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
         if (option !== "moment") return ask(asked[option] || ["options", option], value);
         share(model, { step: Number(value) });
         ask(["view"], "moment"); // one step, large
       },
-      field: (given) => this.form.field(["at", ...(given || [])]),
     });
   }
 

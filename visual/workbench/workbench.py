@@ -87,9 +87,6 @@ class Message(TypedDict, total=False):
     value: object
     cancel: bool
     save: str
-    story: int
-    picture: int
-    cell: int
 
 
 class Workbench(Walked):
@@ -339,17 +336,14 @@ class Workbench(Walked):
         }
 
     def receive(self, message: Message) -> None:
-        """What the browser asks for: a change, a file, a story; or that it does not wait any more.
+        """What the browser asks for: a change, or a file; or that it does not wait any more.
 
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``,
-        ``{"story": 7, "picture": 0, "cell": 12}`` or ``{"number": 4, "cancel": true}``.
+        or ``{"number": 4, "cancel": true}``.
         """
         match message:
             case {"save": suffix}:
                 self._send_file(str(suffix))
-            case {"story": _}:
-                with self._lock:
-                    self.tell(message)
             case {"number": int(number), "cancel": _}:
                 with self._lock:
                     self._number = number

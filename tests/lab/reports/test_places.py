@@ -7,16 +7,14 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
-from graphs.prints import ID, line_with, misplaced, printed
+from graphs.prints import line_with, misplaced, printed
 from pytensor.graph.traversal import ancestors
 
 import lab
 import visual
-from lab.equations.story import Stories
 from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
 from lab.scans.replacing import scan_nodes
-from visual.widgets.stories import of_all
 
 
 def graph():
@@ -160,21 +158,6 @@ def test_lines_and_phases_of_a_trace_are_those_of_code_and_derivation(traced):
         for name, n in {"x0": 7, "dx0": 8, "da": 9, "a": 10}.items()
     }
     assert {place.phase for place in loop.places} == {""}
-
-
-def test_stories_of_a_trace_tell_its_places(traced):
-    derivative, given, trace, lines = traced[0]
-    stories = Stories(trace)
-    (tape,) = (tape for tape in trace.scans[1].tapes if tape.name == "dx0")
-    for value in stories.flow.chain(1, tape, 2):
-        where = stories.of(value).place
-        assert where.startswith("dx0, row 2: pytensor.dprint of the outputs has it as [id ")
-        assert all(id in "\n".join(lines) for id in ID.findall(where))
-        assert where.endswith("; of phase 8: Build the backward Scan's mit-mots.")
-    told = of_all(visual.draw(derivative, "tapes", given=given))["values"]
-    where = [one["place"] for one in told]
-    assert any(line.startswith("a: ") and "made by test_places.py:" in line for line in where)
-    assert all("pytensor.dprint of the outputs has it as [id " in line for line in where)
 
 
 @pytest.mark.parametrize(

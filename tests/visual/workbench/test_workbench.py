@@ -328,7 +328,6 @@ def test_many_changes_leave_nothing_behind():
         lambda n: ask(bench, ["taps", "x"], ([-2, -1], [-1])[n // 8 % 2]),
         lambda n: ask(bench, ["theme"], ("dark", "light")[n // 8 % 2]),
         lambda n: bench.set_state({"step": n // 8 % 4}),
-        lambda n: bench.tell({"story": n, "picture": 0, "cell": n % 9}),
         lambda n: ask(bench, ["order"], "12"),
     )
 
