@@ -199,3 +199,14 @@ def test_it_plays_with_sixty_frames_a_second(page, opened, name):
         return times.sort((a, b) => a - b); }}"""
     )
     assert times[len(times) // 2] <= 17
+
+
+def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
+    machine = opened("rnn", 1)
+    page.evaluate(f"{FIND}.go({machine.moments})")
+    page.locator('[data-name="h₁"] [data-entry="1"]').click()
+    assert page.locator(".chosen").count() == 10  # in each of two rows of five cells
+    assert "is entry 2 of" in page.locator(".scantape-sentence").inner_text()
+    assert "entry 2 of each array" in page.locator(".more").inner_text()
+    page.locator('[data-name="h₁"] [data-entry="1"]').click()
+    assert page.locator(".chosen").count() == 0

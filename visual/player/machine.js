@@ -42,7 +42,7 @@ class Machine {
     this.controls();
     this.legend();
     this.root.addEventListener("keydown", (event) => this.key(event));
-    this.stage.addEventListener("click", (event) => this.pick(event.target.closest?.("[data-cell]")));
+    this.stage.addEventListener("click", (event) => this.click(event.target));
     addEventListener("resize", () => this.fit());
     this.open(data, options.moment ?? 0);
   }
@@ -76,7 +76,9 @@ class Machine {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
     this.stage.replaceChildren();
+    const entry = this.picture?.entry ?? null;
     this.picture = new Picture(data, this.stage);
+    this.picture.entry = entry;
     this.picture.show(this.p);
   }
 
@@ -220,10 +222,10 @@ class Machine {
   say(at, said = "") {
     this.said = said;
     const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
-    const { runs } = this.data, parts = shownParts(group);
+    const { runs } = this.data, parts = shownParts(group), { entry } = this.picture;
     this.sentence.replaceChildren();
     if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
-    else for (const part of parts) this.line(part.sentence, part.exact, runs.length && group.parts.some((each) => each.second) ? `${runs[Number(part.second)]} ` : "");
+    else for (const part of parts) this.line(part.entries[entry] ?? part.sentence, part.exact, runs.length && group.parts.some((each) => each.second) ? `${runs[Number(part.second)]} ` : "");
     if (!group) this.sentence.textContent = at.event ? at.event.heading : this.data.start;
     this.reason.textContent = group ? group.reason : this.data.question.join("");
     const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
@@ -232,6 +234,7 @@ class Machine {
     const { rule } = this.data;
     if (rule?.wrong === at.number) this.more.textContent += " · first wrong number";
     if (rule?.read === at.number) this.more.textContent += " · first read of a wrong number";
+    if (entry !== null) this.more.textContent += ` · entry ${entry + 1} of each array`;
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
   }
 
@@ -347,6 +350,16 @@ class Machine {
     this.said = "";
     this.go(this.p);
     if (this.picked !== null) this.explain(this.picked);
+  }
+
+  /** A click on an entry of an array follows the entry; on a cell, it shows the provenance. */
+  click(target) {
+    const entry = target.closest?.("[data-entry]");
+    if (!entry) return this.pick(target.closest?.("[data-cell]"));
+    const chosen = Number(entry.dataset.entry);
+    this.picture.entry = this.picture.entry === chosen ? null : chosen;
+    this.said = "";
+    this.go(this.p);
   }
 
   /** Light the provenance of a cell: where its number comes from and who reads it. */

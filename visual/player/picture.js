@@ -7,19 +7,20 @@
  *   label: string, points: Point[], chip: Point|null, turn: number, saved: number[],
  *   lines: Point[][]}} Move
  * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean,
- *   sentence: [string, string][], exact: string, formula: string, moves: Move[],
+ *   sentence: [string, string][], entries: [string, string][][], exact: string, formula: string, moves: Move[],
  *   second: boolean}} Part
  * @typedef {{weight: number, summary: [string, string][], reason: string, parts: Part[]}} Group
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
  * @typedef {{scan: number, tape: string, position: number, name: string, x: number, y: number,
- *   w: number, h: number, size: number, keys: [number, string, string, string][], result: string,
+ *   w: number, h: number, size: number, keys: [number, string, string, string, string[]][], result: string,
  *   seed: boolean, faulty: boolean}} Cell
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 const SUM = 2000; // milliseconds of one sum at speed 1
 const READ = 0.2, MOVE = 0.45, ADD = 0.85; // the ends of three phases of a sum; the rest is for reading
+const LISTED = 4; // numbers of an array below each other
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -85,6 +86,7 @@ function locate(data, p) {
 class Picture {
   constructor(data, parent) {
     this.data = data;
+    this.entry = null; // of arrays, the one that is followed
     this.svg = shape("svg", {
       viewBox: `0 0 ${data.width} ${data.height}`, role: "group", "aria-label": data.title,
     }, parent);
@@ -143,9 +145,10 @@ class Picture {
     const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.name);
     const mark = shape("text", { x: cell.x + cell.w / 2 - 3, y: top + 11, class: "mark" }, group);
     const place = shape("text", { x: cell.x, y: top + cell.h + 10, class: "position" }, group, `${cell.position}`);
+    const list = shape("g", { class: "entries" }, group);
     const title = shape("title", {}, group);
     if (this.data.down || textWidth(cell.name, 11) > this.data.pitch + 8 || cell.h < 20) name.textContent = "";
-    return { group, number: number_, name, mark, title, place, cell, shown: "" };
+    return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
   }
 
   /** The lines of a part, drawn once; only their class changes. */
@@ -194,12 +197,12 @@ class Picture {
     for (const [number, node] of this.cells.entries()) {
       const { cell } = node;
       const is = done || lit.has(number);
-      let [, role, text] = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
+      let [, role, text, , entries] = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
       if (!is && COLORED.has(role)) role = "intermediate";
-      if (changed.has(number) && !changed.get(number)) text = keyAt(cell, at.number - 1)[2];
+      if (changed.has(number) && !changed.get(number)) [, , text, , entries] = keyAt(cell, at.number - 1);
       const named = few || cell.scan === open || lit.has(number) || data.tall;
       const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " far"}${this.wrong(cell, at.number, is)}`;
-      this.put(node, role, kind, text);
+      this.put(node, role, kind, text, entries);
     }
     for (const [number, parts] of this.tracks.entries())
       for (const { lines, scan } of parts) {
@@ -214,14 +217,37 @@ class Picture {
     return cell.wrong < moment || (is && cell.wrong === moment) ? " wrong" : "";
   }
 
-  put(node, role, kind, text) {
-    const state = `${kind}|${text}`;
+  /** The numbers of an array: up to four below each other, of more a strip or the chosen one. */
+  entries(node, entries) {
+    const { cell, list } = node, count = entries.length;
+    list.replaceChildren();
+    const isListed = count <= LISTED && Math.max(...entries.map((text) => textWidth(text, 11))) <= cell.w;
+    if (!isListed && this.entry !== null && this.entry < count) {
+      node.number.textContent = entries[this.entry];
+      return;
+    }
+    node.number.textContent = "";
+    if (isListed) return entries.forEach((text, n) => shape("text", {
+      x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
+    }, list, text));
+    const largest = Math.max(...entries.map((text) => Math.abs(Number(text))).filter(Number.isFinite)) || 1;
+    const apart = (cell.w - 8) / count, half = cell.h / 2 - 3;
+    entries.forEach((text, n) => {
+      const high = half * clamp(Number(text) / largest || 0, -1, 1), x = cell.x - cell.w / 2 + 4 + apart * n;
+      shape("rect", { x, y: cell.y - half, width: apart, height: 2 * half, class: "bar", "data-entry": n }, list);
+      shape("path", { d: `M${x + apart / 2} ${cell.y}v${-high}`, "stroke-width": Math.max(1, apart - 1) }, list);
+    });
+  }
+
+  put(node, role, kind, text, entries = []) {
+    const state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
     node.shown = state;
     node.group.setAttribute("class", `cell ${kind}${node.picked ?? ""}`);
     node.kind = kind;
     node.group.dataset.role = role;
-    node.number.textContent = text;
+    if (entries.length) this.entries(node, entries);
+    else [node.number.textContent] = [text, node.list.replaceChildren()];
     node.mark.textContent = role === "restored" ? "↺" : "";
     const label = `${node.cell.name}${text ? ` = ${text}` : ""}, ${role}, position ${node.cell.position}`;
     node.title.textContent = label;
@@ -316,7 +342,7 @@ class Picture {
 }
 Picture.count = 0;
 
-const isSum = (part) => part.kind === "sum" && part.adds && Boolean(part.old) && Number(part.old) !== 0;
+const isSum = (part) => part.kind === "sum" && part.adds && Boolean(Number(part.old)); // norms do not add up
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 

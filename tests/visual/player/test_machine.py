@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 
 import lab
@@ -416,3 +417,36 @@ def test_a_value_travels_from_its_slot_to_the_slot_that_it_is_added_to(name, ord
                 assert 0 <= y <= arrangement.height
             seen += 1
     assert seen
+
+
+def wave(size):
+    start = np.linspace(-2, 2, size)
+    return lab.Loop(lambda x: pt.sin(x) * 1.3, states=(lab.State("x", start),), n_steps=3)
+
+
+@pytest.mark.parametrize("size", [3, 12])
+def test_the_numbers_of_a_vector_are_in_its_cell(size):
+    """C = Σ xₖ,ᵢ by steps of 1.3·sin, so dC/dx₀ is the product of 1.3·cos along each entry."""
+    machine = machine_of(wave(size).trace())
+    x, product = np.linspace(-2, 2, size), np.ones(size)
+    for _ in range(3):
+        product *= 1.3 * np.cos(x)
+        x = 1.3 * np.sin(x)
+    last = {cell.name: cell.at(machine.moments).entries for cell in machine.cells}
+    assert last["x₃"] == tuple(map(number_text, x))
+    assert last["dC/dx₀"] == tuple(map(number_text, product))
+    assert last["dC/dx₀"] != tuple(map(number_text, product[::-1] + 1e-2))
+    sentences = [part.by_entry for part in machine.parts() if part.kind is Kind.SUM]
+    for by_entry in sentences:
+        assert len(by_entry) == (size if size <= 4 else 0)
+        for pieces in by_entry:
+            sign, is_true = holds("".join(piece.text for piece in pieces[1:]))
+            assert (sign == "=") == is_true, pieces
+
+
+def test_an_entry_of_a_product_of_matrices_is_not_shown_as_a_product():
+    machine = machine_of(gallery.loops["rnn"].trace())
+    terms = [t for part in machine.parts() for t in part.terms if part.kind is Kind.SUM]
+    assert not any(term.factor for term in terms)
+    lines = [line for part in machine.parts() for line in part.by_entry]
+    assert any("is entry 2 of" in "".join(p.text for p in line) for line in lines)

@@ -34,6 +34,7 @@ LABELS, NARROW = 150.0, 600.0  # pixels: the names of rows; a sheet that has the
 BOW, LANE, HEAD, SCAN_NAME = 13.0, 6.0, 18.0, 13.0
 CHIP, FACTOR, UNDER = 16.0, 52.0, 13.0  # the height of a factor, its width, or it lies so far below
 TIMES, HEADS, LINE, LOW_BOX = 30.0, 40.0, 60.0, 28.0  # time down: labels, headings, a line, a box
+ENTRY = 13.0  # the height of an entry of an array
 DOWN, DOWN_BOW = 78.0, 36.0  # time down: the least column; room for a line next to a box
 NARROWEST = 56.0  # a column
 LOW = 24.0  # the least space below a row with such lines
@@ -159,8 +160,7 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     heights, headings, bottom = _rows(machine, usual, is_tall, is_narrow)
     boxes = []
     for cell in machine.cells:
-        is_low = machine.rows[cell.row].is_output and not is_tall
-        density = OUTPUT if is_low else usual
+        density = _dense(machine, cell.row, usual, is_tall)
         size = min(letters, density.letters)
         boxes.append(Box(middles[cell.column], heights[cell.row], box_width, density.box, size))
     folds = zip(middles, machine.columns, strict=True)
@@ -169,6 +169,18 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     return Arrangement(
         machine, max(width, right), bottom, tuple(boxes), tuple(headings), gaps, pitch, is_tall
     )
+
+
+def _dense(machine: Machine, row: int, usual: Density, is_tall: bool) -> Density:
+    """The heights of a row: rows of arrays are as high as their numbers need."""
+    density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
+    return replace(density, box=max(density.box, _listed(machine, row)))
+
+
+def _listed(machine: Machine, row: int) -> float:
+    """The height of the numbers that are listed in a cell of a row."""
+    lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
+    return ENTRY * lines + 5 if lines else 0.0
 
 
 def _letters(machine: Machine, box_width: float, usual: float) -> float:
@@ -183,11 +195,13 @@ def _down(machine: Machine, width: float) -> Arrangement:
     across = (width - TIMES) / len(machine.rows)
     middles = [TIMES + across * (n + 0.5) for n in range(len(machine.rows))]
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
-    heights = [HEADS + LINE * (sum(shares[:n]) + share / 2) for n, share in enumerate(shares)]
+    high = max(LOW_BOX, *(_listed(machine, n) for n in range(len(machine.rows))))
+    line = LINE + high - LOW_BOX
+    heights = [HEADS + line * (sum(shares[:n]) + share / 2) for n, share in enumerate(shares)]
     box_width = min(96.0, across - (2 * DOWN_BOW if rows_with_bows(machine) else 24.0))
     size = _letters(machine, box_width, 14)
     boxes = tuple(
-        Box(middles[c.row], heights[c.column], box_width, LOW_BOX, size) for c in machine.cells
+        Box(middles[c.row], heights[c.column], box_width, high, size) for c in machine.cells
     )
     headings = []
     for n, row in enumerate(machine.rows):
@@ -200,8 +214,8 @@ def _down(machine: Machine, width: float) -> Arrangement:
         name = next((c.name for c in machine.cells if c.column == column), "")
         name = f"⋯ {machine.columns[column]}" if machine.columns[column] else name
         headings.append(Heading(1, 4, y + 4, name, False))
-    bottom = HEADS + LINE * sum(shares) + 4
-    return Arrangement(machine, width, bottom, boxes, tuple(headings), (), LINE, True, True)
+    bottom = HEADS + line * sum(shares) + 4
+    return Arrangement(machine, width, bottom, boxes, tuple(headings), (), line, True, True)
 
 
 def _rows(
@@ -215,7 +229,7 @@ def _rows(
         is_first = _is_first(machine, number)
         y += HEAD if is_narrow else 0
         y += BOW + LANE if number in bows else 0
-        density = OUTPUT if row.is_output and not is_tall else usual
+        density = _dense(machine, number, usual, is_tall)
         y += density.name
         middle = y + density.box / 2
         heights.append(middle)

@@ -4,7 +4,7 @@ It decides no role and no sum itself; `lab.events` does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,16 +23,15 @@ from visual.pictures.machine.content import (
     Cell,
     Event,
     Group,
-    Ink,
     Key,
     Kind,
     Machine,
     Part,
-    Piece,
     Row,
     ScanRows,
     Term,
 )
+from visual.pictures.machine.filling import filling, filling_reason
 from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
@@ -127,8 +126,8 @@ class _Builder:
             if self.places is not None:
                 self.places.learn_slot(slot, number, value)
             full = "" if value is None else full_text(value)
-            key = Key(moment, role, self.wording.number(value), full)
-            if not keys or (keys[-1].role, keys[-1].text) != (key.role, key.text):
+            key = Key(moment, role, self.wording.number(value), full, self.wording.entries(value))
+            if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
                 keys.append(key)
         scan = self.trace.scans[slot.scan]
         tape = scan.tape(slot.argument)
@@ -192,7 +191,7 @@ class _Builder:
         writes = [write for write in event.writes if address(write.slot) in self.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield Group(parts, self._filled(event), self._filled_reason(event))
+            yield Group(parts, filling(self.wording, event), filling_reason(event))
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:
@@ -227,6 +226,9 @@ class _Builder:
             sentence.exact,
             formula=write.formula,
             check=sentence.check,
+            by_entry=tuple(
+                each.sentence(event, write).pieces for each in self.wording.each(write.new)
+            ),
         )
 
     def _terms(self, event: RunEvent, write: Write) -> Iterator[Term]:
@@ -238,7 +240,7 @@ class _Builder:
     def _term(self, event: RunEvent, term: RunTerm) -> Term:
         number, source = self.wording.number, term.source
         cell = self._cell_of(source)
-        has_factor = term.factor is not None and self.wording.scalar(term.factor) is not None
+        has_factor = _is_elementwise(term) and self.wording.scalar(term.factor) is not None
         label = ""
         if event.step is None and source is not None and source.slot is not None:
             label = f"output of Scan {source.slot.scan + 1}"
@@ -271,32 +273,6 @@ class _Builder:
         if read is None or read.slot is None:
             return None
         return self.numbers.get(address(read.slot))
-
-    def _filled(self, event: RunEvent) -> tuple[Piece, ...]:
-        """The sentence of a filling: the nonzero initial gradients."""
-        known = [w for w in event.writes if np.any(w.new)]
-        pieces = [Piece(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
-        for n, write in enumerate(known[:3]):
-            pieces.append(Piece(", " if n else ""))
-            pieces.append(Piece(f"{write.slot.quantity} = ", Ink.NAME))
-            pieces.append(Piece(self.wording.number(write.new), Ink.OLD))
-        if not known:
-            return (*pieces, Piece("all slots start at 0"))
-        rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
-        zeros = len(known) < len(event.writes)
-        return (*pieces, Piece(rest + ("; all other slots start at 0" if zeros else "")))
-
-    def _filled_reason(self, event: RunEvent) -> str:
-        sources = {
-            term.source.slot.scan + 1
-            for write in event.writes
-            for term in write.terms
-            if term.source is not None and term.source.slot is not None
-        }
-        direct = any(t.source is None for w in event.writes for t in w.terms)
-        told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
-        told += ["the cost itself"] if direct else []
-        return f"Initial gradients: {' and '.join(told)}." if told else ""
 
     # Headings.
 
@@ -353,6 +329,13 @@ class _Builder:
         if order == 1:
             return "Each backward step multiplies by the local derivative and adds"
         return f"{len(scans)} Scans: each gradient passes back through all earlier ones"
+
+
+def _is_elementwise(term: RunTerm) -> bool:
+    """Whether a term is a product of numbers, entry by entry."""
+    if term.factor is None or term.source is None:
+        return False
+    return np.shape(term.factor) in ((), np.shape(term.source.value))
 
 
 def _is_zero(write: Write) -> bool:

@@ -46,6 +46,7 @@ class Piece:
     ink: Ink = Ink.PLAIN
 
 
+MOST_ENTRIES, LISTED = 64, 4
 LINE = Piece("\n")  # ends a line of a sentence
 
 
@@ -53,13 +54,16 @@ LINE = Piece("\n")  # ends a line of a sentence
 class Key:
     """The role and the number of a cell from a moment on, until the next key.
 
-    `text` is the number as the cell shows it, `full` the same with all digits.
+    `text` is the number as the cell shows it, `full` the same with all digits. `entries` are the
+    numbers of an array of at most `MOST_ENTRIES`, of which a cell lists up to `LISTED` and draws
+    more as a strip.
     """
 
     moment: int
     role: str
     text: str
     full: str = ""
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,12 @@ class Cell:
     keys: tuple[Key, ...]
     has_seed: bool = False
     wrong_from: int | None = None  # the moment from which the faulty rule gives another number
+
+    @property
+    def lines(self) -> int:
+        """How many numbers it lists below each other, at most."""
+        counts = [len(key.entries) for key in self.keys]
+        return max((n for n in counts if n <= LISTED), default=0)
 
     def at(self, moment: int) -> Key:
         """The key that holds at a moment."""
@@ -128,6 +138,7 @@ class Part:
     formula: str = ""
     is_second: bool = False
     check: tuple[Instruction, ...] = ()
+    by_entry: tuple[tuple[Piece, ...], ...] = ()  # the sentence of each entry of a short array
 
 
 @dataclass(frozen=True)

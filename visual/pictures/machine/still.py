@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import CHIP, Arrangement, Point, rows_with_bows
-from visual.pictures.machine.content import Kind, Machine, Part
+from visual.pictures.machine.arrange import ENTRY, Arrangement, rows_with_bows
+from visual.pictures.machine.arrange import Box as Place
+from visual.pictures.machine.content import LISTED, Key, Kind, Machine
 from visual.pictures.machine.foot import (
     Moment,
     Stage,
@@ -22,8 +25,8 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
+from visual.pictures.machine.motion import Frame, adder, clear_names, moves
 from visual.pictures.machine.tracks import track
-from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
@@ -41,7 +44,6 @@ COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 RESTORED = "↺: written back unchanged"
 SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 OTHERS = "every other value"
-Frame = dict[str, Shape]
 
 
 def still(
@@ -169,31 +171,20 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     shapes |= _cells(arrangement, moment, ended)
     if moment.playing is not None:
         for n, part in enumerate(moment.playing.parts):
-            shapes |= _moves(arrangement, part, str(n))
+            shapes |= moves(arrangement, part, str(n))
             for name in [name for name in shapes if name.startswith("pill ")]:
-                _clear(shapes, shapes[name])
-            adder = _adder(arrangement, part, moment.stage)
-            if adder is not None:
+                clear_names(shapes, shapes[name])
+            added = adder(arrangement, part, moment.stage)
+            if added is not None:
                 cell = shapes[f"cell {part.target}"]
                 assert isinstance(cell, Shapes)
                 boxes = tuple(s for s in cell.shapes if not isinstance(s, Text) or s.muted)
-                shapes |= {f"cell {part.target}": replace(cell, shapes=boxes), f"adder {n}": adder}
+                shapes |= {
+                    f"cell {part.target}": replace(cell, shapes=boxes),
+                    f"adder {n}": added,
+                }
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes
-
-
-def _clear(shapes: Frame, pill: Shape) -> None:
-    """Remove the names of cells that a factor would cover."""
-    box = next(shape for shape in walk([pill]) if isinstance(shape, Box))
-    for key, cell in shapes.items():
-        if key.startswith("cell ") and isinstance(cell, Shapes):
-            kept = tuple(s for s in cell.shapes if not (isinstance(s, Text) and _covers(box, s)))
-            shapes[key] = replace(cell, shapes=kept)
-
-
-def _covers(box: Box, name: Text) -> bool:
-    across = box.x < name.left + name.width and name.left < box.x + box.width
-    return name.muted and across and box.y < name.y and name.y - name.size < box.y + box.height
 
 
 def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
@@ -219,6 +210,35 @@ def _is_level(arrangement: Arrangement, source: int, target: int) -> bool:
     """Whether a term stays in its row; in low rows, other lines are drawn only while they play."""
     cells = arrangement.machine.cells
     return cells[source].row == cells[target].row
+
+
+def _numbers(place: Place, key: Key, role: Role) -> Iterator[Shape]:
+    """The number of a cell; the numbers of a short array, or a strip with a bar for each number."""
+    count = len(key.entries)
+    widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
+    if 1 < count <= LISTED and widest <= place.width - 4:
+        for n, number in enumerate(key.entries):
+            y = place.y + ENTRY * (n - (count - 1) / 2) + 4
+            yield fitted(place.x, y, number, place.width - 4, 11, "middle", bold=True, role=role)
+        return
+    if count:
+        yield from _strip(place, key.entries)
+        return
+    middle, room = place.y + 0.36 * place.letters, place.width - 4
+    yield fitted(place.x, middle, key.text, room, place.letters, "middle", bold=True, role=role)
+
+
+def _strip(place: Place, entries: Sequence[str]) -> Iterator[Shape]:
+    """A bar for each number, from the middle up or down, the largest as high as its half."""
+    values = [float(number) for number in entries]
+    largest = max((abs(v) for v in values if np.isfinite(v)), default=0.0) or 1.0
+    apart = (place.width - 8) / len(values)
+    for n, value in enumerate(values):
+        x = place.left + 4 + apart * (n + 0.5)
+        high = (place.height / 2 - 3) * max(
+            -1.0, min(1.0, value / largest if value == value else 0)
+        )
+        yield Polyline(((x, place.y), (x, place.y - high)))
 
 
 def _touched(moment: Moment, ended: bool) -> set[int]:
@@ -275,19 +295,8 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
             inside.append(Polyline((*corner, corner[0])))
         if role == "restored":
             inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
-        middle = place.y + 0.36 * place.letters
-        inside.append(
-            fitted(
-                place.x,
-                middle,
-                text,
-                place.width - 4,
-                place.letters,
-                "middle",
-                bold=True,
-                role=box.role,
-            )
-        )
+        key = replace(key, text=text) if text == key.text else cell.at(moment.number - 1)
+        inside += _numbers(place, key, box.role)
         room = 0.8 * place.width if cell.row in bows else arrangement.pitch - 4
         named = named and not arrangement.is_down and place.height >= 20
         if named and text_width(cell.name, 11) <= room:
@@ -295,63 +304,3 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
         shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
     return shapes
-
-
-def _moves(arrangement: Arrangement, part: Part, name: str) -> Frame:
-    """The lines and factors of a part, factors above all lines."""
-    shapes: Frame = {}
-    if part.kind is Kind.RESTORED:
-        return shapes
-    size = 13 if arrangement.is_tall else 11
-    for n, term in enumerate(part.terms):
-        way = track(arrangement, part, term)
-        lines = [Arrow(line, saved=True, straight=True) for line in way.saved]
-        lines.append(Arrow(way.points, accent=True, straight=True))
-        shapes[f"move {name} {n}"] = Shapes(tuple(lines))
-        if way.chip is not None and (term.factor or term.symbol):
-            text = f"×{term.factor}" if term.factor else term.symbol
-            shapes[f"pill {name} {n}"] = Shapes(tuple(_pill(way.chip, text, size, Role.READ)))
-    return shapes
-
-
-def _adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
-    """The sum in its slot: its parts below each other, then their sum if it has room for them."""
-    place = arrangement.boxes[part.target]
-    size = 13 if arrangement.is_tall else 11
-    summands = [part.old] if part.adds and part.old not in ("", "0") else []
-    summands += [term.product or term.value for term in part.terms]
-    if part.kind is not Kind.SUM or len(summands) < 2 or stage is Stage.READ:
-        return None
-    line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
-    wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))
-    above = " + ".join(bracketed(text) if n else text for n, text in enumerate(summands))
-    if stage is Stage.REST:
-        wide = max(place.width, text_width(above, 11) + 8)
-        gap = arrangement.pitch - place.width
-        if not arrangement.is_tall or arrangement.is_down or wide > place.width + 0.25 * gap:
-            return None
-    left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
-    inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]
-    if stage is Stage.ADD:
-        for n, text in enumerate(summands):
-            y = place.top + 3 + line * (n + 0.8)
-            if n:
-                inside.append(Text(left + 6, y, "+", size, bold=True, role=Role.OVERWRITTEN))
-            inside.append(
-                Text(left + wide - 7, y, text, size, "end", bold=True, role=Role.OVERWRITTEN)
-            )
-    else:
-        y = place.top + high - (high - 14) / 2 + size * 0.42
-        inside.append(
-            fitted(place.x, place.top + 12, above, wide - 6, 11, "middle", role=Role.OVERWRITTEN)
-        )
-        inside.append(
-            Text(place.x, y, part.new, size + 2, "middle", bold=True, role=Role.OVERWRITTEN)
-        )
-    return Shapes(tuple(inside))
-
-
-def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
-    wide = text_width(text, size, bold=True) + 8
-    yield Box(center[0] - wide / 2, center[1] - CHIP / 2, wide, CHIP, role)
-    yield Text(center[0], center[1] + 0.36 * size, text, size, "middle", bold=True, role=role)

@@ -6,7 +6,7 @@
 An equation has ``=`` if it holds to half a unit of its last digit as printed, else ``≈``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from lab.notation import Call, Expression, Leaf, leaves_of, number_text, text
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
-from visual.pictures.machine.content import Ink, Piece
+from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Piece
 from visual.pictures.machine.places import Places, Style, check_of, numeral
 
 FOUR = 4  # digits of a number in a cell
@@ -89,7 +89,10 @@ class Wording:
     def heading(self, event: Event) -> str:
         """Return ``Scan 2, step 1``, or that its tape is filled."""
         scan = f"Scan {event.scan + 1}"
-        return f"{scan}: its tape is filled" if event.step is None else f"{scan}, step {event.step}"
+        if event.step is None:
+            return f"{scan}: its tape is filled"
+        inside = "" if event.nested is None else "; the Scan inside this step is not shown"
+        return f"{scan}, step {event.step}{inside}"
 
     def formula_of(self, event: Event, write: Write) -> Formula | None:
         """Return the formula by which a step writes a slot."""
@@ -112,6 +115,18 @@ class Wording:
     def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
         """The place of the instruction that computes a value, for pages."""
         return None if self.places is None else self.places.of(value, entry)
+
+    def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
+        """Return all numbers of an array that is not too large, unless one entry is followed."""
+        if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
+            return ()
+        return tuple(self.number(value, n) for n in range(np.size(value)))
+
+    def each(self, value: np.ndarray) -> list["Wording"]:
+        """Return the words of each entry of an array whose numbers are listed; else none."""
+        alone = self.entry is None and self.places is None  # a page would have to check each
+        is_listed = alone and 1 < np.size(value) <= LISTED
+        return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
         """Return the number that a cell shows; None for the norm of an array."""
@@ -142,6 +157,9 @@ class Wording:
             return Sentence((name, value, Piece(" is written back unchanged")))
         found = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
+        is_array = np.ndim(write.new) > 0  # then a sum of its entries would say nothing
+        if is_array and any(term.factor is None and term.reads for term in write.terms):
+            found = None
         if found is None or new is None:
             return self._in_symbols(event, write, name)
         right, expression, leaves = found
@@ -226,7 +244,8 @@ class Wording:
         if self.formula_of(event, write) is None or event.step is None:
             return Sentence((name, new))
         right = write.formula.partition("←")[2].strip() or write.formula
-        norm = " is the norm of " if np.ndim(write.new) and self.entry is None else " = "
+        part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
+        norm = f" is {part} of " if np.ndim(write.new) else " = "
         return Sentence((name, new, Piece(norm), Piece(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:

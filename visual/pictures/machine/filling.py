@@ -1,0 +1,36 @@
+"""The words of the event that fills a tape of gradients before its Scan runs."""
+
+import numpy as np
+
+from lab.equations.events.records import Event
+from visual.pictures.machine.content import Ink, Piece
+from visual.pictures.machine.wording import Wording
+
+
+def filling(wording: Wording, event: Event) -> tuple[Piece, ...]:
+    """Return the sentence of a filling: the nonzero initial gradients."""
+    known = [w for w in event.writes if np.any(w.new)]
+    pieces = [Piece(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
+    for n, write in enumerate(known[:3]):
+        pieces.append(Piece(", " if n else ""))
+        pieces.append(Piece(f"{write.slot.quantity} = ", Ink.NAME))
+        pieces.append(Piece(wording.number(write.new), Ink.OLD))
+    if not known:
+        return (*pieces, Piece("all slots start at 0"))
+    rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
+    zeros = len(known) < len(event.writes)
+    return (*pieces, Piece(rest + ("; all other slots start at 0" if zeros else "")))
+
+
+def filling_reason(event: Event) -> str:
+    """Return where the initial gradients of a tape come from."""
+    sources = {
+        term.source.slot.scan + 1
+        for write in event.writes
+        for term in write.terms
+        if term.source is not None and term.source.slot is not None
+    }
+    direct = any(t.source is None for w in event.writes for t in w.terms)
+    told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
+    told += ["the cost itself"] if direct else []
+    return f"Initial gradients: {' and '.join(told)}." if told else ""
