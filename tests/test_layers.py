@@ -49,7 +49,6 @@ ROOMS = (
     "visual.layout",
     "visual.pictures.unrolled",
     "visual.pictures.tapes",
-    "visual.pictures.moment",
     "visual.pictures.stepgraph",
     "visual.pictures.values",
     "visual.pictures.routing",
@@ -62,7 +61,6 @@ ROOMS = (
     "visual.exercises",
     "visual.workbench",
     "visual.pages",
-    "visual.lessons",
     "visual.cli",
     "visual",
 )

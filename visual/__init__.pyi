@@ -11,11 +11,9 @@ from .exercises.work import Work as Work
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes
-from .pictures.equations import equations as equations
 from .pictures.genealogy import genealogy as genealogy
 from .pictures.influence import influence as influence
 from .pictures.memory import memory as memory
-from .pictures.moment.moment import moment as moment
 from .pictures.phases.phases import phases as phases
 from .pictures.rolled import rolled as rolled
 from .pictures.routing.routing import routing as routing

@@ -370,28 +370,28 @@ def numbers(
 STEPS_OR_SOME = "a whole number, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the greatest number that a form offers
 TAPS = Taps(
-    "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"
+    "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
 )
-STEPS = Steps(
-    "steps", "number of steps; 2:5 shows only the steps 2 to 4", "steps", least=1, most=MOST
+STEPS = Steps("steps", "number of steps, or the steps to show (2:5)", "steps", least=1, most=MOST)
+ORDER = Whole("order", "derivative order (default: 1)", "order", default=1, most=6)
+WRT = Choice(
+    "wrt",
+    "variable to differentiate wrt (default: the first state)",
+    "differentiate by",
 )
-ORDER = Whole("order", "derivative order (1)", "order", default=1, most=6)
-WRT = Choice("wrt", "differentiate by this (the first state)", "differentiate by")
 COST = Cost(
     "cost",
-    "last, sum, or one weight for each step: 0,0,1,0.5",
+    "last, sum, or one weight per step (default: last)",
     "cost",
     metavar="COST",
     default="last",
     known=("last", "sum"),
 )
-OF = Choice("of", "the state or output that the cost is made of", "cost of")
-AT = ByName(
-    "at", "a value for a variable: x=0.95, or a list: x=[1,2]", "values", metavar="NAME=VALUE"
-)
+OF = Choice("of", "state or output that defines the cost (default: the first state)", "cost of")
+AT = ByName("at", "value of a variable: x=0.95 or x=[1,2]", "values", metavar="NAME=VALUE")
 MODE = OneOf(
     "mode",
-    f"{listing(MODES)}: how derivatives of higher orders are made (reverse)",
+    f"construction of higher orders: {listing(MODES)} (default: reverse)",
     default="reverse",
     known=Named("mode", MODES),
 )
@@ -404,21 +404,22 @@ KEEP = Keep(
 )
 # All that can be said about the derivative of a loop; of a graph, it is in the graph.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
-INSIDE = Path("inside", "the Scans inside a step: the number of its Scan, and its own, as in 2,0")
-FAR = "the gradient goes back so many steps"
-TRUNCATE = Whole("truncate", FAR, "truncate after steps", default=-1, least=1, most=MOST)
-WIDTH = Width(
-    "width",
-    "of a figure, whose letters keep 7 points: column (85mm), page (170mm), 85mm, 3.4in, or 600 "
-    "pixels",
-    metavar="WIDTH",
+INSIDE = Path("inside", "Scan and step whose inner Scans are drawn")
+TRUNCATE = Whole(
+    "truncate",
+    "number of steps that the gradient goes back",
+    "truncate after steps",
+    default=-1,
+    least=1,
+    most=MOST,
 )
-HIGH = "how high the picture may be, in pixels (1200); what has no room is folded"
-HEIGHT = Whole("height", HIGH, metavar="PX", default=1200, least=300, most=20_000)
+WIDTH = Width(
+    "width", "width of a figure: column (85mm), page (170mm), 3.4in, or 600 pixels", metavar="WIDTH"
+)
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
-NO_LEGEND = Switch("no_legend", "without the legend")
-BARE = Switch("bare", "without numbers, names of rows, headings and legend")
-THEME = OneOf("theme", "light, dark or print", "colours", default="light", known=THEMES)
+NO_LEGEND = Switch("no_legend", "leave out the legend")
+COLORS = "light, dark, or print (default: light)"
+THEME = OneOf("theme", COLORS, "colours", default="light", known=THEMES)
 RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 

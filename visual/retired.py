@@ -10,6 +10,8 @@ from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
     "Atlas": "visual.Page, whose machines recompute themselves",
+    "moment": "visual.machine(trace, moment=7), or the picture machine with scan and step",
+    "equations": "print(loop.system()), or lab.system of a Scan",
     "canonical": "the report lab.canonical(…), which a notebook shows as tables",
     "directions": "lab.pushforward, lab.derivative and lab.dot_product, as in lesson 10",
     "orders": "genealogy, which has the numbers of Scans and of distinct step functions",
@@ -25,13 +27,25 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {
+RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes `--all-direct`
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
+    "all_direct": "visual.unrolled(trace, all_direct=True)",
+    "bare": "no_legend, or edit the .svg",
+    "buffer": "the picture memory for buffers; tapes are in the order of time",
+    "contributions": "lab.events(trace), which has the terms of each write",
+    "figure": "`scantape draw figure4`",
+    "height": "nothing; a picture is as high as it needs",
+    "limit": "lab.memory(trace, limit=…)",
+    "moment": "scan and step, or visual.machine(trace, moment=7)",
+    "phase": "all, or visual.phases(derivation, phase=5)",
+    "plans": "the picture memory, which always shows them",
+    "scans": "visual.unrolled(trace, scans=(1, 4))",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
     "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
-}  # as in Python; the command line writes `--all-direct`
+    "unfold": "step",
+}
 
 RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
     ".tex": ".pdf, which LaTeX includes with its letters",

@@ -254,7 +254,7 @@ def test_the_reference_names_everything_that_is_exported():
 def test_every_light_colour_of_a_scene_has_a_dark_one():
     known = {light for _, _, light in dark_colours.darkened()}
     for name in ("rnn", "coupled", "undefined"):
-        for kind in ("tapes", "unrolled", "phases", "taps", "equations"):
+        for kind in ("tapes", "unrolled", "phases", "taps"):
             svg = visual.draw(gallery.loops[name], kind).svg()
             assert set(re.findall(r'(?:fill|stroke)="(#\w+)"', svg)) <= known, (name, kind)
 

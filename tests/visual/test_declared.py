@@ -110,9 +110,9 @@ def test_the_checker_sees_a_control_of_its_own():
     for control in form["controls"]:
         if control["key"] == ["steps"]:
             control["max"] = 9
-        if control["key"] == ["options", "buffer"]:
-            control["label"] = "buffer"
-    assert list(own_controls(form)) == ["steps: max", "buffer: label", "colour", "options"]
+        if control["key"] == ["options", "all"]:
+            control["label"] = "everything"
+    assert list(own_controls(form)) == ["steps: max", "all: label", "colour", "options"]
 
 
 def test_a_page_offers_what_is_declared():
@@ -127,8 +127,10 @@ NO_OPTIONS = {
     *("derivation", "of"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     "derivative",  # of influence
+    *("scans", "all_direct"),  # of unrolled, for the figures of a lesson
+    "phase",  # of phases, which are all opened by `all`
     "source",
-    *("around", "entry", "contributor"),  # of the machine that plays
+    *("around", "entry", "contributor", "moment"),  # of the machine that plays
 }
 
 
@@ -141,17 +143,17 @@ def undeclared(kind):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_options_of_a_picture_are_those_of_its_function(name):
-    known = {"phases": {"scan"}, "machine": {"sheet", "other", "rule"}}  # one run, still
+    known = {"phases": {"scan"}, "machine": {"sheet", "other", "rule", "scan", "step"}}
     assert undeclared(PICTURES[name]) == known.get(name, set())
     for option in (one for one in PICTURES[name].options if one is not INSIDE):
         usual = max(option.least, 1) if isinstance(option, Whole) else True
-        value = {"scan": 2, "scans": (1, 2), "unfold": (1, 2)}.get(option.name, usual)
+        value = {"scan": 2, "step": 1}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
-    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"unfold"}
+    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"scan"}
     assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
 
 

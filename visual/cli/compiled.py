@@ -15,7 +15,7 @@ from visual.options import WRT
 
 def add_command(commands: Commands) -> None:
     """Add the command to the parser."""
-    told = "show the Scans, rewrites and buffers of a compiled function"
+    told = "show the Scans, rewrites, and buffers of a compiled function"
     returns = (
         "a variable, several in a list, (cost, wrt), (cost, wrt, given) or a compiled function"
     )

@@ -7,18 +7,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lab.errors import LabError
+from visual.cli.lessons import copied
 from visual.cli.shared import Commands, show
 from visual.exercises.progress import table
-from visual.lessons.copies import copied
 
 
 def add_command(commands: Commands) -> None:
     """Add the commands to the others."""
-    parser = commands.add_parser("lessons", help="copy the lessons to a folder, and open them")
+    parser = commands.add_parser("lessons", help="copy the lessons to a folder and open them")
     parser.add_argument("folder", metavar="FOLDER", help="where to; what is there stays")
     parser.add_argument("--no-open", action="store_true", help="only copy them")
     parser.set_defaults(run=_lessons)
-    parser = commands.add_parser("score", help="a table of what was answered, as CSV")
+    parser = commands.add_parser("score", help="print the scores of learners as CSV")
     parser.add_argument("files", nargs="+", metavar="FILE", help="scantape-progress.json of each")
     parser.set_defaults(run=_score)
 

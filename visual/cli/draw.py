@@ -1,13 +1,14 @@
 """The command ``scantape draw``."""
 
 import argparse
+import re
 from typing import Any
 
 from lab.errors import ArgumentError, listing
 from visual.cli.shared import Commands, add, add_drawing, check_drawing, made_by, posed, write
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
-from visual.drawing.figures import figure
+from visual.drawing.figures import FIGURES, figure
 from visual.scene.formats import SUFFIXES
 from visual.scene.shapes import Scene
 
@@ -17,7 +18,7 @@ EXAMPLES = """\
   scantape draw tapes --loop square --taps=-2,-1 -o tape.svg
   scantape draw tapes --loop coupled --wrt birth --cost sum -o total.svg
   scantape draw unrolled --loop square --order 2 -o loops.pdf
-  scantape draw unrolled --figure 4 -o figure4.png --scale 3
+  scantape draw figure4 -o figure4.png --scale 3         one of eight figures of the square loop
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape draw tapes --loop mymodule:mymodel --wrt rho --order 2 -o model.svg
   scantape draw tapes --loop square --width column --theme print -o figure.pdf
@@ -29,24 +30,19 @@ def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "draw",
-        help="draw one picture of a loop's derivative",
+        help="draw one picture of a derivative",
         epilog=f"examples:\n{EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("picture", metavar="PICTURE", help=f"{listing(PICTURES)}")
-    parser.add_argument(
-        "--figure",
-        type=int,
-        metavar="N",
-        help="instead of a loop: figure 1 to 8 of the square loop, unrolled",
+    kinds = f"{listing(PICTURES)}; or figure1 to figure{len(FIGURES)}"
+    parser.add_argument("picture", metavar="PICTURE", help=kinds)
+    out = f"file to write ({', '.join(SUFFIXES)}), or - for text on the screen"
+    output = add_drawing(parser, out, needs_loop=False)
+    output.add_argument(
+        "--animate", action="store_true", help="let the steps of an .svg appear one by one"
     )
-    out = f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
-    add_drawing(parser, out, needs_loop=False)
-    parser.add_argument(
-        "--animate", action="store_true", help="an .svg whose steps appear one by one"
-    )
-    add(parser.add_argument_group("options for a paper"), *PAPER)
-    add(parser.add_argument_group("options of some pictures"), *OPTIONS)
+    add(output, *PAPER)
+    add(parser.add_argument_group("picture"), *OPTIONS)
     parser.set_defaults(run=_draw)
 
 
@@ -57,15 +53,16 @@ def _draw(options: argparse.Namespace) -> None:
 
 def picture(options: argparse.Namespace) -> Scene:
     """The picture that is asked for; ArgumentError for one that cannot be."""
-    PICTURES[options.picture]
-    if options.figure is not None:
-        if options.picture != "unrolled" or options.loop is not None:
-            raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")
+    number = re.fullmatch(r"figure(\d)", options.picture)
+    if number is not None:
+        if options.loop is not None:
+            raise ArgumentError("--loop: a figure has a loop of its own; leave the option out.")
         paper = {one.name: getattr(options, one.name) for one in PAPER}
         given = {name: value for name, value in paper.items() if value}
-        return figure(options.figure, options.theme, **given)
+        return figure(int(number[1]), options.theme, **given)
+    PICTURES[options.picture]
     if options.loop is None:
-        raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
+        raise ArgumentError("--loop: expected the name of a gallery loop, or module:function.")
     subject: Any = made_by("--loop", options.loop)
     own = {
         option.name: option.read(value, subject)

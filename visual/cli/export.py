@@ -9,7 +9,8 @@ from visual.drawing.export import FORMATS, export
 
 def add_command(commands: Commands) -> None:
     """Add the command to the others."""
-    parser = commands.add_parser("export", help="write all pictures, with an index page")
+    told = "write all pictures of a derivative and an index page"
+    parser = commands.add_parser("export", help=told)
     add_drawing(parser, "where to write", "FOLDER")
     parser.add_argument(
         "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"

@@ -8,7 +8,7 @@ from visual.cli.shared import Commands, show
 
 def add_command(commands: Commands) -> None:
     """Add the command to the others."""
-    parser = commands.add_parser("loops", help="list the gallery, with the reason for each loop")
+    parser = commands.add_parser("loops", help="list the loops of the gallery")
     parser.add_argument("--names", action="store_true", help="only the names, one a line")
     parser.set_defaults(run=_loops)
 

@@ -57,23 +57,27 @@ def add_graph(
 
 def add_drawing(
     parser: argparse.ArgumentParser, out: str, metavar: str = "FILE", needs_loop: bool = True
-) -> None:
-    """A loop, what can be said about its derivative and its pictures, and where they go."""
-    parser.add_argument(
+) -> argparse._ArgumentGroup:
+    """Add the options of a loop and its derivative, and of the output; return the last group."""
+    derivative = parser.add_argument_group("loop and derivative")
+    derivative.add_argument(
         "--loop",
         required=needs_loop,
         metavar="NAME",
-        help="a gallery loop, or module:function; to draw and export, a graph or PyMC model, too",
+        help="gallery loop, or module:function of a loop, a graph, or a PyMC model",
     )
-    parser.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
-    add(parser, *DERIVATIVE.values(), THEME)
-    parser.add_argument(
+    add(derivative, *DERIVATIVE.values())
+    output = parser.add_argument_group("output")
+    output.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
+    add(output, THEME)
+    output.add_argument(
         "--scale",
         type=float,
         default=1.0,
         metavar="S",
-        help="scale of a PNG or a film (1); 3.125 is 300 dpi",
+        help="scale of a .png or .gif; 3.125 is 300 dpi (default: 1)",
     )
+    return output
 
 
 def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:

@@ -11,7 +11,6 @@ from lab.loops.model import log_density
 from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
-from visual.layout.sheet import SCREEN, Sheet
 from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -31,10 +30,9 @@ def _drawn(
     picture: str,
     theme: str,
     choice: Chosen,
-    screen: Sheet,
     options: tuple[tuple[str, object], ...],
 ) -> Scene:
-    return PICTURES[picture].draw(studied(loop, choice), theme, screen, **dict(options))
+    return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
 
 
 def draw(
@@ -44,46 +42,31 @@ def draw(
     given: Values | None = None,
     **chosen: object,
 ) -> Scene:
-    """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
+    """Draw the derivative of a loop, a graph, or a PyMC model; 64 pictures of loops are cached.
 
-    `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
-    stepgraph, values, influence or memory. Of a loop `taps` (by name, or of
-    the first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can
-    be chosen, which mean what they do in `lab.Loop.trace`. The derivative of a graph needs the
-    values of its inputs, `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where
-    others have the values of its initial point. All else are options of the picture, as `unfold`
-    for a step around which long loops shall not be folded. Where `scan` or `scans` can be chosen,
-    they are the numbers of headings, from 1: 2 for ``2 · gradient of square``, which is
-    ``trace.scans[1]``. Steps count from 0.
+    `picture` is the name of a kind.  Of a loop, `taps` (by name, or of the first state), `steps`,
+    `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep` can be chosen, as in
+    `lab.Loop.trace`.  The derivative of a graph needs the values of its inputs, `given`; of a PyMC
+    model, `order`, `wrt`, and `at` can be chosen; other inputs have the values of its initial
+    point.  All else are options of the picture: `step`, for example, is a step that a long loop
+    shows.  `scan` and `scans` are the numbers in the headings, from 1: 2 for
+    ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
 
-    For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
-    "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
-    also be "2:5", to show no others.  `no_legend` leaves the legend out, `bare` all numbers, names
-    of rows and headings as well; phases and genealogy are words, and never bare.
+    For a paper, `width` is the width of the figure, as "column" (85 mm), "page" (170 mm), "85mm",
+    or "3.4in": letters keep seven points, and fewer columns are shown; a number is in pixels.
+    `steps` may also be "2:5", to show no other steps.  `no_legend` leaves the legend out.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
-    return drawn(SCREEN, subject, picture, theme, given, **chosen)
-
-
-def drawn(
-    screen: Sheet,
-    subject: object,
-    picture: str,
-    theme: str = "light",
-    given: Values | None = None,
-    **chosen: object,
-) -> Scene:
-    """What `draw` draws, on a screen with other controls."""
     THEMES[theme]  # refuses what is none
     choices, options = parted(chosen)
     options = PICTURES[picture].check(options)
     if isinstance(subject, Loop):
-        about = choose(**choices), screen, tuple(sorted(options.items()))
+        about = choose(**choices), tuple(sorted(options.items()))
         return _drawn(subject, picture, theme, *about)
-    return PICTURES[picture].draw(posed(subject, given, choices), theme, screen, **options)
+    return PICTURES[picture].draw(posed(subject, given, choices), theme, **options)
 
 
 def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from lab.errors import ArgumentError, Named, quoted
 from lab.loops.gallery import loops
-from visual.drawing.paper import on_paper, sheet
-from visual.options import BARE, HEIGHT, NO_LEGEND, SHOWN, WIDTH
+from visual.drawing.paper import lacking, on_paper, sheet, wider
+from visual.options import NO_LEGEND, SHOWN, WIDTH
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
@@ -45,7 +45,7 @@ FIGURES: Mapping[int, Figure] = {
 
 PAPER = Named(
     "option",
-    {choice.name: choice for choice in (WIDTH, HEIGHT, SHOWN, NO_LEGEND, BARE)},
+    {choice.name: choice for choice in (WIDTH, SHOWN, NO_LEGEND)},
     "the options of a figure are {}.",
 )
 
@@ -58,4 +58,10 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     direct, laid = chosen.all_direct, sheet(**paper)
     scene = unrolled(trace, theme, scans=chosen.scans, all_direct=direct, sheet=laid)
-    return on_paper(scene, paper.get("width"), "unrolled")
+    width = paper.get("width")
+    if width is None:
+        return scene
+    if pixels := lacking(scene, width):
+        least = wider(width, pixels).written
+        raise ArgumentError(f"width = {width.written!r}: the figure {number} needs {least}.")
+    return on_paper(scene, width)

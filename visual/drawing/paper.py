@@ -1,55 +1,44 @@
-"""Pictures as figures of a paper: so wide, with letters that can be read."""
+"""Pictures as figures of a paper: the width of a figure, and letters that can be read."""
 
 from dataclasses import replace
 from math import ceil
 
-from lab.errors import ArgumentError
-from visual.layout.sheet import ASIDE, HIGHEST, SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.options import Length
 from visual.scene.shapes import MM, Scene, Text, moved
 
 LETTERS = 11.0  # pixels: the smallest on a screen
 POINTS = 7 * 96 / 72  # pixels: the smallest in print
-TALLEST = 240 / MM  # of a page
 
 
 def sheet(
-    screen: Sheet = SCREEN,
-    width: Length | None = None,
-    height: int = HIGHEST,
-    steps: range | None = None,
-    no_legend: bool = False,
-    bare: bool = False,
+    width: Length | None = None, steps: range | None = None, no_legend: bool = False
 ) -> Sheet:
-    """A `screen` on which a picture's smallest letters keep the size that they need, or a paper.
-
-    Where there is room beside a picture of the usual width, its legend stands there.
-    """
-    size = replace(screen, width=width.pixels if width else screen.width, height=height)
-    if size.width >= SCREEN.width + ASIDE:
-        size = replace(size, width=size.width - ASIDE, aside=ASIDE)
-    if width and width.on_paper:
-        more, tallest = LETTERS / POINTS, TALLEST if height == HIGHEST else height
-        size = Sheet(width.pixels * more, tallest * more, on_paper=True)
-    return replace(size, steps=steps, legend=not no_legend, bare=bare)
+    """Return the sheet for a figure; on paper, letters of 11 pixels shrink to 7 points."""
+    on_paper = width is not None and width.on_paper
+    wide = SCREEN.width
+    if width is not None:
+        wide = min(wide, width.pixels * (LETTERS / POINTS if on_paper else 1.0))
+    return Sheet(wide, steps, not no_legend, on_paper)
 
 
-def on_paper(scene: Scene, width: Length | None, kind: str) -> Scene:
-    """The picture in the middle of a figure of that width, no larger than life.
-
-    ArgumentError if that makes its letters too small to be read.
-    """
-    if width is None:
-        return scene
+def lacking(scene: Scene, width: Length) -> float:
+    """Return the pixels that a picture needs for letters that can be read; 0 if it has them."""
     smallest = min((s.size for s in scene.walk() if isinstance(s, Text)), default=LETTERS)
-    zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     least = scene.width * (min(1.0, POINTS / smallest) if width.on_paper else 1.0)
-    if least > width.pixels + 0.01:
-        told = f"{ceil(least * MM)}mm" if width.on_paper else f"{ceil(least)}"
-        raise ArgumentError(
-            f"width = {width.written!r}: the picture {kind} of this loop needs {told} for letters "
-            "that can be read; expected that or more."
-        )
+    return least if least > width.pixels + 0.01 else 0.0
+
+
+def wider(width: Length, pixels: float) -> Length:
+    """Return a width of at least so many pixels, in whole millimetres or pixels."""
+    unit = MM if width.on_paper else 1.0
+    whole = ceil(pixels * unit)
+    return Length(f"{whole}{'mm' if width.on_paper else ''}", whole / unit, width.on_paper)
+
+
+def on_paper(scene: Scene, width: Length) -> Scene:
+    """Return the picture in the middle of a figure of that width, no larger than life."""
+    zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)
     millimetres = width.pixels * MM if width.on_paper else 0.0

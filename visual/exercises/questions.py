@@ -21,9 +21,10 @@ from lab.tape import Kind, Tape
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.before import tape_before
 from visual.layout.names import NamedScan
 from visual.layout.names import listed as in_words
-from visual.pictures.moment.moment import asked, moment
+from visual.pictures.machine.still import moment_of_step
 from visual.pictures.taps import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
@@ -83,9 +84,7 @@ def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: st
     ending = (
         f"the one at {listed(right)} is" if len(right) == 1 else f"those at {listed(right)} are"
     )
-    touched = [tape.row(step, tap) for tap in tape.taps]
-    near = range(max(0, min(touched) - BESIDE), min(len(held.initial), max(touched) + BESIDE + 1))
-    cells = {named.row_key(held, row): held.position(row) for row in near}
+    cells = {named.row_key(held, row): held.position(row) for row in _near(held, step)}
     beside = {}
     for sequence in named.scan.sequences:
         index = int(sequence.axis.index[step])
@@ -126,9 +125,15 @@ def _task(
     theme: str,
     formula: str = "",
 ) -> Task:
-    before = asked(named, step, held, theme, formula)
-    after = moment(named.trace, theme, scan=named.number + 1, step=step)
+    before = tape_before(named, step, held, _near(held, step), theme, formula)
+    after = moment_of_step(named.trace, named.number, step, theme)
     return Task(question, before, after, answer)
+
+
+def _near(held: TapeTrace, step: int) -> range:
+    """The rows that a step touches, and some on either side."""
+    touched = [held.tape.row(step, tap) for tap in held.tape.taps]
+    return range(max(0, min(touched) - BESIDE), min(len(held.initial), max(touched) + BESIDE + 1))
 
 
 def _slot_reason(tape: Tape, step: int, position: int) -> str:

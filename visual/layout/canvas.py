@@ -8,9 +8,9 @@ from textwrap import wrap
 from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.cells import bared, on_one_scale, told_apart
-from visual.layout.columns import Gap, Timeline, Unfold, column_of, shown_steps, with_gaps
-from visual.layout.legend import FOLDS, NOTHING, explained, notes, scale_words
+from visual.layout.cells import on_one_scale, told_apart
+from visual.layout.columns import Gap, Steps, Timeline, column_of, shown_steps, with_gaps
+from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
@@ -24,7 +24,6 @@ FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
 CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
-FOLDED = "folded again"  # the tooltip of what closes a fold, under the key of what opened it
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
 
 
@@ -40,12 +39,6 @@ class Columns:
     def has(self, column: int) -> bool:
         """Whether a column is shown."""
         return column in self.left
-
-    def folded(self, x: float, gap: Gap) -> range:
-        """The columns that are not shown where a gap stands."""
-        before = [column for column, left in self.left.items() if left < x]
-        first = max(before) + 1 if before else min(self.left, default=0) - gap.hidden
-        return range(first, first + gap.hidden)
 
 
 def place_columns(
@@ -82,7 +75,7 @@ def columns_within(columns: Iterable[int], start: float) -> Columns:
 def touched_columns(
     scan: ScanTrace,
     time: Timeline,
-    unfold: Unfold,
+    requested: Steps,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
@@ -91,13 +84,13 @@ def touched_columns(
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        rows = touched_rows(scan, tape, unfold, ends, only)
+        rows = touched_rows(scan, tape, requested, ends, only)
         columns |= {column_of(tape, row, time) for row in rows}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, unfold, ends, only))
+                for step in numbers(shown_steps(scan.steps, requested, ends, only))
             }
     return columns
 
@@ -105,12 +98,12 @@ def touched_columns(
 def touched_rows(
     scan: ScanTrace,
     tape: TapeTrace,
-    unfold: Unfold,
+    requested: Steps,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, unfold, ends, only))
+    steps = numbers(shown_steps(scan.steps, requested, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
@@ -149,12 +142,7 @@ def column_header(
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
-    """The title of a picture, or of a part, with a tooltip if there is `more`, and lines under it.
-
-    A bare sheet has none.
-    """
-    if sheet.bare:
-        return Piece()
+    """The title of a picture or of a part, `more` as its tooltip, and lines under it."""
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
@@ -220,15 +208,13 @@ def finished(
     close: bool = False,
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
-    in_words: bool = False,
 ) -> Scene:
     """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
-    Below it, or aside, is a legend in `words` of its own for what is drawn.  Without `words` they
-    are called what they are called everywhere; what brings its `seeds` is its own, too.  Notes tell
-    what arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+    Below it is a legend in `words` of its own for what is drawn.  Without `words` they are called
+    what they are called everywhere; what brings its `seeds` is its own, too.  Notes explain arrays
+    and steps that are not shown.  `said` are further lines, `below` is the room beneath the last.
     The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
-    A legend `in_words` has no more than the word for each look, and what is `said`.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -241,28 +227,21 @@ def finished(
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
     words = {role: told for role, told in words.items() if role in drawn}
-    kept = bared(part.shapes) if sheet.bare else part.shapes
-    shapes, scales = on_one_scale(told_apart(kept))
-    said, full = (
-        ([*notes(shapes, wholes), *said], scale_words(scales)) if not in_words else (said, [])
-    )
-    if sheet.bare or not sheet.legend:
+    shapes, scales = on_one_scale(told_apart(part.shapes))
+    said, full = [*notes(shapes, wholes), *said], scale_words(scales)
+    if not sheet.legend:
         words, said, full = {}, [], []
-    if sheet.is_narrow:
-        said = [one for one in said if one != FOLDS]
-    left, top, room = margin, bottom, width - 2 * margin
-    if sheet.aside:
-        width = max(width, sheet.width)
-        left, top, room = width - margin / 2, margin, sheet.aside
-    legend, low = explained(words, top, room + 2 * margin, close, sheet, left, in_words)
-    told, ends = ([t for one in few for t in folded(one, room, 12)] for few in (said, full))
+    legend, low = explained(words, bottom, width, close, margin)
+    told, ends = (
+        [line for one in few for line in folded(one, width - 2 * margin, 12)]
+        for few in (said, full)
+    )
     lines = [
-        Text(left, low + 20 * number + 12, line, 12, muted=True)
+        Text(margin, low + 20 * number + 12, line, 12, muted=True)
         for number, line in enumerate((*told, *ends))
     ]
-    edge = 0 if sheet.aside else margin
     scene = Scene(
-        width=max([width + sheet.aside, *(left + line.width + edge for line in lines)]),
+        width=max([width, *(margin + line.width + margin for line in lines)]),
         height=max(bottom, low + 20 * len(lines)) + below,
         shapes=(*shapes, *legend, *lines),
         title=title,

@@ -23,7 +23,6 @@ MOST_NAME = 0.7  # of a thin cell
 TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
 USUAL = "1.234", "‖1.234‖"  # a number, a norm
 LEAST_NORM = 47.0  # room for a norm with two digits
-PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
@@ -106,13 +105,8 @@ def cell(
     step: int | None = None,
     key: str = "",
     label: str = "",
-    parts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Group:
-    """A box with a value in it; `old` stands above it, struck through; `label` names it.
-
-    `parts` are what of the value came from the cost directly, and through later steps; their
-    sum stands below the value.
-    """
+    """A box with a value in it; `old` stands above it, struck through; `label` names it."""
     if value is None:
         dash = _centred(box, box.y + box.height / 2 + 4, "—")
         return Group((box, dash), step, key, f"{name}: not written yet")
@@ -123,17 +117,7 @@ def cell(
     names = box.width >= NARROW or (fits and old is None)
     has_room = box.height >= TWO_LINES and names
     draw = _array_inside if value.ndim and has_room else _number_inside
-    if parts is None:
-        return Group((box, *draw(box, value, old, label)), step, key, title)
-    direct, later = parts
-    title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
-    upper = replace(box, height=box.height - PARTS)
-    plus = "" if value.ndim else "+ "  # the norms of arrays do not add up
-    below = (
-        _centred(box, box.y + box.height - 20, value_text(direct), size=SMALL_SIZE),
-        _centred(box, box.y + box.height - 6, plus + value_text(later), size=SMALL_SIZE),
-    )
-    return Group((box, *draw(upper, value, old, label), *below), step, key, title)
+    return Group((box, *draw(box, value, old, label)), step, key, title)
 
 
 def _number_inside(
@@ -243,23 +227,6 @@ def inside(
     """A text in a box, in the colour of its role."""
     look = (x, y, words, size, anchor, mono, bold, False, struck)
     return Text(*look, role=box.role, faded=box.faded)
-
-
-def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """The shapes without the values of cells; what a cell is called stands in its middle."""
-    for shape in shapes:
-        if isinstance(shape, Group) and shape.cell and HELD.search(shape.title):
-            names = [s for s in shape.shapes if isinstance(s, Text) and not VALUE.match(s.content)]
-            boxes = [s for s in shape.shapes if isinstance(s, Box) and s.heat is None]
-            middle = [_centred(box, box.y + box.height / 2 + 4, "") for box in boxes[:1]]
-            called = [
-                replace(name, x=at.x, y=at.y, anchor=at.anchor) for name in names for at in middle
-            ]
-            yield replace(shape, shapes=(*boxes, *called))
-        elif isinstance(shape, Group):
-            yield replace(shape, shapes=tuple(bared(shape.shapes)))
-        else:
-            yield shape
 
 
 def _centred(

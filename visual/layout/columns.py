@@ -14,8 +14,7 @@ from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
-WINDOW = 3  # so many steps are opened by a click on a fold
-Unfold = int | Sequence[int] | None  # a step, or several, next to which nothing is folded
+Steps = int | Sequence[int] | None  # a step, or several, that are shown of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
@@ -34,11 +33,12 @@ class Gap:
 
 
 def shown_steps(
-    steps: int, unfold: Unfold = None, ends: int | None = None, only: range | None = None
+    steps: int, requested: Steps = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
     """The steps to show, of any loop at most two times `ends`, and a gap for those left out.
 
-    Those next to what is to `unfold` are shown as well.  If `only` some are wanted, these are.
+    The `requested` ones and those next to them are shown as well.  If `only` some are wanted,
+    these are.
     """
     if only is not None:
         return with_ends(only, steps)
@@ -47,16 +47,9 @@ def shown_steps(
     ends = ENDS if ends is None else ends
     chosen = {*range(ends), *range(steps - ends, steps)}
     near = 1 if ends > 1 else 0
-    for step in [unfold] if isinstance(unfold, int) else unfold or ():
+    for step in [requested] if isinstance(requested, int) else requested or ():
         chosen |= {*range(step - near, step + near + 1)} & {*range(steps)}
     return with_gaps(chosen)
-
-
-def only_step(steps: int, step: int) -> list[int | Gap]:
-    """One step, and gaps for those before and after it; one gap if there is no such step."""
-    if step >= steps:
-        return [Gap(steps)] if steps else []
-    return with_ends(range(step, step + 1), steps)
 
 
 def with_ends(chosen: range, steps: int) -> list[int | Gap]:

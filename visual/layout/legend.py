@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 from lab.notation import number_text
 from visual.layout.cells import SEGMENTS
-from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.shapes import Box, Shape, Text, folded, text_width, walk
 from visual.scene.theme import Role
 
@@ -21,22 +20,14 @@ FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
 
 
 def explained(
-    words: Mapping[Role, str],
-    y: float,
-    width: float,
-    close: bool = False,
-    sheet: Sheet = SCREEN,
-    left: float | None = None,
-    in_words: bool = False,
+    words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends.
 
-    If it is `close`, a column is only as wide as its own words.  On a narrow sheet, or `in_words`,
-    a role has only the word for it.
+    If it is `close`, a column is only as wide as its own words.
     """
-    apart = 42 if in_words else 50 if close else 60  # from word to word, with the box between them
-    in_words, margin = in_words or sheet.is_narrow, sheet.margin
-    words = {r: r.word if in_words else r.told(meaning) for r, meaning in words.items()}
+    apart = 50 if close else 60  # from word to word, with the box between them
+    words = {role: role.told(meaning) for role, meaning in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]
@@ -49,7 +40,7 @@ def explained(
     for start in range(0, len(items), columns):
         most = 1
         for (role, meaning), right in zip(items[start : start + columns], lefts, strict=False):
-            x = (margin if left is None else left) + right
+            x = margin + right
             lines = folded(meaning, width - 2 * margin - 32, 12)
             most = max(most, len(lines))
             shapes.append(Box(x, y, 24, 15, role))

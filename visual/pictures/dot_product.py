@@ -43,7 +43,7 @@ WORDS = {
 }
 
 
-def dot_product(test: "DotProduct", theme: str = "light", unfold: int | None = None) -> Scene:
+def dot_product(test: "DotProduct", theme: str = "light", step: int | None = None) -> Scene:
     """The picture of a `lab.dot_product`: both derivatives of a loop, and their products.
 
     Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
@@ -69,7 +69,7 @@ def dot_product(test: "DotProduct", theme: str = "light", unfold: int | None = N
         apart=4,
     )
     return finished(
-        above(head, above(*_Rows(test).all(unfold)), sums, apart=6),
+        above(head, above(*_Rows(test).all(step)), sums, apart=6),
         WORDS,
         title=f"The dot-product test of {name}",
         description=(
@@ -189,10 +189,10 @@ class _Rows:
             for half in (self.halves.forward, self.halves.backward)
         )
 
-    def all(self, unfold: int | None) -> Iterator[Piece]:
+    def all(self, step: int | None) -> Iterator[Piece]:
         """What the columns hold, the steps, and what meets after the last one."""
         yield self._row(HEAD, self._heads())
-        for item in shown_steps(len(self.test.tangent), unfold):
+        for item in shown_steps(len(self.test.tangent), step):
             if isinstance(item, Gap):
                 told = f"⋯ {item.hidden:,} steps are not shown; the sums count them"
                 yield self._row(36, [Text(START, 14, told, 12, muted=True)])

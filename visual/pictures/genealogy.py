@@ -66,13 +66,14 @@ def genealogy(
     """
     of_trace(trace)
     check_sheet(sheet)
-    shown = _shown(trace, switch("all", all), FEW if not sheet.is_narrow else FEW // 2)
+    shown = _shown(trace, switch("all", all), FEW)
     order, count = max(scan.order for scan in trace.scans), len(trace.scans)
     descents, flows = [*_descents(trace)], [*_flows(trace)]
     head = heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace), sheet)
     drawn = flows if all else []
     tree = cropped(_tree(trace, shown, descents, drawn, all, sheet), sheet.margin)
-    hint = sheet.all_shows("what flows between them") if len(trace.scans) > 1 and not all else ""
+    more = "all=True shows what flows between them"
+    hint = sheet.hint(more) if len(trace.scans) > 1 and not all else ""
     edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
     labels = ["\n".join((_title(trace, s.number), *_lines(s))) for s in NamedScan.each(trace)]
@@ -141,7 +142,7 @@ def _tree(
         )
         if last and hidden:
             told = f"⋯ {counted(hidden, 'more Scan')} of order {order}"
-            told += sheet.all_shows("them")
+            told += sheet.hint("all=True shows them")
             parts.append(shifted(words(told, 12, muted=True), lefts[order], 0))
     tree = above(*(over(gap(right), part) for part in parts), apart=8 if sheet.on_paper else 12)
     ends = tree.anchors

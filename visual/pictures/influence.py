@@ -22,7 +22,7 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series, as_numbers, pooled, stretches
 from visual.pictures.values.text import to_text
-from visual.pictures.values.values import NARROWEST, Panel, Plan, curve, headed, panel_of
+from visual.pictures.values.values import NARROWEST, Panel, Plan, curve, panel_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
@@ -53,7 +53,7 @@ def influence(
         derivative = influence_in(derivative, scan=scan)
     found: Influence = derivative
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
-    side = sheet.line if sheet.is_narrow else WIDEST
+    side = min(WIDEST, sheet.line)
     words = (*found.told, *(_how_to_read(found) if sheet.legend else ()))
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
@@ -65,13 +65,14 @@ def influence(
     ]
     shades = _Shades(as_numbers(found.sizes))
     shown = _map(_within(found, sheet.steps_within(found.steps, found.loop)), side, shades)
-    if sheet.legend and not sheet.bare:
+    if sheet.legend:
         shown = above(shown, shades.legend(), apart=8)
-    room = sheet.line - (0 if sheet.is_narrow else shown.envelope.width + APART)
-    parts = shown, above(*_curves(found, max(room - EDGE, NARROWEST)), apart=12)
-    together = above(*parts, apart=14) if sheet.is_narrow else beside(*parts, apart=APART)
+    room = sheet.line - shown.envelope.width - APART
+    is_wide = room - EDGE >= NARROWEST
+    parts = shown, above(*_curves(found, (room if is_wide else sheet.line) - EDGE), apart=12)
+    together = beside(*parts, apart=APART) if is_wide else above(*parts, apart=14)
     drawn = scene(
-        above(gap(sheet.line), *headed(sheet, heads, [together]), apart=14),
+        above(gap(sheet.line), above(*heads, apart=4), together, apart=14),
         title,
         f"{' '.join(found.told)} A map of all pairs of values, the last row over all columns, and "
         "what truncation loses of each gradient.",

@@ -17,7 +17,6 @@ from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
-from visual.layout.columns import Unfold, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import scan_index, step_of, switch
@@ -38,8 +37,8 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, shortened, text_width
 from visual.scene.theme import Role
 
-PORT, IN_A_COLUMN = (104.0, 150.0), (64.0, 80.0)  # how wide one is at least, and at most
-BETWEEN, ARM, SHORT, LINE, TRACK = 14.0, 40.0, 16.0, 20, 16
+PORT = 104.0, 150.0  # the width of one, at least and at most
+BETWEEN, ARM, LINE, TRACK = 14.0, 40.0, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
 MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
 
@@ -68,9 +67,8 @@ class Way:
 def rolled(
     trace: Trace,
     theme: str = "light",
-    unfold: Unfold = None,
     scan: int = 1,
-    step: int = 0,
+    step: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -78,22 +76,20 @@ def rolled(
 
     The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  It is the loop
     itself unless told otherwise, also where others open the Scan that holds the result: that a step
-    comes back to itself is seen in what has not been differentiated.  The picture is 840 pixels
-    wide and at most 1,200 high; what has no room is counted, and there with `all`.
+    comes back to itself is seen in what has not been differentiated.  What does not fit in the
+    width is counted, and drawn with `all`.
     """
     check_sheet(sheet)
     number = scan_index(trace, scan)
-    step = step_of(trace.scans[number], step)
+    step = step_of(trace.scans[number], 0 if step is None else step)
     of = NamedScan(trace, number)
-    told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
-    lines = [_shown_step(of, step), *told]
     alike = "" if of.scan.order else ": the loop itself, at every order"
-    head = heading(f"{scan} · {of.called}, rolled up{alike}", lines, sheet, of.whereabouts)
+    title = f"{scan} · {of.called}, rolled up{alike}"
+    head = heading(title, [_shown_step(of, step)], sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
-    unfold = one_or_more("unfold", unfold)
     verb = "rolled up and unrolled"
-    return fitting(trace, (number,), top, theme, unfold, verb=verb, all=all, sheet=sheet)
+    return fitting(trace, (number,), top, theme, step, verb=verb, all=all, sheet=sheet)
 
 
 def _shown_step(of: NamedScan, step: int) -> str:
@@ -112,16 +108,13 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
     makes = [port(formula.target, True) for formula in scan.formulas]
     most = None if all else MOST_PORTS
     ways = _ways(scan)[: None if all else MOST_WAYS]
-    track, arm = (TRACK, ARM) if not sheet.is_narrow else (TRACK / 2, SHORT)
-    side = track * (len(ways) + 1)
-    room = IN_A_COLUMN if sheet.is_narrow else PORT
-    hint = sheet.hint("all=True", "see the options")
-    read, made = (_ports(ports, most, of.moment(step), room, hint) for ports in (reads, makes))
-    taken = 2 * (sheet.margin + side + arm) + read.envelope.width + made.envelope.width
-    wide = LONGEST if all else max(IN_A_COLUMN[1], sheet.width - taken)
+    side, hint = TRACK * (len(ways) + 1), sheet.hint("all=True")
+    read, made = (_ports(ports, most, of.moment(step), hint) for ports in (reads, makes))
+    taken = 2 * (sheet.margin + side + ARM) + read.envelope.width + made.envelope.width
+    wide = LONGEST if all else max(PORT[0], sheet.width - taken)
     high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
-    box = _step_box(of, wide, high, None if all else MOST_LINES * (not sheet.is_narrow), hint)
-    row = beside(gap(side), read, gap(arm), box, gap(arm), made, gap(side), align=0.5)
+    box = _step_box(of, wide, high, None if all else MOST_LINES, hint)
+    row = beside(gap(side), read, gap(ARM), box, gap(ARM), made, gap(side), align=0.5)
     middle = row.anchors["step"]
     arrows = list[Arrow]()
     for name, place in row.anchors.items():
@@ -132,7 +125,7 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
             arrows.append(Arrow(((middle.right, y), (place.left - 1, y))))
     known = [w for w in ways if {_name(w.written, True), _name(w.read, False)} <= {*row.anchors}]
     back = (
-        _way_back(row.anchors, way, row.envelope.bottom + 10, number, track)
+        _way_back(row.anchors, way, row.envelope.bottom + 10, number)
         for number, way in enumerate(known, start=1)
     )
     return over(row, piece(*arrows), *back)
@@ -177,7 +170,7 @@ def _ways(scan: ScanTrace) -> list[Way]:
 
 
 def _step_box(of: NamedScan, wide: float, high: float, most: int | None, hint: str) -> Piece:
-    """The box of the step, with its formulas for all steps; without room for `most`, none."""
+    """The box of the step, with its formulas for all steps; `most` of their lines."""
     letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
         line
@@ -189,9 +182,7 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None, hint: s
             break_on_hyphens=False,
         )
     ]
-    if most == 0:
-        lines = []
-    elif most is not None and len(lines) > most:
+    if most is not None and len(lines) > most:
         lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines{hint}"]
     widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
     box = Box(
@@ -211,12 +202,11 @@ def _ports(
     ports: Sequence[Port],
     most: int | None,
     moment: tuple[int, str],
-    room: tuple[float, float],
     hint: str,
 ) -> Piece:
     """The ports at one side of the box, as many as there is room for, each by its name."""
     names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
-    least, widest = room
+    least, widest = PORT
     wide = min(max([least, *names]), widest)
     parts = [_drawn(port, wide, moment) for port in ports[:most]]
     hidden = len(ports) - len(parts)
@@ -237,12 +227,10 @@ def _name(leaf: Leaf, is_made: bool) -> str:
     return f"{'made' if is_made else 'read'} {leaf.argument} {leaf.tap}"
 
 
-def _way_back(
-    places: Mapping[str, Envelope], way: Way, y: float, number: int, track: float
-) -> Piece:
+def _way_back(places: Mapping[str, Envelope], way: Way, y: float, number: int) -> Piece:
     """An arrow from what is made, below the box, to where it is read again, on its own track."""
     made, read = places[_name(way.written, True)], places[_name(way.read, False)]
-    right, left, low = made.right + track * number, read.left - track * number, y + 22 * number
+    right, left, low = made.right + TRACK * number, read.left - TRACK * number, y + 22 * number
     start = (made.right, made.place(0, 0.5)[1] + 5 * number - 10)
     end = (read.left - 1, read.place(0, 0.5)[1] + 5 * number - 10)
     corners = (start, (right, start[1]), (right, low), (left, low), (left, end[1]), end)

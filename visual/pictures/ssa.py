@@ -32,7 +32,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell, full_text, value_text
 from visual.layout.columns import (
     Gap,
-    Unfold,
+    Steps,
     column_of,
     one_or_more,
     shown_steps,
@@ -73,7 +73,7 @@ LAST = "nothing is overwritten; the lowest is the gradient"
 def ssa(
     trace: Trace,
     theme: str = "light",
-    unfold: Unfold = None,
+    step: Steps = None,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -81,13 +81,12 @@ def ssa(
     """The tapes of a derivative, as buffers and, where slots are shared, in SSA form beside them.
 
     Of several Scans one is open, number `scan`, or else the one that holds the result; with `all`
-    every one is, with all its slots, in a picture of any size.  Long loops are folded, as for
-    `tapes`.  In a column there is room for the SSA form alone.  Raises GraphError for a trace
-    without a derivative.
+    every one is, with all its slots, in a picture of any size.  Of long loops both ends are shown,
+    as for `tapes`.  Raises GraphError for a trace without a derivative.
     """
     of_trace(trace)
     check_sheet(sheet)
-    unfold, all = one_or_more("unfold", unfold), switch("all", all)
+    requested, all = one_or_more("step", step), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -101,35 +100,28 @@ def ssa(
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
     values, strip = flow(trace), list[Piece]()
-    if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
+    if not all and len(trace.scans) > 2:
         hint = f"scan={numbers[0] + 1} opens another, all=True shows everything"
         strip.append(cropped(overview(trace, chosen, hint, sheet), sheet.margin))
 
-    def drawn_with(ends: int | None) -> Scene:
-        letters, parts = _unused_letters(trace), [*strip]
-        for number in numbers if all else [chosen]:
-            block = _Block(NamedScan(trace, number), values, unfold, ends, letters, all, sheet)
-            title, lines = block_heading(block.named, in_full=True)
-            told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
-            head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
-            parts.append(above(head, cropped(block.drawn(), sheet.margin)))
-        return finished(
-            over(gap(sheet.line), above(*parts, apart=16)),
-            None,
-            sheet=sheet,
-            title=f"Tapes of {trace.scans[0].name}, and their SSA form",
-            description="The tape after every step, and each of its values in a box of its own.",
-            theme=theme,
-            close=True,
-            seeds=seeds_of(trace, numbers if all else [chosen]),
-            wholes=wholes_of(trace),
-        )
-
-    found = [drawn_with(None)]
-    for ends in () if all else (3, 2, 1):  # so many steps at both ends, where it is too high
-        if found[-1].height > sheet.height:
-            found.append(drawn_with(ends))
-    return found[-1]
+    letters, parts = _unused_letters(trace), [*strip]
+    for number in numbers if all else [chosen]:
+        block = _Block(NamedScan(trace, number), values, requested, letters, all, sheet)
+        title, lines = block_heading(block.named, in_full=True)
+        told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
+        head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
+        parts.append(above(head, cropped(block.drawn(), sheet.margin)))
+    return finished(
+        over(gap(sheet.line), above(*parts, apart=16)),
+        None,
+        sheet=sheet,
+        title=f"Tapes of {trace.scans[0].name}, and their SSA form",
+        description="The tape after every step, and each of its values in a box of its own.",
+        theme=theme,
+        close=True,
+        seeds=seeds_of(trace, numbers if all else [chosen]),
+        wholes=wholes_of(trace),
+    )
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
@@ -148,34 +140,32 @@ class _Block:
         self,
         named: NamedScan,
         flow: Flow,
-        unfold: Unfold,
-        ends: int | None,
+        requested: Steps,
         letters: Iterator[str],
         all: bool,
         sheet: Sheet,
     ) -> None:
         self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
         self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
-        self.steps = shown_steps(self.scan.steps, unfold, ends, only)
+        self.steps = shown_steps(self.scan.steps, requested, only=only)
         self.time = timeline(named.root.scan)
         writes = flow.writes.items()
         self.read = {s for v, w in writes if v.scan == named.number for s in w.sources}
         self.used = self.read
-        common = place_columns(touched_columns(self.scan, self.time, unfold, ends, only), SMALL, 4)
+        touched = touched_columns(self.scan, self.time, requested, only=only)
+        common = place_columns(touched, SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
             alone = not self.time.knows(tape.axis)
-            rows = touched_rows(self.scan, tape, unfold, ends, only) if alone else ()
-            own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
-            lanes.append(Lane(self.scan, tape, common, self.time, unfold, own))
+            rows = touched_rows(self.scan, tape, requested, only=only) if alone else ()
+            own = place_columns(map(tape.position, rows), SMALL, 4)
+            lanes.append(Lane(self.scan, tape, own if alone else common, self.time))
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
         self.letters = {(tape.argument, row): next(letters) for tape, row in slots}
         self.lanes = lanes if all else lanes[:MOST_TAPES]
-        self.left, right = sheet.margin + STEPS * (not sheet.bare), sheet.width - sheet.margin
+        self.left, right = sheet.margin + STEPS, sheet.width - sheet.margin
         buffers = [lane.columns.right - LABELS for lane in self.lanes]
-        least = self.left
-        if not sheet.is_narrow:
-            least += max([LEFT * (not sheet.bare), *buffers]) + 26
+        least = self.left + max([min(LEFT, sheet.width / 5), *buffers]) + 26
         self.columns = self._columns(self._shown(), right - least)
         names = [text_width(named.tape_label(tape, row), 11) for tape, row in slots]
         least_cell = max(SLIM, max(names) - APART + 4)
@@ -198,11 +188,6 @@ class _Block:
             left += columns.right - LABELS
         self.places: dict[Value, Box] = {}  # where the values stand at the right
         self.ways = Detours(self.places.values())
-
-    @property
-    def has_boxes_alone(self) -> bool:
-        """Whether there is no room, or no wish, for the formulas of steps."""
-        return self.sheet.bare or self.sheet.is_narrow
 
     def _shared(self, tape: TapeTrace, row: int) -> bool:
         """Whether a slot holds more than one value, or one that others are made of; or all is."""
@@ -241,7 +226,7 @@ class _Block:
                 held = "" if tape.unwritten[row] else f" = {value_text(tape.initial[row])}"
                 called = f"{self._name(first)} ({self.named.tape_label(tape, row)}{held})"
                 alone[first in self.read].append(called)
-        where = "not drawn" if self.sheet.is_narrow else "at the left alone"
+        where = "at the left alone"
         told = []
         for is_read, found in alone.items():
             names = listing(found) if len(found) < 4 else f"{len(found)} slots"
@@ -251,13 +236,12 @@ class _Block:
                 told.append(f"{where}, since only one value is ever there: {names}")
         if tapes > len(self.lanes):
             more = counted(tapes - len(self.lanes), "more tape")
-            told.append(f"⋯ {more}{self.sheet.all_shows()}")
+            told.append(f"⋯ {more}{self.sheet.hint('all=True shows everything')}")
         return told
 
     def drawn(self) -> Piece:
         """The tapes before the first step, then after every step that is shown."""
-        bare = self.sheet.bare
-        y, shapes = (0.0, []) if bare else (18.0 + HEADER, [*self._heads()])
+        y, shapes = 18.0 + HEADER, [*self._heads()]
         for item in (None, *self.steps):
             if isinstance(item, Gap):
                 told = f"⋯ {item.hidden:,} steps are not shown"
@@ -274,9 +258,9 @@ class _Block:
 
     def _heads(self) -> Iterator[Shape]:
         """What stands in the columns at the right."""
-        if not self.sheet.is_narrow:
-            yield Text(self.left, 12, "the buffer", 12, bold=True)
-        head = Text(self.start, 12, "every value by itself", 12, bold=True)
+        yield Text(self.left, 12, "the buffer", 12, bold=True)
+        room = self.right - self.start
+        head = fitted(self.start, 12, "every value by itself", room, 12, bold=True)
         yield head
         room = self.right - self.start - head.width - 6
         if text_width(LAST, 12) <= room:
@@ -291,11 +275,8 @@ class _Block:
 
     def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:
         """The tapes after a step, or before the first one, and what it wrote; and how high."""
-        shapes: list[Shape] = [
-            Text(self.left - 10, y + 16, name, 12, "end", bold=True)
-            for name in ["initial" if step is None else f"step {step}"]
-            if not self.sheet.bare
-        ]
+        name = "initial" if step is None else f"step {step}"
+        shapes: list[Shape] = [Text(self.left - 10, y + 16, name, 12, "end", bold=True)]
         now = {
             v: w
             for v, w in self.flow.writes.items()
@@ -305,8 +286,7 @@ class _Block:
         for lane in self.lanes:
             for slot in lane.before() if step is None else lane.after(step):
                 value = self._value(lane.tape, slot.row, step)
-                if not self.sheet.is_narrow:
-                    cells.append(self._small(lane, slot, value, low))
+                cells.append(self._small(lane, slot, value, low))
                 x = self.x.get((lane.tape.argument, slot.row))
                 if x is not None and slot.value is not None and (step is None or value in now):
                     role = self._role(lane.tape, value, slot)
@@ -369,7 +349,7 @@ class _Block:
 
     def _formula(self, value: Value, write: Write, y: float) -> tuple[list[Shape], float]:
         """What is written, in terms of values; and where the lines end."""
-        if (value.argument, value.row) not in self.letters or self.has_boxes_alone:
+        if (value.argument, value.row) not in self.letters:
             return [], y
         names = {leaf: self._leaf(leaf, write) for leaf in write.leaves}
         whole = f"{self._name(value)} = {text(write.formula.expression, names.__getitem__)}"

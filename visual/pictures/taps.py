@@ -18,7 +18,6 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import Piece, above, gap, over, sized
 from visual.scene.shapes import (
@@ -216,14 +215,7 @@ def taps(
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
     first = tapes.order if isinstance(tapes, ScanTrace) else 0
-    all_orders = range(first + 1, first + orders + 1)
-    scene = _drawn(named, scans, all_orders, orders, theme, sheet)
-    shown = orders
-    folds = sheet.on_paper or isinstance(tapes, Trace)  # which has as many orders as it was given
-    while folds and scene.height > sheet.height and shown:
-        shown -= 1
-        scene = _drawn(named, scans, all_orders, shown, theme, sheet)
-    return scene
+    return _drawn(named, scans, range(first + 1, first + orders + 1), theme, sheet)
 
 
 def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
@@ -246,18 +238,14 @@ def _drawn(
     named: Mapping[Tape, tuple[str, ...]],
     scans: Sequence[tuple[int, str, list[int]]],
     orders: range,
-    shown: int,
     theme: str,
     sheet: Sheet,
 ) -> Scene:
-    """All tapes, and so many of their gradients as are `shown`, from the first of `orders` on."""
-    lines = [
-        [*_lineage(tape, names[0], range(orders.start, orders.start + shown))]
-        for tape, names in named.items()
-    ]
+    """All tapes, and their gradients of these `orders`."""
+    lines = [[*_lineage(tape, names[0], orders)] for tape, names in named.items()]
     parts: list[Piece] = []
     for line, (tape, names) in zip(lines, named.items(), strict=True):
-        told = [] if parts or not shown else [_turned(tape)]
+        told = [] if parts or not orders else [_turned(tape)]
         if names[1:]:
             told.append(f"drawn for {names[0]}; {listing(names[1:])} alike")
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
@@ -266,7 +254,6 @@ def _drawn(
         head = heading(title if parts else f"{title}: what a step reads and writes", told, sheet)
         parts.append(above(head, _strip(line, scans, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
-    more = f"{counted(len(orders) - shown, 'gradient')} of these gradients not shown"
     drawn = above(*parts, apart=22)
     return finished(
         over(gap(sheet.line), drawn) if sheet.on_paper else drawn,  # else it would be enlarged
@@ -278,9 +265,8 @@ def _drawn(
         close=True,
         said=[
             *_rules(lines),
-            *([f"⋯ {more}"] if shown < len(orders) else []),
             *_kinds(chain.from_iterable(lines)),
-            *filter(None, [" · ".join(_alike(scans[: shown + 1]))]),
+            *filter(None, [" · ".join(_alike(scans[: len(orders) + 1]))]),
         ],
     )
 
@@ -356,7 +342,7 @@ def _strip(
 ) -> Piece:
     """One tape and its gradients from top to bottom, and between them which place is which."""
     row = with_gaps(_moments(generations[0].tape.taps))
-    start = 0 if sheet.bare else 100 if sheet.is_narrow else 126
+    start = min(126, sheet.labels)
     pitch = max(NARROWEST, min(PITCH, (sheet.line - start) / len(row)))
     slot = pitch - BETWEEN
     left = {m: start + n * pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
@@ -366,9 +352,8 @@ def _strip(
         for m, x in left.items()
     ]
     time = Text(start - BETWEEN - 2, 12, "time →", SMALL, "end", muted=True)
-    shapes, y = list[Shape](), 0.0
-    if not sheet.bare:
-        shapes, y = [*heads, time], 20.0
+    shapes: list[Shape] = [*heads, time]
+    y = 20.0
     for order, each in enumerate(generations):
         middles = {(-m if order % 2 else m): x + slot / 2 for m, x in left.items()}
         arcs = _arcs(each, middles, order > 0)
@@ -377,8 +362,7 @@ def _strip(
         cells = [_slot(each, order, tap, generations[0].name, slot) for tap in middles]
         inside += [moved(c, x, y) for c, x in zip(cells, left.values(), strict=True)]
         inside += [_fold(hidden, x, y, slot) for x, hidden in folds.items()]
-        if not sheet.bare:
-            inside += _label(each, order, scans, start - BETWEEN - 2, y, sheet)
+        inside += _label(each, order, scans, start - BETWEEN - 2, y)
         shapes.append(Group(tuple(inside), step=order, moment=each.name))
         bottom, y = y + HEIGHT, y + HEIGHT + (ARC if arcs and order else 0) + LINE
         if each is not generations[-1]:
@@ -393,7 +377,6 @@ def _label(
     scans: Sequence[tuple[int, str, list[int]]],
     room: float,
     y: float,
-    sheet: Sheet,
 ) -> Iterator[Text]:
     """Whose step a row shows, which way its loop goes, and what kind its tape is."""
     told, below = each.name, "its gradient" if order else ""
@@ -401,7 +384,7 @@ def _label(
         told, below = f"Scan {scans[order][0]}", scans[order][1]
     way, kind = "← steps" if order % 2 else "steps →", each.tape.kind
     yield fitted(room, y + 18, told, room, SMALL + 1, "end", bold=True)
-    lines = (way, kind) if sheet.is_narrow else (below, f"{way} · {kind}")
+    lines = (below, f"{way} · {kind}")
     for n, line in enumerate(filter(None, lines)):
         yield fitted(room, y + 34 + 16 * n, line, room, SMALL, "end", muted=True)
 

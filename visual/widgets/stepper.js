@@ -11,7 +11,7 @@ const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 const GAP = 8; // pixels around what is brought into view
 
 const SCAN = "[data-cell^='scan:']";
-const CARDS = ["scan", "inside", "unfold", "row", "moment"].map((what) => `[data-cell^='${what}:']`).join(); // a click opens them
+const CARDS = ["scan", "inside"].map((what) => `[data-cell^='${what}:']`).join(); // a click opens them
 const [PLAY, PAUSE] = ["▶ play", "❚❚ pause"];
 
 let hinted = true; // until a cell is clicked

@@ -20,9 +20,7 @@ from lab.notation import signed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
-from visual.layout.canvas import FOLDED
-from visual.layout.columns import WINDOW
-from visual.layout.names import NamedScan, at_moment
+from visual.layout.names import NamedScan
 from visual.options import (
     COST,
     KEEP,
@@ -39,7 +37,7 @@ from visual.options import (
     Control,
     opened,
 )
-from visual.pictures.moment.moment import first_sum
+from visual.pictures.stepgraph.first_sum import first_sum
 from visual.widgets.sliders import sliders
 from visual.workbench.link import bench_of
 from visual.workbench.state import (
@@ -79,7 +77,7 @@ def controls(bench: Bench) -> list[Control]:
 
 def views() -> list[Control]:
     """The tabs."""
-    told = {kind.name: (kind.label, kind.about) for kind in PICTURES.values()}
+    told = {kind.name: (kind.name, kind.about) for kind in PICTURES.values()}
     told[BROKEN_RULE] = BROKEN_RULE, "what goes wrong if a rule is broken"
     return [
         {"name": name, "label": label, "about": f"{name}: {about}"}
@@ -106,7 +104,7 @@ def chosen_step(bench: Bench) -> Mapping[str, object]:
     That is the first sum of the Scan that is open.
     """
     trace, options = bench.shown.trace, bench.state.options
-    shows_one = bench.state.view in ("moment", "stepgraph", "equations")
+    shows_one = bench.state.view == "stepgraph"
     chooses = shows_one and bench.state.rule is None
     if trace is None or not chooses or bench.moment >= 0 or "step" in options:
         return {}
@@ -242,9 +240,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     change = _change(bench, key, value)
     if "view" in change:
         return bench.seen(change["view"])
-    options = change.get("options", {})
-    is_folded = key[0] in ("row", "fold") and key[1] not in (options["unfold"] or ())
-    if is_folded or {"scan", "step", "inside"} & options.keys():  # chosen, and not walked to
+    if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)
 
@@ -280,11 +276,6 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
-        case ["row" | "fold" as what, int(step)]:
-            closes = _closes(bench, "row" if what == "row" else "unfold", step)
-            if what == "row":
-                return {"options": {"unfold": None if closes else (step,)}}
-            return {"options": {"unfold": (_folded if closes else _unfolded)(bench, step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
@@ -300,49 +291,6 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
     raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
-
-
-def _closes(bench: Bench, what: str, step: int) -> bool:
-    """Whether a click on a fold, or on the name of a row, closes what such a click has opened."""
-    return (f"{what}:{step}", FOLDED) in {(one.cell, one.title) for one in bench.shown.groups()}
-
-
-def _rows(bench: Bench) -> set[int]:
-    """The steps of the Scan that is open whose rows can be seen."""
-    trace, groups = bench.shown.trace, bench.shown.groups()
-    rows = {group.step for group in groups if group.reads and group.step is not None}
-    found = [] if trace is None else [at_moment(trace, one) for one in rows]
-    last = max((scan for scan, _ in found), default=0)
-    return {step for scan, step in found if scan == last}
-
-
-def _unfolded(bench: Bench, step: int) -> tuple[int, ...]:
-    """A step and some after it, with all rows that can be seen; those near it are kept longest.
-
-    Where one row is whole, the others are lines or folded, and all would be open, the step alone.
-    """
-    rows = _rows(bench)
-    seen = rows | {*bench.state.options.get("unfold", ())}
-    every = {*seen, *range(step, step + WINDOW)}
-    unfold = tuple(sorted(every, key=lambda one: (-abs(one - step), one in seen)))
-    is_low = len(rows) < 2 or _has(bench, "row:")
-    is_all = is_low and not _has(bench.changed(options={"unfold": unfold}), "unfold:")
-    return (step,) if is_all else unfold
-
-
-def _has(bench: Bench, what: str) -> bool:
-    """Whether the picture has a name, or a word for a fold, that opens what it stands for."""
-    return any(group.cell.startswith(what) for group in bench.shown.groups())
-
-
-def _folded(bench: Bench, step: int) -> tuple[int, ...] | None:
-    """What is open without the steps from one on that were opened; none if nothing else was."""
-    usual = _rows(replace(bench.changed(options={"unfold": None}), moment=-1))
-    opened, last = _rows(bench) - usual, step
-    while last in opened:
-        last += 1
-    left = [n for n in bench.state.options.get("unfold", ()) if n not in range(step, last)]
-    return tuple(left) if {*left} - usual else None
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

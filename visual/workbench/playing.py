@@ -9,7 +9,7 @@ from visual.workbench.state import Bench
 
 def machine_data(bench: Bench) -> Mapping[str, Any]:
     """Return the data of the machine if the bench shows it or a faulty rule; else nothing."""
-    wide, breakage = bench.room[0], bench.breakage
+    wide, breakage = bench.room, bench.breakage
     if breakage is not None:
         return pair_data(breakage, wide)
     trace = bench.shown.trace

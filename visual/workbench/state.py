@@ -17,7 +17,7 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, listing, one_of, quoted
+from lab.errors import ArgumentError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -27,11 +27,10 @@ from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.drawing.draw import drawn, studied
+from visual.drawing.draw import draw, studied
 from visual.drawing.study import Chosen, Frozen, choose, shaped
 from visual.layout.names import NamedScan, at_moment
-from visual.layout.sheet import ASIDE, PAGE, SCREEN, Sheet
-from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
+from visual.options import DERIVATIVE, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
@@ -42,9 +41,6 @@ OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
-NO_PAGE = (0, 0)  # has told yet how much room it has
-WITH_LEGEND = int(SCREEN.width + ASIDE)  # pixels of a picture that has its legend beside it
-BELOW = 120  # pixels of a legend that stands below, and is scrolled to
 MOST_MOMENTS = 400  # of a run that is walked through whole
 OPTIONS = ByName("options", "what only the picture has that is shown")
 CHOICES = {
@@ -104,7 +100,7 @@ class BenchState:
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
         old = self
         if checked.get("steps", self.steps) != self.steps:  # others are folded
-            held = {name: value for name, value in self.options.items() if name != "unfold"}
+            held = {name: value for name, value in self.options.items() if name != "step"}
             old = replace(self, options=MappingProxyType(held))
         if checked.get("view", self.view) != self.view:
             view = PICTURES[checked["view"]]
@@ -149,16 +145,16 @@ def _tuples(value: Value) -> Numbers:
 class Bench(ABC):
     """Something on the workbench, what is chosen about it, and what is if nobody chooses.
 
-    `moment` is the one of the run that is shown, or -1 for all of it; `room` is how wide
-    and how high a page would have its picture, in pixels, or 0 where it stands on none.
-    `left` are the states in which other views were left, by their names.
+    `moment` is the one of the run that is shown, or -1 for all of it; `room` is the width that
+    a page has for the machine, 0 if it is not known.  `left` are the states in which other views
+    were left, by their names.
     """
 
     state: BenchState
     usual: BenchState
     name: str
     moment: int = field(default=-1, kw_only=True)
-    room: tuple[int, int] = field(default=NO_PAGE, kw_only=True)
+    room: int = field(default=0, kw_only=True)
     left: Mapping[str, BenchState] = field(default_factory=_nothing, kw_only=True)
 
     @property
@@ -185,8 +181,8 @@ class Bench(ABC):
         return replace(bench, left=left)
 
     @abstractmethod
-    def _draw(self, screen: Sheet, **options: object) -> Scene:
-        """The picture of the view on a screen, with options of its own."""
+    def _draw(self, **options: object) -> Scene:
+        """The picture of the view, with options of its own."""
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
@@ -209,65 +205,40 @@ class Bench(ABC):
         return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
 
     @cached_property
-    def picture(self) -> Scene:
-        """What is shown, in a picture that has all the room it wants; LabError if there is none."""
-        return replace(self, room=NO_PAGE).shown if self.room != NO_PAGE else self.shown
-
-    @cached_property
     def shown(self) -> Scene:
-        """The picture of the view, or of what the broken rule does, as there is `room` for it.
+        """The picture of the view, or of what the broken rule does; LabError if there is none.
 
         Of a run whose moments are not all in one picture, that in which the present one is.
         """
-        follows, trace = PICTURES[self.state.view].follows, self._whole.trace
+        follows, trace = PICTURES[self.state.view].follows, self.picture.trace
         if trace is None or not follows or self.moment not in self.moments:
-            return self._whole
+            return self.picture
         scan, step = at_moment(trace, self.moment)
-        folded = {"scan:1", f"row:{step}"} & {group.cell for group in self._whole.groups()}
-        if self.moment in self._whole.moments and not folded:
-            return self._whole
-        opened = self.state.options.get("unfold", ())
-        unfold = (*opened, step) if len(opened) > 1 else (step,)  # of one row alone, another
-        place = {"scan": scan + 1, "step": step, "unfold": unfold}
-        return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
-
-    def _in_room(self, **options: object) -> Scene:
-        view, (wide, high) = PICTURES[self.state.view], self.room
-        size: dict[str, int] = {}
-        if 0 < wide < SCREEN.width:
-            size["width"] = max(FEWEST, wide)  # and the page is scrolled
-        elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:
-            beside = wide >= WITH_LEGEND
-            if len(self.state.options.get("unfold", ())) < 2:  # who opens a fold scrolls
-                size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
-            size |= {"width": WITH_LEGEND} if beside else {}
-        screen = SCREEN if self.room == NO_PAGE else PAGE
-        try:
-            return self._draw(screen, **{**options, **size})
-        except LabError:
-            if "width" not in size:
-                raise
-            return self._draw(screen, **options)  # for its words would be too small to be read
+        has_cards = any(group.cell == "scan:1" for group in self.picture.groups())
+        if self.moment in self.picture.moments and not has_cards:
+            return self.picture
+        place = {"scan": scan + 1, "step": step}
+        return self._draw(**{**self.state.options, **{name: place[name] for name in follows}})
 
     @cached_property
     def moments(self) -> Mapping[int, str]:
         """All moments that can be shown, and what they are called."""
-        trace, view = self._whole.trace, PICTURES[self.state.view]
+        trace, view = self.picture.trace, PICTURES[self.state.view]
         if self.breakage is not None or not view.follows or trace is None:
-            return self._whole.moments
+            return self.picture.moments
         if sum(scan.steps for scan in trace.scans) > MOST_MOMENTS:
-            return self._whole.moments
+            return self.picture.moments
         scans = NamedScan.each(trace)
         return dict(named.moment(step) for named in scans for step in range(named.scan.steps))
 
     @cached_property
-    def _whole(self) -> Scene:
+    def picture(self) -> Scene:
         """The picture of no moment in particular."""
         state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)
             return still(arrange(machine), machine.moments, state.theme)
-        return self._in_room(**state.options)
+        return self._draw(**state.options)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -330,9 +301,9 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
-    def _draw(self, screen: Sheet, **options: object) -> Scene:
+    def _draw(self, **options: object) -> Scene:
         state, about = self.state, self._about(**options)
-        return drawn(screen, self._truncated, state.view, state.theme, **about)
+        return draw(self._truncated, state.view, state.theme, **about)
 
     def _truth(self, order: int) -> Truth:
         return _truth_of_loop(self._truncated, choose(**self._about(order=order)))
@@ -433,9 +404,9 @@ class GraphBench(Bench):
     def _given(self) -> dict[Variable, np.ndarray]:
         return {variable: self.values[name] for name, variable in self.inputs.items()}
 
-    def _draw(self, screen: Sheet, **options: object) -> Scene:
+    def _draw(self, **options: object) -> Scene:
         state, derived = self.state, _derived(self.cost, self._wrt, self.state.order)
-        return drawn(screen, derived, state.view, state.theme, self._given, **options)
+        return draw(derived, state.view, state.theme, self._given, **options)
 
     def _truth(self, order: int) -> Truth:
         values = tuple((v, Frozen.of(v.name or "", value)) for v, value in self._given.items())

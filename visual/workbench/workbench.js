@@ -11,31 +11,21 @@ const PATIENCE = 300; // ms
 const SETTLED = 50; // ms
 const RESTING = 250; // ms
 const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
-const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
-const MUCH = 10000; // pixels of room: more than a picture takes
 const MUCH_OF = 400; // pixels of a picture
 const BAR = 80; // pixels above the picture while it is presented
 
-// How large the picture is: as much of it open as the window has room for, or all of it, or as
-// wide as the page; or as large as the screen while it is presented.
+// How large the picture is: its natural size, or as wide as the page; or as large as the screen
+// while it is presented.
 class Zoom {
   constructor(frame) {
     this.frame = frame;
     this.root = element("select", { "aria-label": "zoom" });
-    for (const name of ["fit", "100 %", "width"]) this.root.append(element("option", { value: name }, name));
+    for (const name of ["100 %", "width"]) this.root.append(element("option", { value: name }, name));
     this.show = this.show.bind(this);
   }
 
   get isAlone() {
     return Boolean(document.fullscreenElement?.contains(this.frame));
-  }
-
-  // What the picture is asked to fit into.
-  get room() {
-    if (this.isAlone) return [this.frame.clientWidth, innerHeight - BAR];
-    if (this.root.value !== "fit") return [MUCH, MUCH];
-    const above = this.frame.getBoundingClientRect().top - this.frame.closest(".scantape-bench").getBoundingClientRect().top;
-    return [this.frame.clientWidth, Math.max(LOWEST, Math.floor(innerHeight - AROUND - above))];
   }
 
   show() {
@@ -332,22 +322,17 @@ class Bench {
     return stepper(this.walked, {
       whole: true,
       changed: (step) => share(model, { step }),
-      hint: "click a Scan or a fold to open it",
-      open: (option, value) => {
-        const asked = { unfold: ["fold", Number(value)], row: ["row", Number(value)] };
-        if (option !== "moment") return ask(asked[option] || ["options", option], value);
-        share(model, { step: Number(value) });
-        ask(["view"], "moment"); // one step, large
-      },
+      hint: "click a Scan to open it",
+      open: (option, value) => ask(["options", option], value),
     });
   }
 
-  /** Once nothing moves any more, the room is asked for. */
+  /** Once nothing moves any more, the machine is asked for the width. */
   size() {
     this.zoom.show();
     clearTimeout(this.settled);
     this.settled = setTimeout(() => {
-      if (this.frame.clientWidth) share(this.model, { room: this.zoom.room }); // it is on the page now
+      if (this.frame.clientWidth) share(this.model, { room: this.frame.clientWidth }); // it is on the page now
     }, SETTLED);
   }
 
@@ -365,7 +350,6 @@ class Bench {
     this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
     this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
     this.questions.answered(shown.answered);
-    this.size(); // the controls may have more lines now
   }
 
   /** The machine plays by itself; of another one with as many events, the moment is kept. */
@@ -424,7 +408,8 @@ class Bench {
     draw();
     this.show();
     write();
-    this.zoom.root.addEventListener("change", size);
+    this.size();
+    this.zoom.root.addEventListener("change", this.zoom.show);
     let wide = frame.clientWidth;
     const resized = new ResizeObserver(() => {
       if (frame.clientWidth !== wide) size();
@@ -434,7 +419,7 @@ class Bench {
     addEventListener("resize", size);
     phone.addEventListener("change", this.bend);
     document.addEventListener("fullscreenchange", this.zoom.show);
-    const ends = [unheard, follow(model, this.ask), model.get("room")[1] ? () => {} : appear(this.root)]; // no page has shown it yet
+    const ends = [unheard, follow(model, this.ask), model.get("room") ? () => {} : appear(this.root)]; // no page has shown it yet
     this.end = () => {
       for (const end of ends) end();
       for (const timer of [this.settled, this.resting]) clearTimeout(timer);

@@ -47,7 +47,7 @@ from visual.workbench.controls import (
 )
 from visual.workbench.link import History, bench_of, link_of
 from visual.workbench.playing import machine_data
-from visual.workbench.state import NO_PAGE, Bench, BenchState, opened, with_loop
+from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
 HERE = Path(__file__).parent
@@ -130,8 +130,7 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    # For the picture in the page, its width and height in pixels; 0 before there is a page.
-    room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
+    room = traitlets.Int(0).tag(sync=True)  # pixels of width; 0 before there is a page
     _bench: Bench
     _asked: Asked | None = None  # what the page waits for
     _ahead = Work()  # on what it may ask for next
@@ -197,7 +196,7 @@ class Workbench(Walked):
 
     @property
     def picture(self) -> Scene:
-        """The picture that is shown, whole where the page has to fold it; it can be saved."""
+        """The picture that is shown; it can be saved."""
         return self._bench.picture
 
     @property
@@ -286,7 +285,7 @@ class Workbench(Walked):
         """Once nobody has asked for anything else for a moment, draw what may come next."""
         self._ahead.give_up()
         self._ahead, bench = Work(), self._bench
-        if self.room != NO_PAGE and is_in_loop():
+        if self.room and is_in_loop():
             begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
 
     @traitlets.validate(*CHOSEN)
@@ -303,14 +302,10 @@ class Workbench(Walked):
     @traitlets.observe("room")
     def _sized(self, _: object) -> None:
         with self._lock:
-            if self._asked is not None:  # it will be shown with this room
-                return
-            drawn = Drawn.of(replace(self._bench, room=self.room))
-            if (drawn.svg, drawn.machine) != (self.svg, self.machine):
-                self._show(drawn, answers=False)
-            else:
-                self._bench = drawn.bench
-            self._look_ahead()
+            if self._asked is None:  # else it will be shown with this room
+                self._bench = replace(self._bench, room=self.room)
+                self.machine = dict(machine_data(self._bench))
+                self._look_ahead()
 
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:
@@ -387,7 +382,7 @@ class Workbench(Walked):
                         raise
 
         self._asked = asked
-        held = key[0] in ("options", "fold")  # what is asked for is not forgotten
+        held = key[0] == "options"  # what is asked for is not forgotten
         begin(lambda: Drawn.of(asked.bench if held else lasting(asked.bench)), asked.work, done)
 
     def _give_up(self) -> Bench:

@@ -150,7 +150,6 @@ CALLS = {
     visual.dot_product: {"test": lab.dot_product(LOOP)},
     visual.draw: {"subject": LOOP, "picture": "taps"},
     visual.eager: {"recording": eager.recording(eager.grad(lambda x: x * x), 2.0)},
-    visual.equations: {"trace": TRACE, "system": LOOP.system()},
     visual.export: {"subject": LOOP, "folder": "pictures", "formats": ("svg",)},
     visual.figure: {"number": 1},
     visual.phases: {"derivation": lab.derive(**BACKWARDS)},
@@ -181,7 +180,6 @@ CALLS = {
     },
     visual.values: {"trace": TRACE},
     visual.influence: {"derivative": LOOP.derivative()},
-    visual.moment: {"trace": TRACE},
 }
 # Of what is public, what is no function of its arguments: records that functions give, what a step
 # is written with, what has no arguments, and modules.

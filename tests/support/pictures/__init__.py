@@ -297,7 +297,7 @@ def crossed_texts(scene):
 
 
 def too_large(written):
-    """What of an SVG, as it is written, is wider, higher, smaller or longer than it may be."""
+    """Return what of an SVG is wider than 840 pixels, smaller than 11, or scaled."""
     root = ElementTree.fromstring(written)
     width, height = (float(root.get(side)) for side in ("width", "height"))
     left, top, *size = map(float, root.get("viewBox").split())
@@ -308,12 +308,10 @@ def too_large(written):
             letters.append(float(element.get("font-size")))
         assert "scale" not in (element.get("transform") or "")
     found = []
-    if width > 840 or height > 1200:
-        found.append(f"{width} × {height}")
+    if width > 840:
+        found.append(f"{width} pixels wide")
     if [left, top, *size] != [0, 0, width, height]:
         found.append("scaled")
     if min(letters) < 11:
         found.append(f"letters of {min(letters)}")
-    if len(written.encode()) > 100_000:
-        found.append(f"{len(written.encode())} bytes")
     return found

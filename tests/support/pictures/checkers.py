@@ -22,15 +22,15 @@ from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, co
 WIDEST, SMALLEST = 840, 11  # pixels
 UNBOUND = 10.5  # the smallest letters of an unrolled picture of any size, as in the figures
 POINTS = 6.99  # on paper
-LONGEST = 100_000  # bytes
+LONGEST = 200_000  # bytes
 MARK = "×"  # of what is no number, on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
-FREE = ("machine", "moment", "phases", "rolled")  # their arrows do not end at boxes of cells
+FREE = ("machine", "phases", "rolled")  # their arrows do not end at boxes of cells
 # Their heads of arrows may lie over one another.
 CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
 EAGER = ("eager", "two tapes")  # their arrows run beside all texts and boxes
-TABLES = ("tapes", "moment", "equations")
+TABLES = ("tapes",)
 PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
 OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # in which no step reads slots
@@ -280,7 +280,7 @@ def whole(drawn: Drawn) -> Iterable[object]:
 
 def summed(drawn: Drawn) -> Iterable[object]:
     """What is one part of a gradient is told with the whole."""
-    if drawn.kind not in ("equations", "unrolled", "ssa") or not drawn.has_words:
+    if drawn.kind not in ("unrolled", "ssa") or not drawn.has_words:
         return
     written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
     parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}

@@ -150,13 +150,13 @@ def test_every_picture_can_be_drawn(picture, tmp_path, capsys):
     assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", str(path)]) == 0
     assert ElementTree.parse(path).getroot().get("role") == "img"
     assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", "-"]) == 0
-    assert {"rnn", "sit-sot"} & set(re.findall(r"[\w-]+", capsys.readouterr().out))
+    assert {"rnn", "sit-sot", "dW"} & set(re.findall(r"[\w-]+", capsys.readouterr().out))
 
 
 @pytest.mark.parametrize("number", range(1, 9))
 def test_the_figures_can_be_drawn(number, tmp_path):
     path = tmp_path / "figure.svg"
-    assert main(["draw", "unrolled", "--figure", str(number), "-o", str(path)]) == 0
+    assert main(["draw", f"figure{number}", "-o", str(path)]) == 0
     assert path.read_text(encoding="utf-8") == visual.figure(number).svg()
 
 
@@ -175,8 +175,8 @@ def test_options_of_pictures_change_them(capsys):
         return capsys.readouterr().out
 
     cases = {
-        "tapes": [[], ["--step", "0"], ["--step", "1"], ["--buffer"], ["--contributions"]],
-        "unrolled": [[], ["--scans", "1,2"], ["--all-direct"]],
+        "tapes": [[], ["--scan", "1"], ["--all"]],
+        "unrolled": [[], ["--scan", "3"], ["--all"]],
         "rolled": [[], ["--step", "1"], ["--scan", "2"]],
         "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
         "phases": [[], ["--scan", "2"]],
@@ -196,8 +196,8 @@ def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["draw", "tapes", "-o", "-"], "--loop"),
-        (["draw", "tapes", "--figure", "1", "-o", "-"], "--figure"),
-        (["draw", "unrolled", "--figure", "9", "-o", "-"], "expected 1 to 8"),
+        (["draw", "figure1", "--loop", "square", "-o", "-"], "--loop"),
+        (["draw", "figure9", "-o", "-"], "expected 1 to 8"),
         (["draw", "unrolled", "--loop", "square", "--scans", "a", "-o", "-"], "--scans"),
         (["draw", "ssa", "--loop", "square", "--order", "0", "-o", "-"], "order 1"),
         (["draw", "taps", "--loop", "square", "--step", "1", "-o", "-"], "step"),

@@ -46,13 +46,6 @@ def test_another_step_has_other_numbers(graph):
     assert any("2.261" in text for text in texts)  # sin(1.3773…)·0.9 + 1.3773…
 
 
-def test_the_equations_inside_are_those_of_the_inner_loop(graph):
-    derivative, given = graph
-    words = visual.draw(derivative, "equations", given=given, inside=(1, 0)).text()
-    assert "(x02)" in words
-    assert "0.5000" in words or "0.5" in words
-
-
 def test_an_operation_that_is_a_scan_opens(graph):
     derivative, given = graph
     folded = visual.draw(derivative, "stepgraph", given=given, scan=1, step=2)
@@ -102,9 +95,6 @@ def test_a_workbench_follows_three_levels_and_back():
         "Inside step 1 of 2 · gradient of outer",
         "Tapes of outer, derivative of order 1",
     ]
-    bench = changed(changed(bench, ["options", "inside"], "2,1"), ["view"], "moment")
-    assert (
-        bench.shown.title
-        == "Inside step 1 of 2 · gradient of outer: Step 1 of 2 · gradient of inner"
-    )
+    bench = changed(changed(bench, ["options", "inside"], "2,1"), ["view"], "stepgraph")
+    assert bench.shown.title.startswith("Inside step 1 of 2 · gradient of outer: Step ")
     assert not changed(bench, ["view"], "taps").state.options

@@ -9,7 +9,7 @@ from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
 from visual.scene.shapes import Text
 
-RESULT = ("tapes", "moment", "unrolled", "equations", "ssa", "stepgraph")
+RESULT = ("tapes", "unrolled", "ssa", "stepgraph")
 OTHERS = {
     "machine": "shows all Scans",
     "rolled": "shows the loop itself",

@@ -13,7 +13,6 @@ from lab.loops.gallery import loops
 
 PICTURES = (
     visual.tapes,
-    visual.moment,
     visual.ssa,
     visual.taps,
     visual.unrolled,

@@ -357,7 +357,7 @@ def test_twins(kind):
     exercise = visual.Exercise(TRACES["gap", 1], kind, 1)
     assert_twin(f"exercise-{kind}", exercise.shown)
     step = int(re.search(r"step (\d+)", exercise.question)[1])
-    revealed = visual.moment(TRACES["gap", 1], scan=2, step=step)
+    revealed = visual.draw(gallery.loops["gap"], "machine", scan=2, step=step)
     assert exercise.revealed.text() == revealed.text()
 
 

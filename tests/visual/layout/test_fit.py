@@ -1,4 +1,4 @@
-"""Tapes fit where they are seen: 840 × 1,200 pixels, letters of 11 and more, 100 KB."""
+"""Pictures are 840 pixels wide at most, with letters of 11 and more, and as high as they need."""
 
 import re
 from dataclasses import replace
@@ -11,10 +11,9 @@ from strange_loops import LOOPS, trace_of
 
 import lab
 import visual
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.sheet import Sheet
-from visual.pictures.tapes.block import TIGHT
-from visual.pictures.tapes.fit import BRIEF, FULL, NAMES, Plan, fitting
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import LIGHT, Role
 
@@ -79,32 +78,49 @@ def test_of_many_scans_those_are_named_that_are_folded(order):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", LARGE)
-def test_large_loops_fit_and_say_what_is_folded(name, order):
+def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
     scene = visual.tapes(LARGE[name].trace(order=order))
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
     rows, steps = rows_of(scene), LARGE[name].steps
     assert {0, steps - 1} <= set(rows)
     if len(rows) < steps:
-        assert re.search(r"not shown: unfold=\d+ opens it", scene.text())
+        assert re.search(r"not shown: step=\d+ shows step \d+", scene.text())
     if name == "twenty states":
-        assert "more tapes" in scene.text()
+        assert all(f"buf_d{'2' * (order - 1)}{state}[" in scene.text() for state in CHAIN)
 
 
 @pytest.mark.parametrize("kind", ["unrolled", "rolled"])
 @pytest.mark.parametrize("name", LARGE)
 def test_large_loops_fit_unrolled_as_well(name, kind):
-    """What is folded is counted, with the word that opens it; the result is always there."""
+    """Steps that are not shown are counted; the result is always there."""
     scene = visual.draw(LARGE[name], kind, order=2)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
-    told = scene.text()
     if LARGE[name].steps > 12:
-        assert "not shown: unfold=STEP opens them" in told
-    if name == "twenty states":
-        assert "more rows: all=True shows everything" in told
+        assert "not shown: step=STEP shows more" in scene.text()
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.height > 20]
     assert Role.RESULT in {box.role for box in boxes} or kind == "rolled"
+
+
+@pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa", "rolled"])
+def test_both_ends_of_a_long_loop_are_shown_and_the_requested_steps(kind):
+    loop = gallery.loops["square"].with_steps(60)
+    wanted = (None, 30, 30 if kind == "rolled" else (20, 41))
+    plain, one, two = (visual.draw(loop, kind, step=step) for step in wanted)
+    rows = [rows_of(scene) for scene in (plain, one, two)] if kind in ("tapes", "ssa") else []
+    for found, wanted in zip(rows, ([], [30], [20, 41]), strict=False):
+        assert {0, 59, *wanted} <= set(found)
+        assert len(found) <= 6 + 3 * len(wanted)
+    names = [{s.content for s in scene.walk() if isinstance(s, Text)} for scene in (plain, one)]
+    if kind in ("unrolled", "rolled"):
+        assert "x₃₀" not in names[0]
+        assert {"x₀", "x₃₀", "x₆₀"} <= names[1]
+
+
+def test_a_step_that_there_is_not_is_refused():
+    with pytest.raises(ArgumentError, match="step = 60"):
+        visual.tapes(gallery.loops["square"].with_steps(60).trace(), step=60)
 
 
 @pytest.mark.parametrize("order", [4, 6])
@@ -123,10 +139,7 @@ def test_what_is_too_large_is_seen():
     small = Text(20, 20, "small", 10)
     for wrong in (
         replace(good, width=841),
-        replace(good, height=1201),
         replace(good, shapes=(*good.shapes, small)),
-        replace(good, shapes=good.shapes * 40),
-        visual.tapes(trace_of("square", 2), all=True),
     ):
         assert too_large(wrong.svg())
     assert beyond(Scene(100, 50, (Text(90, 20, "too far"),), "", "", LIGHT)) == ["too far"]
@@ -146,43 +159,10 @@ def test_one_walks_through_all_steps_of_all_scans():
     assert scene.moments[7] == "2 · C back through 1, step 3"
 
 
-@pytest.mark.parametrize("high", [450, 500, 550, 600])
-@pytest.mark.parametrize("order", [1, 2, 3])
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
-def test_a_low_picture_fits(name, order, high):
-    scene = visual.tapes(trace_of(name, order), sheet=Sheet(height=high))
-    assert scene.height <= high
-    assert beyond(scene) == []
-
-
-@pytest.mark.parametrize(
-    ("room", "expected"),
-    [
-        (180, (None, None, True, FULL)),
-        (179, (None, None, True, BRIEF)),
-        (177, (None, None, False, FULL)),
-        (176, (None, None, False, BRIEF)),
-        (174, (None, 2, True, BRIEF)),
-        (97, (8, None, False, FULL)),
-        (0, (1, 0, False, NAMES)),
-    ],
-)
-def test_what_is_given_up_comes_back_where_something_dearer_had_to_go(room, expected):
-    """By hand: 16 tapes need 10 each, the steps at the ends 5 each, arrows 3, the legend 2."""
-
-    def fits(plan):
-        tapes, ends = (most if n is None else n for n, most in ((plan.tapes, 16), (plan.ends, 3)))
-        arrows, legend = plan.rows < TIGHT, plan.below == FULL
-        return 10 * tapes + 5 * ends + 3 * arrows + 2 * legend <= room
-
-    plan = fitting(Plan(), fits)
-    assert (plan.tapes, plan.ends, plan.rows < TIGHT, plan.below) == expected
-
-
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
-def test_in_a_narrow_picture_what_is_read_stands_above_its_gradient(name, order):
-    """As ``x₄`` above dC/dx₄: in no other column."""
+def test_in_a_narrow_picture_what_is_read_stands_above_a_slot(name, order):
+    """Above a slot that is computed from it: in no column of its own."""
     scene = visual.tapes(trace_of(name, order), scan=2**order, sheet=Sheet(width=360))
     boxes = [(g.title.split(" = ")[0].split(":")[0], g.shapes[0]) for g in scene.groups() if g.cell]
     slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}

@@ -123,7 +123,7 @@ def test_a_wrong_gradient_is_seen_in_the_sums():
 def test_long_loops_fold():
     loop = gallery.loops["logistic"].with_steps(300)
     test = lab.dot_product(loop)
-    scene = visual.dot_product(test, unfold=150)
+    scene = visual.dot_product(test, step=150)
     assert len(scene.svg()) < 60_000
     assert "steps are not shown; the sums count them" in scene.text()
     groups = [s.step for s in scene.shapes if isinstance(s, Group) and s.step is not None]

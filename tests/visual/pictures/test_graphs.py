@@ -610,8 +610,8 @@ def test_many_operations_are_cut_off_and_counted():
         assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()
 
 
-def test_of_many_results_the_first_are_drawn_and_the_others_counted():
-    """A step with thirty results, each of its own argument: there is room for twelve."""
+def test_of_many_results_all_are_drawn_below_one_another():
+    """A step with thirty results, each of its own argument."""
     names = [f"state{n}" for n in range(30)]
     loop = lab.Loop(
         lambda **states: [pt.sin(value) for value in states.values()],
@@ -621,10 +621,7 @@ def test_of_many_results_the_first_are_drawn_and_the_others_counted():
     trace = loop.trace(order=0)
     scene = stepgraph(trace)
     assert scene.width <= 840
-    assert scene.height <= 1200
-    assert "not drawn: 18 more results" in scene.text()
-    quantities = StepQuantities(ScanOf(trace, 0), wanted=12)
-    assert [node.place for node in quantities.results] == [*quantities.written[:12]]
+    assert all(f"{name}₁ = sin({name}₀)" in scene.text() for name in names)
     whole = stepgraph(trace, all=True)
     assert "not drawn" not in whole.text()
     assert whole.width > 840
@@ -638,7 +635,7 @@ def test_of_many_arguments_the_last_share_a_box():
         n_steps=2,
     )
     scene = stepgraph(loop.trace(order=0))
-    assert (scene.width, scene.height) <= (840, 1200)
+    assert scene.width <= 840
     assert "⋯ 6 more" in scene.text()
 
 
@@ -699,7 +696,7 @@ def test_a_step_is_read_at_a_glance(name):
 
 
 def test_a_folded_step_shows_the_numbers_of_short_vectors():
-    """By hand, a = (1 − h₄²)·1; in a narrow picture, which has no room for them, its norm."""
+    """By hand, a = (1 − h₄²)·1."""
     loop = gallery.loops["rnn"]
     h, weights = np.asarray(loop.states[0].initial), [np.asarray(p.value) for p in loop.parameters]
     for x in np.asarray(loop.sequences[0].values):
@@ -709,9 +706,6 @@ def test_a_folded_step_shows_the_numbers_of_short_vectors():
         s.content for s in visual.draw(loop, "stepgraph", step=0).walk() if isinstance(s, Text)
     }
     assert {numbers, a, "[1, 1, 1]"} <= whole
-    told = visual.draw(loop, "stepgraph", step=0, width=360).text()
-    assert f"‖{number_text(np.linalg.norm(h))}‖" in told
-    assert numbers not in told
 
 
 def test_big_arrays_are_drawn_without_colours_when_there_are_many():

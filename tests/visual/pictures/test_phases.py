@@ -420,14 +420,13 @@ def test_a_phase_that_adds_nothing_says_so(name):
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_every_scan_fits_a_screen(name):
+def test_every_scan_is_as_wide_as_a_page(name):
     for order in (2, 3):
         loop = gallery.loops[name]
         for number, scan in enumerate(loop.trace(order).scans):
             if scan.parent is not None:
                 scene = visual.draw(loop, "phases", order=order, scan=number + 1)
                 assert scene.width == 840, number
-                assert scene.height <= 1200
 
 
 @pytest.mark.parametrize(

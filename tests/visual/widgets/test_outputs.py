@@ -22,7 +22,7 @@ LIVE = "application/vnd.jupyter.widget-view+json"
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
 CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["square"].trace()
 visual.tapes(square)
-visual.moment(square)
+visual.tapes(square)
 visual.draw(gallery.loops["rnn"], "genealogy")
 visual.Stepper(visual.unrolled(square))
 visual.Workbench(view="tapes")

@@ -149,7 +149,7 @@ def test_who_let_others_go_first_has_another_turn():
 
 def slow(monkeypatch, order=3):
     """Pictures of an order that never are finished; how often one was begun."""
-    begun, draw = [], state.drawn
+    begun, draw = [], state.draw
 
     def drawn(*args, **chosen):
         if chosen.get("order") != order:
@@ -159,7 +159,7 @@ def slow(monkeypatch, order=3):
             pause()
             time.sleep(0.001)
 
-    monkeypatch.setattr("visual.workbench.state.drawn", drawn)
+    monkeypatch.setattr("visual.workbench.state.draw", drawn)
     return begun
 
 
@@ -258,12 +258,12 @@ def test_a_window_that_grows_meanwhile_answers_nothing(monkeypatch):
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
         await until(lambda: begun)
         told = dict(bench.form)
-        bench.room = (1092, 620)
+        bench.room = 1092
         assert bench.form == told
         bench.receive({"number": 2, "key": ["order"], "value": "2"})
         await until(answered(bench, 2))
         assert bench.state.order == 2
-        assert bench._bench.room == (1092, 620)
+        assert bench._bench.room == 1092
         bench.close()
 
     in_a_loop(play)
@@ -293,7 +293,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
         seen = []
         asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
         bench = Workbench(view="tapes")
-        monkeypatch.setattr("visual.workbench.state.drawn", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
         bench.receive({"number": 1, "key": ["order"], "value": "2"})
         await until(lambda: seen)
         assert isinstance(seen[0]["exception"], ZeroDivisionError)
@@ -311,7 +311,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
     bench = Workbench(gallery.loops["square"], view="tapes")
 
     async def look():
-        bench.room = (1300, 700)  # a page has shown it
+        bench.room = 1300  # a page has shown it
         await until(lambda: bench._ahead.wanted and not at_work())
 
     def shown():
@@ -334,7 +334,7 @@ def test_who_asks_meanwhile_does_not_wait_for_what_may_come_next(monkeypatch):
     monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
 
     async def play():
-        bench.room = (1300, 700)
+        bench.room = 1300
         await until(started.is_set)
         bench.receive({"number": 1, "key": ["order"], "value": 2})
         await until(lambda: bench.state.order == 2)

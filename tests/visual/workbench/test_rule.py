@@ -99,12 +99,12 @@ def test_a_tab_leads_there_and_back(quick):
 
 
 def test_options_of_a_view_wait_while_a_rule_is_broken(quick):
-    bench = Workbench(view="tapes", options={"buffer": True})
-    assert control(bench, "options", "buffer")["value"] is True
+    bench = Workbench(view="tapes", options={"all": True})
+    assert control(bench, "options", "all")["value"] is True
     bench.set(rule="swapped-taps")
     assert not [c for c in bench.form["controls"] if c["group"] == "options"]
     bench.set(rule=None)
-    assert bench.svg == visual.draw(gallery.loops["square"], "tapes", buffer=True).svg()
+    assert bench.svg == visual.draw(gallery.loops["square"], "tapes", all=True).svg()
 
 
 @pytest.mark.parametrize("choices", [{"rule": "swapped-taps"}, {"view": "tapes", "order": 2}])

@@ -57,10 +57,10 @@ def test_who_walks_is_followed():
     assert bench.step == -1
     bench.step = 5
     assert bench.svg == visual.draw(square, order=2, scan=2).svg()
-    bench.set(view="moment")
-    assert bench.svg == visual.draw(square, "moment", order=2, scan=2, step=1).svg()
+    bench.set(view="stepgraph")
+    assert bench.svg == visual.draw(square, "stepgraph", order=2, scan=2, step=1).svg()
     bench.step = 15
-    assert bench.svg == visual.draw(square, "moment", order=2, scan=4, step=3).svg()
+    assert bench.svg == visual.draw(square, "stepgraph", order=2, scan=4, step=3).svg()
     bench.set(order=1)  # in which there is no such moment
     assert bench.step == -1
     bench.step = 3

@@ -37,7 +37,7 @@ from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, t
 from visual.scene.theme import Role
 
 NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
-PLANS = ((26, 4, 2), (20, 4, 2), (16, 3, 1), (12, 2, 1), (8, 2, 0))  # most rows, ends, near ends
+MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # of many, rows at the ends, and at those of tapes
 OPEN, SMALL, MOST_SMALL = 170, 84, 2  # where one tape is open, others small
 SLIP, BETWEEN_SLIPS, MOST_SLIPS, FIRST_SLIPS = 24, 4, 5, 3
 PAD, BETWEEN_ROWS, BETWEEN_TAPES, HEADING, FOLD = 12, 26, 22, 96, 8
@@ -71,7 +71,7 @@ def eager(
     tape: int | None = None,
     all: bool = False,
 ) -> Scene:
-    """The eager tapes of a recording, 840 pixels wide and at most 1,200 high.
+    """The eager tapes of a recording, 840 pixels wide.
 
     Every event is drawn in a group whose `step` is the number, in ``recording.events``, of the one
     that begins its moment.  Tapes that have no room beside one another are small, without
@@ -87,27 +87,22 @@ def eager(
         raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
     if switch("all", all) or tape is None:
         scene = _drawn(recording, theme, unfold)
-        if all or SCREEN.holds(scene):
+        if all or scene.width <= SCREEN.width:
             return scene
-    for plan in PLANS:
-        scene = _drawn(recording, theme, unfold, plan, 0 if tape is None else tape)
-        if scene.height <= SCREEN.height:
-            break
-    return scene
+    return _drawn(recording, theme, unfold, 0 if tape is None else tape)
 
 
 def _drawn(
     recording: Recording,
     theme: str,
     unfold: int | None,
-    plan: tuple[int, int, int] = PLANS[0],
     opened: int | None = None,
 ) -> Scene:
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
     return finished(
         over(
             gap(0 if opened is None else SCREEN.line),
-            above(_heading(recording, opened), _Tapes(recording, unfold, plan, opened).drawn()),
+            above(_heading(recording, opened), _Tapes(recording, unfold, opened).drawn()),
         ),
         WORDS,
         title="The eager tape",
@@ -141,7 +136,6 @@ class _Tapes:
         self,
         recording: Recording,
         unfold: int | None,
-        plan: tuple[int, int, int],
         opened: int | None,
     ) -> None:
         self.recording, self.told, self.opened = recording, story(recording), opened
@@ -150,7 +144,7 @@ class _Tapes:
             own = recording.tapes[opened].priority
             near = sorted(priorities, key=lambda priority: (abs(priority - own), priority))
             priorities = {*near[: MOST_SMALL + 1]}
-        self.rows = [*shown_rows(recording, unfold, plan, priorities)]
+        self.rows = [*shown_rows(recording, unfold, priorities)]
         self.parts = {
             n: self._node(self.told.nodes[n])
             for row in self.rows
@@ -417,7 +411,6 @@ def all_rows(recording: Recording) -> list[Row]:
 def shown_rows(
     recording: Recording,
     unfold: int | None,
-    plan: tuple[int, int, int],
     priorities: Container[int],
 ) -> Iterator[Row | Hidden]:
     """The rows to show: all, or of many the ends of the run and of its first tapes.
@@ -433,13 +426,12 @@ def shown_rows(
     )
     rows = [row for row in every if row]
     of = {node: number for number, row in enumerate(rows) for node in row}
-    most, at_ends, at_tapes = plan
-    near = [(row, at_ends) for row in (0, len(rows) - 1)]
+    near = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], at_tapes) for node in (*ends, unfold) if node in of]
+    near += [(of[node], AT_TAPES) for node in (*ends, unfold) if node in of]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
-    for item in shown(len(rows), most, chosen & {*range(len(rows))}):
+    for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
         if isinstance(item, Gap):
             left = rows[after : after + item.hidden]
             yield Hidden(left[0][0], left[-1][-1], sum(map(len, left)))

@@ -37,7 +37,7 @@ from visual.scene.theme import Role
 LABELS = 42
 NODES, SLOTS = (160, 54, 118), (102, 58, 132)  # widths of values, marks and gradients
 LESS, MARK, NO_MARK, LESS_TRACK = 10, 54, 16, 6  # where there is the least room
-SLIP, LINE, PAD, BETWEEN = 24, 28, 10, 12  # of a gradient's box, and what stands unfold it
+SLIP, LINE, PAD, BETWEEN = 24, 28, 10, 12  # of a gradient's box, and the distance of two columns
 HEAD, NOTE, COST, SUM, FOLD, BETWEEN_ROWS = 22, 17, 14, 16, 18, 14
 LOW, HIGH = 17 / 24, 7 / 24  # where arrows leave and reach a box
 START = -1  # the row of what is there before the first step
@@ -106,14 +106,14 @@ class Keys:
     gradient: str
 
 
-def table(left: Side, right: Side, steps: int, unfold: int | None, most: int = 9) -> Piece:
+def table(left: Side, right: Side, steps: int, step: int | None, most: int = 9) -> Piece:
     """Both sides in rows for what is there before the first step, the steps, and what follows.
 
     Of more lines in a row than `most` the ends are shown.
     """
     known = {*left.rows, *right.rows}
     rows: list[int | Gap] = [START] if START in known else []
-    rows += [*shown_steps(steps, unfold), *([steps] if steps in known else [])]
+    rows += [*shown_steps(steps, step), *([steps] if steps in known else [])]
     entries = [
         [_row(side, row, steps, side is left, most) for row in rows] for side in (left, right)
     ]

@@ -30,7 +30,7 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
 # How many lines of a step are shown at most, and whether boxes are as narrow as they can be.
-PLANS = tuple((most, least) for most in (9, 7, 5, 3) for least in (False, True))
+MOST = 9  # rows between two states
 Call = tuple[Mapping[str, object], Iterable[object]]  # what a step was given, and its results
 WORDS = {
     Role.INPUT: "",
@@ -44,7 +44,7 @@ WORDS = {
 def two_tapes(
     loop: Loop,
     theme: str = "light",
-    unfold: int | None = None,
+    step: int | None = None,
     wrt: str | None = None,
     all: bool = False,
 ) -> Scene:
@@ -53,7 +53,7 @@ def two_tapes(
     It is 840 pixels wide and at most 1,200 high: what has no room is folded, unless `all` is asked.
     `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
     last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
-    and the steps next to the step `unfold`.  Raises ArgumentError for loops that cannot be
+    and the steps next to `step`.  Raises ArgumentError for loops that cannot be
     unrolled (see `lab.eager.unrolled`), and where there is no such variable.
     """
     expect("loop", loop, Loop, "a lab.Loop")
@@ -61,7 +61,7 @@ def two_tapes(
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
-    shown = numbers(shown_steps(steps, unfold))
+    shown = numbers(shown_steps(steps, step))
     left = eager_side(recorded, known, {START, *shown, steps})
     right = ScanTapes(trace).side(shown)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
@@ -73,16 +73,14 @@ def two_tapes(
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
 
     def drawn(half: Side, other: Side, most: int) -> Scene:
-        part = above(heading(title, lines), table(half, other, steps, unfold, most))
+        part = above(heading(title, lines), table(half, other, steps, step, most))
         return finished(part, WORDS, title, " ".join(told), theme)
 
-    for most, least in PLANS[: 1 if switch("all", all) else None]:
-        half, other = (left.narrow, right.narrow) if least else (left, right)
-        scene = drawn(half, other, most)
-        if SCREEN.holds(scene):
-            room = SCREEN.width - scene.width
-            return drawn(half, other.wider(room), most) if least else scene
-    return scene
+    scene = drawn(left, right, MOST)
+    if switch("all", all) or scene.width <= SCREEN.width:
+        return scene
+    room = SCREEN.width - drawn(left.narrow, right.narrow, MOST).width
+    return drawn(left.narrow, right.narrow.wider(room), MOST)
 
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:

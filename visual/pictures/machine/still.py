@@ -10,11 +10,21 @@ from functools import partial
 
 import numpy as np
 
+from lab.equations.events.events import events
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import ENTRY, Arrangement, rows_with_bows
+from visual.pictures.machine.arrange import (
+    ENTRY,
+    Arrangement,
+    arrange,
+    most_columns,
+    rows_with_bows,
+    runs_down,
+)
 from visual.pictures.machine.arrange import Box as Place
+from visual.pictures.machine.build import machine_of
+from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import LISTED, Key, Kind, Machine
 from visual.pictures.machine.foot import (
     Moment,
@@ -61,6 +71,31 @@ def still(
     return replace(scene, trace=trace, film=partial(film, arrangement, theme))
 
 
+def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> Machine:
+    """Return the machine of a trace with as many columns as a sheet has space for."""
+    machine = machine_of(trace, around)
+    if runs_down(machine, sheet.width):
+        return machine
+    return machine_of(trace, around, most=most_columns(sheet.width))
+
+
+def moment_of_step(
+    trace: Trace, scan: int, step: int, theme: str = "light", sheet: Sheet = SCREEN
+) -> Scene:
+    """Return the machine of a trace at the end of a step of ``trace.scans[scan]``.
+
+    Of a long loop, the columns next to the slots that the step writes are shown.
+    """
+    written = ((tape.argument, tape.writes[0]) for tape in trace.scans[scan].held)
+    slots = ((scan, argument, int(access.rows[step])) for argument, access in written)
+    times = Columns(trace).times
+    around = next((times[slot] for slot in slots if slot in times), step)
+    machine = machine_on(trace, sheet, around)
+    number = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
+    moment = sum(event.number <= number for event in machine.events)
+    return still(arrange(machine, sheet.width), moment, theme, trace, sheet)
+
+
 def film(arrangement: Arrangement, theme: str = "light") -> Scene:
     """Return the film: a scene whose moments are the stages of all groups."""
     machine = arrangement.machine
@@ -92,7 +127,7 @@ def _scene(
         roles = {
             role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
         }
-        below, bottom = explained(roles, bottom, arrangement.width, close=True, sheet=sheet)
+        below, bottom = explained(roles, bottom, arrangement.width, True, sheet.margin)
         signs = {s.content for s in walk(explained_shapes) if isinstance(s, Text)}
         notes = [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
         below.append(Text(sheet.margin, bottom + 11, "; ".join(notes), 11, muted=True))

@@ -61,8 +61,7 @@ PURPOSES: Mapping[int, str] = {
 }
 CHIP, SUBJECT, BESIDE, MOST_LINES = 19, 176, 240, 3
 INDENT, NAMES, ROOM, BETWEEN = 34.0, 138.0, 316.0, 8.0
-EVERYTHING = 99
-FEWER = (3, 3), (3, 2), (2, 1), (1, 1), (1, 1, False)  # lines of a phase, of the step; other rows
+EVERYTHING, USUAL = 99, 3  # lines of a phase, and of the finished step
 LAST = 11
 ABSENT = Verdict.ABSENT
 
@@ -89,32 +88,25 @@ def phases(
     check_sheet(sheet)
     opened, all = _opened(record, phase), switch("all", all)
     cards = list[Piece]()
-    if of is not None and len(of.trace.scans) > 2 and not (sheet.bare or sheet.is_narrow):
+    if of is not None and len(of.trace.scans) > 2 and not sheet.on_paper:
         cards.append(cropped(overview(of.trace, of.number, sheet=sheet), sheet.margin))
     head = _heading(record, of, opened, all, sheet)
     told = {item.verdict for phase in record.phases for item in phase.items}
     looks: dict[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
     looks |= legend_of(told - {ABSENT})
-    room = sheet.line - INDENT if sheet.is_narrow else ROOM
-
-    def drawn(most: int, written: int, others: bool = True) -> Scene:
-        rows = _rows(Pieces(record, of, sheet, room, most, opened), written, all, others)
-        return finished(
-            over(gap(sheet.line), above(*cards, above(head, rows), apart=13)),
-            looks,
-            sheet=sheet,
-            title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
-            description=f"What every phase adds, and why, and the step of order {record.order} "
-            "that comes of it.",
-            theme=theme,
-            close=True,
-            seeds=seeds_of(of.trace, [of.number]) if of is not None and cards else "",
-        )
-
-    if all:
-        return drawn(EVERYTHING, EVERYTHING)
-    tried = (drawn(*few) for few in FEWER)
-    return next((scene for scene in tried if scene.height <= sheet.height), drawn(*FEWER[-1]))
+    room, most = min(ROOM, sheet.line - INDENT), EVERYTHING if all else USUAL
+    rows = _rows(Pieces(record, of, sheet, room, most, opened), most, all)
+    return finished(
+        over(gap(sheet.line), above(*cards, above(head, rows), apart=13)),
+        looks,
+        sheet=sheet,
+        title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
+        description=f"What every phase adds, and why, and the step of order {record.order} "
+        "that comes of it.",
+        theme=theme,
+        close=True,
+        seeds=seeds_of(of.trace, [of.number]) if of is not None and cards else "",
+    )
 
 
 def _heading(
@@ -128,9 +120,9 @@ def _heading(
     told.append("each phase adds a piece of one step")
     if not all:
         number = 5 if opened is None else opened.number % LAST + 1
-        code = f"phase={number} opens a phase, all=True all of them"
-        click = "“phase”, in the options, opens one"
-        told += filter(None, [sheet.hint(code, click, "")])
+        told += filter(
+            None, [sheet.hint(f"phase={number} opens a phase, all=True all of them", "")]
+        )
     return heading(f"{name}: how it is built from {source}", [" · ".join(told)], sheet)
 
 
@@ -146,10 +138,10 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
 # the recipe
 
 
-def _rows(pieces: Pieces, written: int, all: bool, others: bool) -> Piece:
+def _rows(pieces: Pieces, written: int, all: bool) -> Piece:
     """A row for each phase, on a thread, and the finished step at its end.
 
-    Below what is open stands all that it decided; then the `others` may be names alone.
+    Below what is open stands all that it decided.
     """
     record, sheet, rows = pieces.record, pieces.sheet, list[Piece]()
     added = [pieces.of_phase(phase.number) for phase in record.phases]
@@ -157,18 +149,15 @@ def _rows(pieces: Pieces, written: int, all: bool, others: bool) -> Piece:
     told = sentences(record, pieces.before)
     for phase, said, piece in zip(record.phases, told, added, strict=True):
         is_open = all or phase is pieces.opened
-        row = _row(phase, said, piece, widest, sheet) if others or is_open else _name(phase, said)
+        row = _row(phase, said, piece, widest, sheet)
         if is_open:
             details = _details(record, phase, pieces.keys, sheet)
             row = above(row, beside(gap(INDENT), details), apart=4)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
         rows.append(grouped(over(row, sized(0, 0, thread)), moment(phase)))
     end = sized(NAMES, LINE, Text(12, 15, "=", 13, "middle", bold=True), _called("The step", False))
-    left = INDENT if sheet.is_narrow else NAMES
-    if step := [*pieces.finished(sheet.line - left, written)]:
-        lines = above(*step, apart=4)
-        both = above(end, beside(gap(left), lines)) if sheet.is_narrow else beside(end, lines)
-        rows.append(grouped(both, moment(phase)))
+    if step := [*pieces.finished(sheet.line - NAMES, written)]:
+        rows.append(grouped(beside(end, above(*step, apart=4)), moment(phase)))
     return above(*rows, apart=BETWEEN)
 
 
@@ -180,13 +169,6 @@ def moment(phase: Phase) -> Group:
 def _row(phase: Phase, said: str, piece: Piece, widest: float, sheet: Sheet) -> Piece:
     """The number of a phase, its name, the piece that it adds, and why."""
     pale = said.startswith(NOTHING)
-    if sheet.is_narrow:
-        both = beside(_name(phase, said), piece)
-        if both.envelope.width > sheet.line:
-            both = above(_name(phase, said), beside(gap(INDENT), piece))
-        lines = [] if sheet.on_paper else folded(said, sheet.line - INDENT, 11)
-        why = (words(line, 11, muted=True) for line in lines)
-        return above(both, beside(gap(INDENT), above(*why)))
     lines = folded(said, sheet.line - NAMES - widest - 20, SMALL)
     texts = (Text(0, 15 + 16 * n, line, SMALL, muted=pale) for n, line in enumerate(lines))
     told = sized(0, LINE + 16 * (len(lines) - 1), *texts)
@@ -209,13 +191,12 @@ def _called(name: str, pale: bool) -> Text:
 
 def _details(record: DerivationRecord, phase: Phase, keys: Keys, sheet: Sheet) -> Piece:
     """All that a phase decided: the variable in its role, what was decided, the expression."""
-    subject = SUBJECT if not sheet.is_narrow else 100
-    room, rows = sheet.line - 30 - subject - 14, []
+    room, rows = sheet.line - 30 - SUBJECT - 14, []
     for item in phase.items:
         if item.verdict is ABSENT:  # nothing to look at
             rows.append(words(f"{item.subject}: {item.decision}", SMALL, muted=True))
             continue
-        chip = over(gap(subject), _chip(record, item, item.subject, keys, subject))
+        chip = over(gap(SUBJECT), _chip(record, item, item.subject, keys, SUBJECT))
         told, made = _lines(item.decision, False, room), _lines(item.expression, True, room)
         short = over(gap(BESIDE), *told).envelope.width + 14
         if made and len(told) == 1 and short + made[0].envelope.width <= room:

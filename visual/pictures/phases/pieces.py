@@ -175,9 +175,7 @@ class Pieces:
         """A word for what is left out, and how to see it."""
         if self.opened is not None and self.opened.number == phase:
             return self.words(f"⋯ {left} more in phase {phase}", muted=True)
-        return self.words(
-            f"⋯ {left} more{self.sheet.hint(f'phase={phase}', f'phase {phase}')}", True
-        )
+        return self.words(f"⋯ {left} more{self.sheet.hint(f'phase={phase}')}", True)
 
     def chip(
         self, name: str, role: Role, item: Item, mono: bool = False, room: float | None = None
@@ -277,8 +275,7 @@ class Pieces:
         row = beside(sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11)))), chip, gap(8))
         if not self.is_part(item):
             return row
-        told = "a part" if self.sheet.is_narrow else "a part: other Scans add to it"
-        return beside(row, self.words(told, muted=True))
+        return beside(row, self.words("a part: other Scans add to it", muted=True))
 
     def is_part(self, item: Item) -> bool:
         """Whether other Scans give parts of this gradient, too."""

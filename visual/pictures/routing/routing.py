@@ -111,7 +111,7 @@ def routing(
             description=about(found),
             theme=theme,
         )
-        if SCREEN.holds(scene):
+        if scene.width <= SCREEN.width:
             break
     return scene
 

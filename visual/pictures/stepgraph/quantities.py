@@ -23,17 +23,17 @@ MOST_SHARED = 12  # parts of formulas; of more, nobody would follow the arrows
 
 
 class StepQuantities:
-    """The quantities of a step: its arguments, what is `shared`, and its results, or the first few.
+    """The quantities of a step: its arguments, what is `shared`, and its results.
 
     What is written back as it was read is none of them, and the running total of a parameter
     stands in the box of the new one.  What is not `shared`, or too much, is in every formula that
     uses it.
     """
 
-    def __init__(self, of: ScanOf, wanted: int | None = None, shared: bool = True) -> None:
+    def __init__(self, of: ScanOf, shared: bool = True) -> None:
         self.scan, self.shared = of.scan, shared
         self.formulas = {f.target: f.expression for f in self.scan.formulas}
-        self.drawn = self.written[:wanted]
+        self.drawn = self.written
         self.made: dict[tuple[Leaf, int], np.ndarray | None] = {}
 
     @cached_property

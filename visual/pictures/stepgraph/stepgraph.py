@@ -24,7 +24,6 @@ from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch
-from visual.pictures.moment.moment import FIRST_SUM, first_sum
 from visual.pictures.stepgraph.cards import (
     DIGITS,
     IN_A_COLUMN,
@@ -36,6 +35,7 @@ from visual.pictures.stepgraph.cards import (
     arrows,
     segments,
 )
+from visual.pictures.stepgraph.first_sum import FIRST_SUM, first_sum
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
 from visual.pictures.stepgraph.nodes import (
     SLOT,
@@ -66,15 +66,9 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
 LONGEST = 300  # letters of a formula, with those in its tooltip
 APART, UNEVEN, WIDEST, SLENDER = 44, 1.6, 460, 90  # columns, results, formulas at most, at least
 DEEP = 2  # letters by which the later lines of a formula are indented
-# What is tried until the picture fits: how many results, whether arrays have strips, whether what
-# is used twice has a box of its own, and how many lines of a formula there are.
-PLANS = (
-    (None, True, True, 4),
-    (None, False, True, 4),
-    (None, False, False, 3),
-    *((wanted, False, False, 2) for wanted in (None, 12, 8, 4, 2, 1)),
-    (1, False, False, 1),
-)
+# What is tried until the width fits: whether arrays have strips, whether what is used twice has a
+# box of its own, and how many lines a formula has.
+PLANS = ((True, True, 4), (False, True, 4), (False, False, 3))
 
 
 @of_run
@@ -86,13 +80,12 @@ def stepgraph(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """What one step reads, makes and writes, with its values, 840 wide and at most 1,200 high.
+    """What one step reads, makes and writes, with its values.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
     told otherwise it is the one that holds the result.  `step` is the number of its step, or else
     the first that adds up two slots that are not 0, as in `moment`.  All operations on the way to
-    a quantity are its formula; with `all` each is drawn, up to 50.  What has no room is not drawn,
-    and words tell so.
+    a quantity are its formula; with `all` each is drawn, up to 50.
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
@@ -103,13 +96,13 @@ def stepgraph(
     step = step_of(named.scan, first if step is None else step)
     if switch("all", all):
         return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene(theme)
-    for wanted, strips, shared, lines in PLANS:
-        model = StepQuantities(named, wanted, shared)
+    for strips, shared, lines in PLANS:
+        model = StepQuantities(named, shared)
         graph = _StepGraph(named, step, model, strips, lines, sheet, why)
-        is_last = (wanted, strips, shared, lines) == PLANS[-1]
+        is_last = (strips, shared, lines) == PLANS[-1]
         if is_last or graph.may_fit:
             scene = graph.scene(theme)
-            if is_last or (scene.width <= sheet.width and scene.height <= sheet.height):
+            if is_last or scene.width <= sheet.width:
                 break
     return scene
 
@@ -132,9 +125,7 @@ class _StepGraph:
         self.folds = isinstance(model, StepQuantities)
         self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.whole)
-        self.values = {
-            node.key: None if sheet.bare else model.value(node.place, step) for node in model.every
-        }
+        self.values = {node.key: model.value(node.place, step) for node in model.every}
         shown = sum(map(segments, self.values.values()))
         self.strips = strips and 0 < shown <= MOST_SEGMENTS
         self.colourless = shown > 0 and not self.strips
@@ -158,12 +149,8 @@ class _StepGraph:
 
     @property
     def may_fit(self) -> bool:
-        """Whether the boxes alone have room."""
-        made = [self.cards[node.key] for node in self.model.results]
-        low = sum(card.height + 10 for card in made) < self.sheet.height - 60
-        return low and (
-            self.unit >= SLENDER or not any(n.part is Part.SHARED for n in self.model.every)
-        )
+        """Whether the formulas of what is shared have room."""
+        return self.unit >= SLENDER or not any(n.part is Part.SHARED for n in self.model.every)
 
     @cached_property
     def unit(self) -> float:
@@ -226,7 +213,7 @@ class _StepGraph:
     def _formulas(self) -> Iterator[Piece]:
         """What the step writes, as formulas, and the same in numbers."""
         letters = int(self.sheet.line / (FORMULA * MONO_WIDTH))
-        told = () if self.sheet.bare else self.scan.formulas
+        told = self.scan.formulas
         for found in told[:MOST_FORMULAS]:
             both = [formula(_shorten(self.spell.at(found, self.step)), False, 3, letters)]
             if values := self.spell.numbers(found, self.step):
@@ -279,8 +266,7 @@ class _StepGraph:
             lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
         if self.folds:
             draws = f"draws {_operations(model.operations)}"
-            hint = f"all=True {draws}", f"“all of it”, in the options, {draws}"
-            lines[0] += self.sheet.hint(*hint, " · ")
+            lines[0] += self.sheet.hint(f"all=True {draws}", " · ")
         for saving in model.savings:
             lines.append(
                 f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
@@ -305,10 +291,8 @@ class _StepGraph:
 
     def _left_out(self) -> list[str]:
         model = self.model
-        if isinstance(model, StepQuantities):
-            results = len(model.written) - len(model.results)
-            reasons = {counted(results, "more result"): results}
-        else:
+        reasons = dict[str, int]()
+        if not isinstance(model, StepQuantities):
             hidden = model.operations - len(model.shown)
             far = f"{hidden} operations further from the results ({len(model.shown)} are)"
             shapes = f"{_operations(model.reshaping)} that only change a shape or type"
@@ -337,7 +321,7 @@ class _StepGraph:
         below, tip, wide = (
             node.part is Part.RESULT,
             "",
-            READ if self.folds and not self.sheet.is_narrow else WIDE,
+            READ if self.folds else WIDE,
         )
         wide = min(wide, IN_A_COLUMN) if self.sheet.on_paper else wide
         if isinstance(node.place, int):
@@ -376,8 +360,7 @@ class _StepGraph:
             lines = []
         caption = caption if caption != label else ""
         told_in = tuple(formula_lines(told, letters, self.lines, DEEP))
-        widest = wide if self.sheet.is_narrow else max(wide, READ)
-        look = told, self.strips, widest, digits, told_in, tuple(lines), True
+        look = told, self.strips, max(wide, READ), digits, told_in, tuple(lines), True
         return Card(entry.role, label, value, caption, False, *look)
 
 

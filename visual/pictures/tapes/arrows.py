@@ -22,15 +22,13 @@ ASIDE = 0.3  # of a slot, from its middle to where arrows from several tapes com
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
 
-def step_arrows(
-    spell: Speller, step: int, places: Places, with_numbers: bool = True
-) -> Iterator[Shape]:
+def step_arrows(spell: Speller, step: int, places: Places) -> Iterator[Shape]:
     """From every slot that a step reads to the slots that it writes, and over them factors."""
     ways = Detours(places.values())
     drawn = [
         found
         for formula in spell.scan.formulas
-        for found in _formula_arrows(formula, spell, step, places, ways, with_numbers)
+        for found in _formula_arrows(formula, spell, step, places, ways)
     ]
     heads = [Polyline(arrow.head) for arrow, _, _ in drawn]
     labels = [label for _, told, _ in drawn for label in told]
@@ -49,7 +47,7 @@ def step_arrows(
 
 
 def _formula_arrows(
-    formula: Formula, spell: Speller, step: int, places: Places, ways: Detours, with_numbers: bool
+    formula: Formula, spell: Speller, step: int, places: Places, ways: Detours
 ) -> Iterator[tuple[Arrow, list[Text], str]]:
     """From every slot that a formula reads to the slot that it writes, itself excepted.
 
@@ -76,7 +74,7 @@ def _formula_arrows(
         for leaf, source in sources:
             depth, factor = DEPTH + 3 * nth, _number(spell, step, formula, leaf)
             arrow = tape_arrow(source, target, "", ways, depth=depth, faint=True)
-            yield *arrow, factor if with_numbers else ""
+            yield *arrow, factor
         return
     for leaf, source in sources:
         if len(sources) == 1:
@@ -84,7 +82,7 @@ def _formula_arrows(
             yield *tape_arrow(source, target, label, ways), ""
         else:  # there is only room for numbers
             alike = sum(one.y == source.y for _, one in sources)
-            factor = _number(spell, step, formula, leaf) if with_numbers and alike == 1 else ""
+            factor = _number(spell, step, formula, leaf) if alike == 1 else ""
             aside = ASIDE if len({one.y for _, one in sources}) > 1 else 0.0
             yield *tape_arrow(source, target, "", ways, aside=aside), factor
 

@@ -6,7 +6,6 @@ running totals of the parameters' gradients, and below all of them the formulas.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,13 +13,12 @@ from lab.equations.quantities import index_of
 from lab.errors import listing
 from lab.notation import leaves_of, signed
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import FOLDED, column_header, gap_text
+from visual.layout.canvas import column_header, gap_text
 from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
-from visual.layout.columns import WINDOW, Gap, column_of
+from visual.layout.columns import Gap, column_of
 from visual.layout.names import NamedScan, at_moment, listed
-from visual.layout.sheet import CLICK
 from visual.pictures.tapes.arrows import Places, step_arrows
-from visual.pictures.tapes.block import CLOSE, LOW, SMALL, TIGHT, Block
+from visual.pictures.tapes.block import HEIGHT, SMALL, Block
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, envelope_of, grouped, sized
 from visual.scene.fonts import text_width
@@ -40,19 +38,14 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
             for lane in block.lanes:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
-            if block.folds:
-                clicked = _steps(step + 1, step + min(item.hidden, WINDOW))
-                how = f"unfold={step + 1} opens it", f"a click opens {clicked}"
-                words += block.view.sheet.hint(*how)
-            text = Text(block.labels, 14, words, 12, muted=True)
-            yield None, as_row(block, 24, _fold(text, step=step + 1) if block.folds else text)
+            if block.view.sheet.steps is None:
+                hint = block.view.sheet.hint(f"step={step + 1} shows step {step + 1}")
+                fits = text_width(words + hint, 12) <= block.room - block.labels
+                words += hint if fits else ""
+            yield None, sized(block.room, 24, Text(block.labels, 14, words, 12, muted=True))
         else:
             step = item
-            if step in block.opened:
-                told = f"fold {_steps(step, block.opened[step])} again"
-                text = Text(block.labels, 14, told, 12, muted=True)
-                yield None, as_row(block, 24, _fold(text, step=step, title=FOLDED))
-            yield item, _in_short(block, item) if block.is_short(item) else _step(block, item)
+            yield item, _step(block, item)
     yield None, at_end(block.named, _result(block))
 
 
@@ -64,41 +57,8 @@ def at_end(named: NamedScan, part: Piece) -> Piece:
     return grouped(part, Group((), step=number, moment=moment))
 
 
-def _steps(first: int, last: int) -> str:
-    return f"steps {first} to {last}" if last > first else f"step {first}"
-
-
-def _fold(*words: Shape, step: int, title: str = "") -> Group:
-    return Group(words, cell=f"unfold:{step}", title=title or f"opened at step {step}")
-
-
-def fold_of_tapes(block: Block, words: Sequence[Text]) -> Sequence[Shape]:
-    """What tells that tapes are left out; a click, where one can be, opens a step with all."""
-    tapes = [tape for tape in block.named.scan.tapes if not tape.is_total]
-    steps = [step for step in block.steps if not isinstance(step, Gap)]
-    can_be = block.view.sheet.opened_by == CLICK and block.view.step is None and steps
-    return [_fold(*words, step=steps[0])] if can_be and len(block.lanes) < len(tapes) else words
-
-
-def opens_alone(block: Block, step: int, text: Text) -> Shape:
-    """A word that opens a step in a picture of its own, where there is one who can."""
-    if block.view.sheet.opened_by != CLICK or block.view.sheet.bare:
-        return text
-    moment, called = block.named.moment(step)
-    return Group((text,), cell=f"moment:{moment}", title=f"{called}, alone and large")
-
-
-def as_row(block: Block, height: float, *shapes: Shape) -> Piece:
-    """Shapes in the room of a row, if it is bare without its names."""
-    if block.view.sheet.bare:
-        shapes = tuple(s for s in shapes if not isinstance(s, Text) or s.left >= block.labels)
-    return sized(block.room, height, *shapes)
-
-
-def _label(block: Block, label: str, y: float, low: bool = False) -> Text:
-    """The name of a row; that of its first tape stands beside it, if both have but one line."""
-    if low and block.has_several:
-        return Text(block.view.sheet.margin, y, label, 13, bold=True)
+def _label(block: Block, label: str, y: float) -> Text:
+    """The name of a row, in smaller letters where it is long."""
     size = 13 if text_width(label, 13, bold=True) <= block.labels - 12 else 11
     return Text(block.labels - 12, y, label, size, "end", bold=True)
 
@@ -107,49 +67,43 @@ def _label(block: Block, label: str, y: float, low: bool = False) -> Text:
 
 
 def _initial(block: Block) -> Piece:
-    named, y, low = block.named, 0.0, block.line == LOW
-    shapes: list[Shape] = [_label(block, "initial", HEADER + (15 if low else 18), low)]
+    named, y = block.named, 0.0
+    shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
     slots: list[Shape] = []
     named_columns = bool(block.totals)
     for tape, x in block.totals:
         shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
-        slots.append(_slot(block, tape, slot, HEADER, block.line))
+        slots.append(_slot(block, tape, slot, HEADER))
     for lane in block.lanes:
-        own = lane.columns is not block.lanes[0].columns
-        header = HEADER if own or block.rows < TIGHT or lane is block.lanes[0] else 0
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
             label = block.short(lane.tape, index_of(lane.tape, slot.row), label)
             position = f"pos {signed(lane.tape.position(slot.row))}"
-            position = "" if block.view.sheet.bare else position
-            shapes += _header(block, slot.x, y, label, position) if header else ()
+            shapes += _header(block, slot.x, y, label, position)
             named_columns = named_columns or label != lane.tape.name
-            slots.append(_slot(block, lane.tape, slot, y + header, block.line))
-        y += header
-        shapes += [*_gaps(block, lane, y, block.line), *_begins(block, lane, y, header)]
-        y += block.line + (6 if header else 4)
+            slots.append(_slot(block, lane.tape, slot, y + HEADER))
+        y += HEADER
+        shapes += [*_gaps(lane, y), *_begins(block, lane, y)]
+        y += HEIGHT + 6
     if not block.lanes:
-        y = HEADER + block.line + 6
+        y = HEADER + HEIGHT + 6
     if named_columns:  # at first a slot holds less than what it is called
         shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
-    return as_row(block, y + 4, *shapes, *_at_start(block, slots))
+    return sized(block.room, y + 4, *shapes, *_at_start(block, slots))
 
 
-def _begins(block: Block, lane: Lane, y: float, header: float) -> Iterator[Text]:
-    """Yield the name of a tape, or the origin of its initial values: ``output of Scan 3``."""
-    named, low = block.named, block.line == LOW
-    is_fed = named.parent is not None and named.seeded_by(lane.tape.argument)
-    if not is_fed or low:
-        yield from _words(block, lane, y, low=low)
-    if is_fed and header and not block.view.sheet.bare:
-        x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
-        whole, brief = f"seeds {named.seeds}", named.seeds.removeprefix("output of ")
-        ways = [whole, named.seeds, brief] if low else [named.seeds, brief]
-        fits = [told for told in ways if text_width(told, SMALL) <= room][:1]
-        lines = fits if low else [named.direct_label(lane.tape, None), *fits]
-        for n, line in enumerate(lines):
-            yield fitted(x, y + (-7 if low else 32 + 13 * n), line, room, SMALL, "end", muted=True)
+def _begins(block: Block, lane: Lane, y: float) -> Iterator[Text]:
+    """The source of what a tape begins with, if another Scan computed it; or its name."""
+    named = block.named
+    if named.parent is None or not named.seeded_by(lane.tape.argument):
+        yield from _words(block, lane, y)
+        return
+    x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
+    ways = [named.seeds, named.seeds.removeprefix("output of ")]
+    fits = [told for told in ways if text_width(told, SMALL) <= room][:1]
+    for n, line in enumerate([named.direct_label(lane.tape, None), *fits]):
+        yield fitted(x, y + 32 + 13 * n, line, room, SMALL, "end", muted=True)
 
 
 def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
@@ -167,84 +121,55 @@ def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
     readings = [cell for s in scan.sequences for cell in _readings(block, s, step)]
     shapes, y = _in_lines(block, readings, 0.0)
-    low = block.rows == TIGHT
-    shapes.append(
-        opens_alone(block, step, _label(block, f"step {step}", y + (21 if low else 18), low))
-    )
-    if block.closes == step:  # where its row, which was opened alone of all, was a line before
-        at = block.view.sheet.margin, y + (36 if low and block.has_several else 18)
-        fold = Text(*at, "fold", SMALL, muted=True)
-        shapes.append(Group((fold,), cell=f"row:{step}", title=FOLDED))
+    shapes.append(_label(block, f"step {step}", y + 18))
     places: Places = {}
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
         row, value, old = int(written.rows[step]), written.values[step], read.values[step]
         shapes.append(_slot(block, tape, Slot(row, x, Role.OVERWRITTEN, value, old), y))
-        places[tape.argument, row] = Box(x, y, block.columns.cell, block.height, Role.OVERWRITTEN)
+        places[tape.argument, row] = Box(x, y, block.columns.cell, HEIGHT, Role.OVERWRITTEN)
     for lane in block.lanes:
         for slot in lane.after(step):
-            box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
+            box = Box(slot.x, y, block.columns.cell, HEIGHT, slot.role)
             places[lane.tape.argument, slot.row] = box
             shapes.append(_slot(block, lane.tape, slot, y))
-        pos = "" if low and block.has_several else _positions(lane, step)
-        shapes += [*_gaps(block, lane, y), *_words(block, lane, y + 6 * low, pos, low=not pos)]
-        band = WIDE if block.is_roomy and lane is not block.lanes[-1] else BAND
-        y += block.height + (4 if block.rows == TIGHT else band - 2 * (block.rows == CLOSE))
+        shapes += [*_gaps(lane, y), *_words(block, lane, y, _positions(lane, step))]
+        y += HEIGHT + (WIDE if block.is_roomy and lane is not block.lanes[-1] else BAND)
     if not block.lanes:
-        y += block.height + 4
+        y += HEIGHT + 4
     outputs = [
         _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
         for out in block.outputs
     ]
-    arrows = list[Shape]()
-    if block.rows < TIGHT:
-        arrows += step_arrows(block.spell, step, places, not block.view.sheet.bare)
-    if block.lanes and block.rows < TIGHT:  # below the last tape, a label has room if there is one
+    arrows = [*step_arrows(block.spell, step, places)]
+    if block.lanes:  # below the last tape, a label has room if there is one
         told = [envelope_of(shape).bottom for shape in arrows if not isinstance(shape, Arrow)]
         y = min(y, max([y - 10, *(bottom + (4 if block.is_roomy else -1) for bottom in told)]))
     more, y = _in_lines(block, outputs, y)
-    return as_row(block, y, *shapes, *more, *arrows)
-
-
-def _in_short(block: Block, step: int) -> Piece:
-    """The tapes after a step, a line for each; its name opens it."""
-    shapes, y = list[Shape](), 0.0
-    for tape, x in block.totals:
-        access = tape.writes[0]
-        slot = Slot(int(access.rows[step]), x, Role.OVERWRITTEN, access.values[step])
-        shapes.append(_slot(block, tape, slot, y, LOW))
-    for lane in block.lanes:
-        slots = (replace(slot, old=None) for slot in lane.after(step))
-        shapes += [_slot(block, lane.tape, slot, y, LOW) for slot in slots]
-        shapes += [*_gaps(block, lane, y, LOW), *_words(block, lane, y, low=True)]
-        y += LOW + 4
-    label = _label(block, f"step {step}", 15, low=True)
-    name = Group((label,), cell=f"row:{step}", title="opened, alone of all rows")
-    return as_row(block, max(y, LOW + 4) + 2, *shapes, name)
+    return sized(block.room, y, *shapes, *more, *arrows)
 
 
 def _result(block: Block) -> Piece:
     scan, named, y = block.named.scan, block.named, 0.0
     if scan.carries:  # its last row shows them
-        return as_row(block, 4)
+        return sized(block.room, 4)
 
     def passed_on(tape: TapeTrace) -> bool:
         return scan.parent is None or named.is_passed_on(tape)
 
     shapes: list[Shape] = []
-    low = block.line == LOW
     for tape, x in block.totals:
         if passed_on(tape):
             slot = Slot(len(tape.final) - 1, x, Role.RESULT, tape.final[-1])
-            shapes.append(_slot(block, tape, slot, y, block.line))
+            shapes.append(_slot(block, tape, slot, y))
     for lane in block.lanes:
         if passed_on(lane.tape):
             results = lane.result(named.wanted_rows(lane.tape))
-            shapes += [_slot(block, lane.tape, slot, y, block.line) for slot in results]
-            shapes += [*_gaps(block, lane, y, block.line), *_words(block, lane, y, low=low)]
-            y += block.line + 6
+            shapes += [_slot(block, lane.tape, slot, y) for slot in results]
+            shapes += [*_gaps(lane, y), *_words(block, lane, y)]
+            y += HEIGHT + 6
     if shapes and not y:
-        y = block.line + 6
+        y = HEIGHT + 6
     drawn = [*(lane.tape for lane in block.lanes), *(tape for tape, _ in block.totals)]
     left = [tape for tape in scan.tapes if tape not in drawn and passed_on(tape)]
     if left and scan.parent is not None:  # what has no room for its steps has some for its end
@@ -256,8 +181,8 @@ def _result(block: Block) -> Piece:
         more, y = _in_lines(block, found, y)
         shapes += more
     if shapes:
-        shapes.append(_label(block, "result", 15 if low else 18, low))
-    return as_row(block, y + 4, *shapes)
+        shapes.append(_label(block, "result", 18))
+    return sized(block.room, y + 4, *shapes)
 
 
 # Cells
@@ -283,7 +208,7 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     shapes: list[Shape] = []
     for line in lines:
         needed = {left: thin_width(one[2], one[-1]) for left, one in line.items()}
-        width = thin_width if block.idle else usual_width  # if all is open, all digits are
+        width = thin_width if block.view.all else usual_width  # if all is open, all digits are
         widest = max(width(one[2], one[-1]) for one in line.values())
         high = TWO_LINES if widest > most else THIN  # the number below the name
         for left, (_, name, value, role, key, short) in line.items():
@@ -301,14 +226,11 @@ def _header(block: Block, x: float, y: float, label: str, position: str) -> tupl
     return column_header(x, y, label, position, block.columns.cell, block.apart)
 
 
-def _slot(
-    block: Block, tape: TapeTrace, slot: Slot, y: float, height: float | None = None
-) -> Group:
+def _slot(block: Block, tape: TapeTrace, slot: Slot, y: float) -> Group:
     """A cell of a tape."""
-    box = Box(slot.x, y, block.columns.cell, height or block.height, slot.role)
-    parts = slot.parts if block.view.contributions and box.height > LOW else None
+    box = Box(slot.x, y, block.columns.cell, HEIGHT, slot.role)
     name, key = block.named.slot_label(tape, slot.row), block.named.row_key(tape, slot.row)
-    return cell(box, slot.value, name, slot.old, None, key, parts=parts)
+    return cell(box, slot.value, name, slot.old, key=key)
 
 
 def _readings(block: Block, sequence: SequenceTrace, step: int) -> Iterator[Thin]:
@@ -371,26 +293,21 @@ def _column(block: Block, output: TapeTrace, step: int) -> float | None:
     return block.columns.left.get(column_of(output, step, block.time) if known else step)
 
 
-def _gaps(block: Block, lane: Lane, y: float, height: float | None = None) -> Iterator[Shape]:
+def _gaps(lane: Lane, y: float) -> Iterator[Text]:
     for x, gap in lane.columns.gaps:
-        text = gap_text(gap, x, y + (height or block.height) / 2 + 4, block.columns.cell)
-        hidden = lane.columns.folded(x, gap)
-        step = lane.first_of(hidden, block.steps, next(iter(block.folds), None))
-        yield text if step is None else _fold(text, step=step)
+        yield gap_text(gap, x, y + HEIGHT / 2 + 4, lane.columns.cell)
 
 
-def _words(
-    block: Block, lane: Lane, y: float, positions: str = "", low: bool = False
-) -> Iterator[Text]:
-    """Which tape a lane shows, if there are several, and what a step does to it."""
-    lines = _in_room(block, positions) if positions and not block.view.sheet.bare else []
+def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
+    """The name of a tape, if there are several, and the positions that a step touches."""
+    lines = _in_room(block, positions) if positions else []
     if block.has_several:
         lines = [lane.tape.name, *lines]
-    taken = 60 if low and lane is block.lanes[0] else 12  # by the name of the row, beside it
-    room = block.labels - block.view.sheet.margin - taken
+    room = block.labels - block.view.sheet.margin - 12
     for number, line in enumerate(lines):
-        baseline = y + (15 if low else 32) + 13 * number
-        words = fitted(block.labels - 12, baseline, line, room, SMALL, "end", muted=True)
+        words = fitted(
+            block.labels - 12, y + 32 + 13 * number, line, room, SMALL, "end", muted=True
+        )
         if words.content not in ("", "…"):
             yield words
 
@@ -417,8 +334,7 @@ def _read_and_written(lane: Lane, step: int) -> tuple[tuple[int, ...], tuple[int
 
 def positions_key(block: Block) -> str:
     """What the positions beside the first step that has them say; empty where there are none."""
-    whole = (one for one in block.steps if not (isinstance(one, Gap) or block.is_short(one)))
-    step = next(whole, None)
+    step = next((one for one in block.steps if not isinstance(one, Gap)), None)
     if step is None or not block.lanes:
         return ""
     lane = block.lanes[0]

@@ -32,16 +32,15 @@ def forward_block(
     columns: Columns,
     time: Timeline,
     sheet: Sheet,
-    most: int | None = None,
     faded: bool = False,
 ) -> Piece:
-    """A loop as lanes of cells over time, one for each of its variables, up to `most`.
+    """A loop as lanes of cells over time, one for each of its variables.
 
     `faded` washes out what the result does not need.
     """
     head = shifted(heading(*_heading(named, faded), sheet, named.whereabouts), sheet.margin, 0)
     head = over(gap(sheet.width - sheet.margin), head)
-    return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
+    return above(head, _Lanes(named, columns, time, sheet, faded).all())
 
 
 def _heading(named: NamedScan, whole: bool) -> tuple[str, list[str]]:
@@ -71,10 +70,9 @@ class _Lanes:
         columns: Columns,
         time: Timeline,
         sheet: Sheet,
-        most: int | None,
         faded: bool,
     ) -> None:
-        self.named, self.scan, self.sheet, self.most = named, named.scan, sheet, most
+        self.named, self.scan, self.sheet, self.faded = named, named.scan, sheet, faded
         self.made = {
             (tape.name, int(row)): step
             for tape in self.scan.held
@@ -89,21 +87,14 @@ class _Lanes:
         self.ways = Detours([])
 
     def all(self) -> Piece:
-        """All lanes, as far as there is room, and what belongs to them."""
+        """All lanes, and what belongs to them."""
         shapes: list[Shape] = []
-        y, hidden = 0.0, 0
+        y = 0.0
         for name, bows, cells in self._lanes():
             y += bows
-            if self.most is not None and len(self.tops) >= self.most:
-                hidden += 1
-                continue
             self.tops[name] = y
             shapes += self._lane(name, cells, y)
             y += LANE
-        if hidden:
-            words = f"⋯ {counted(hidden, 'more variable')}{self.sheet.all_shows()}"
-            shapes.append(Text(self.sheet.labels, y, words, 12, muted=True))
-            y += 20
         lefts, tops = self.columns.left.values(), self.tops.values()
         self.ways = Detours([self._box(x, top) for x in lefts for top in tops])
         for step in range(self.scan.steps):
@@ -127,9 +118,8 @@ class _Lanes:
     def _lane(self, name: str, cells: Iterable[Cell], y: float) -> Iterator[Shape]:
         """A cell for every index that is shown."""
         labels, wide = self.sheet.labels, self.columns.cell
-        if not self.sheet.bare:
-            room = labels - self.sheet.margin - 14
-            yield fitted(labels - 12, y + HEIGHT / 2 + 4, name, room, 13, "end", bold=True)
+        room = labels - self.sheet.margin - 14
+        yield fitted(labels - 12, y + HEIGHT / 2 + 4, name, room, 13, "end", bold=True)
         for index, role, value in cells:
             x = self.columns.left.get(self.time.column(name, index))
             if x is not None:
@@ -138,13 +128,8 @@ class _Lanes:
                 step = self.made.get((name, index))
                 moment, told = (None, "") if step is None else self.named.moment(step)
                 yield replace(drawn, step=moment, moment=told)
-        steps = range(self.scan.steps if self.sheet.steps is None else 0)
         for x, fold in self.columns.gaps:
-            text = gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
-            near = [n for n in self.columns.folded(x, fold) if n in steps]
-            hidden = next((n for n in (*near, *steps) if not self.columns.has(n)), None)
-            title = f"opened at step {hidden}"
-            yield text if hidden is None else Group((text,), cell=f"unfold:{hidden}", title=title)
+            yield gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
 
     def _sequence_cells(self, name: str) -> Iterator[Cell]:
         values = {
@@ -208,7 +193,7 @@ class _Lanes:
         shapes: list[Shape] = [
             fitted(x - 12, 15, "parameters", x - margin - 10, 13, "end", bold=True)
         ]
-        shown = self.scan.parameters[: None if self.most is None else MOST_PARAMETERS]
+        shown = self.scan.parameters[: None if self.faded else MOST_PARAMETERS]
         for one in shown:
             box, key = Box(x, 0, wide, high, Role.INPUT), f"{self.named.number}:{one.name}:r0"
             shapes.append(

@@ -28,7 +28,7 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
-HIGH, LOW, NAME = 70.0, 50.0, 28.0  # a card, with its steps at its foot, without, or its name alone
+HIGH = 70.0  # a card
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
 ANOTHER = "scan=1 opens the first"
@@ -40,7 +40,6 @@ def overview(
     opened: int,
     hint: str = EVERYTHING,
     sheet: Sheet = SCREEN,
-    tall: float | None = None,
 ) -> Piece:
     """The Scans in the order in which they ran, in lines of up to four.
 
@@ -55,15 +54,12 @@ def overview(
     words.append(f"open: {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
         words[-1] += f", which reads {ranges(read)} (thin frames)"
-    if said := sheet.hint(hint, "a click opens another", ""):
+    if said := sheet.hint(hint, ""):
         words.append(said)
     across = int((sheet.line + APART) / (NARROWEST + APART))
     wide = (sheet.line + APART) / across - APART
-    high = tall or (LOW if sheet.is_low else HIGH)
     cards = [
-        _folded(item, wide, high)
-        if isinstance(item, Gap)
-        else card(scans[item], opened, wide, high)
+        _folded(item, wide) if isinstance(item, Gap) else card(scans[item], opened, wide)
         for item in shown
     ]
     lines = [
@@ -72,8 +68,7 @@ def overview(
     ]
     heads = folded(" · ".join(words), sheet.line, 12)
     texts = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
-    head = [] if high < HIGH else [sized(sheet.line, 5 + 17 * len(texts), *texts)]
-    strip = above(*head, *lines, apart=8)
+    strip = above(sized(sheet.line, 5 + 17 * len(texts), *texts), *lines, apart=8)
     return over(gap(sheet.width - sheet.margin), shifted(strip, sheet.margin, 0))
 
 
@@ -114,21 +109,20 @@ def _steps(of: NamedScan) -> str:
     return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
 
 
-def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
+def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
-    frame: list[Shape] = [Box(0, 0, wide, tall, Role.PANEL)]
+    frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
     lines = 2 if is_open else int(is_read)
-    frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in range(lines)]
+    frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
     called = f"{of.number + 1} · {of.called}"
     size = 12 if text_width(called, 12, bold=is_open) <= wide - 20 else 11
     title = Text(10, 19, shortened(called, wide - 16, size, bold=is_open), size, bold=is_open)
     steps = f"{'←' if goes_back(of) else '→'} {_steps(of)}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
-    words = Text(wide - 10, 62 if tall == HIGH else 19, steps, 11, "end", muted=True)
+    words = Text(wide - 10, 62, steps, 11, "end", muted=True)
     cells: list[Shape] = []
-    tapes = [] if tall < LOW else tapes
     high, inner = 18 / min(max(len(tapes), 1), MOST_TAPES), wide - 20
     if len(tapes) > MOST_TAPES:
         more = Text(
@@ -138,10 +132,8 @@ def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
         inner -= more.width + 4
     for number, tape in enumerate(tapes[:MOST_TAPES]):
         cells += _small(of, tape, TOP + number * high, high - 2 * (len(tapes) > 1), inner)
-    beside = tall == LOW and title.width + words.width < wide - 28
-    foot = [words] if tall == HIGH or beside else []
-    shapes = (*frame, title, *foot, *cells)
-    return sized(wide, tall, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
+    shapes = (*frame, title, words, *cells)
+    return sized(wide, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
@@ -185,8 +177,8 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
     }
 
 
-def _folded(gap: Gap, wide: float, tall: float) -> Piece:
+def _folded(gap: Gap, wide: float) -> Piece:
     """In the place of Scans that are not shown."""
     lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
-    texts = [Text(10, tall / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
-    return sized(wide, tall, *texts)
+    texts = [Text(10, HIGH / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
+    return sized(wide, HIGH, *texts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
 from visual.layout.canvas import touched_columns
-from visual.layout.columns import Unfold, timeline
+from visual.layout.columns import Steps, one_or_more, timeline
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
@@ -52,26 +52,9 @@ class Item:
     column: int
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How much of the graph is placed: of a loop so many steps at both `ends`, so many `lanes`.
-
-    None stands for all.  If `only` some steps are wanted, these are.  With `alone` only the last
-    block is, and what it reads on top of it.
-    """
-
-    ends: int | None = None
-    lanes: int | None = None
-    alone: bool = False
-    only: range | None = None
-
-
-ALL = Plan()
-
-
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, and the places and lanes left out.
+    """All items and the arrows between them, the places left out, and how many rows are `hidden`.
 
     It has `readings` if arrows lead from values to gradients.
     """
@@ -113,37 +96,47 @@ class Placing:
         arrows = tuple((risen[a], risen[b]) for a, b in kept)
         return replace(self, items=tuple(risen.values()), arrows=arrows, readings=False)
 
-    def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
-        """Only so many lanes of every block, at first those of what its Scan makes."""
+    def within(self, most: int, own: int) -> "Placing":
+        """At most so many rows, first those that the Scan with the number `own` writes."""
 
         def is_read(row: Row) -> bool:
-            is_own = row.place.scan == chosen[row.block] and row.place.argument >= 0
-            return row.repeated or row.lasting or not is_own
+            return row.repeated or row.lasting or row.place.scan != own or row.place.argument < 0
 
         rows = sorted({item.row for item in self.items}, key=lambda row: (is_read(row), row.order))
-        blocks = {row.block: [one for one in rows if one.block == row.block] for row in rows}
-        kept = {row for own in blocks.values() for row in own[:lanes]}
+        kept = {*rows[:most]}
         items = tuple(item for item in self.items if item.row in kept)
-        arrows = (pair for pair in self.arrows if {pair[0].row, pair[1].row} <= kept)
-        return Placing(items, tuple(arrows), self.left_out, len(rows) - len(kept))
+        arrows = tuple(pair for pair in self.arrows if {pair[0].row, pair[1].row} <= kept)
+        return replace(self, items=items, arrows=arrows, hidden=len(rows) - len(kept))
 
 
 def place(
-    trace: Trace, chosen: Sequence[int], graph: Unrolling, unfold: Unfold, plan: Plan = ALL
+    trace: Trace,
+    chosen: Sequence[int],
+    graph: Unrolling,
+    requested: Steps,
+    ends: int | None = None,
+    only: range | None = None,
+    most: int | None = None,
 ) -> Placing:
-    """Where the nodes of `graph` stand; long loops are folded, with the step `unfold` shown."""
-    placer = _Placer(trace, chosen, graph, unfold, plan)
+    """Where the nodes of `graph` stand, of long loops those of `ends` and `requested` steps.
+
+    If `only` some steps are wanted, these are shown; with 0 `ends`, one step of the last Scan.
+    With `most`, only the last block is placed, and at most so many rows of it.
+    """
+    if ends == 0 and only is None:
+        first = (*one_or_more("step", requested), 0)[0]
+        only = range(first, first + 1)
+    placer = _Placer(trace, chosen, graph, requested, ends, only, most)
     placer.place_moments()
     arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
     placer.place_lasting()
-    items = list(placer.items.values())
-    if plan.alone:
-        last = len(chosen) - 1
-        items = [item for item in items if item.row.block == last]
-        arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
-    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(
-        plan.lanes, chosen
-    )
+    items, last = list(placer.items.values()), len(chosen) - 1
+    if most is None:
+        return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out))
+    items = [item for item in items if item.row.block == last]
+    arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
+    placing = Placing(tuple(items), tuple(arrows), frozenset(placer.left_out))
+    return placing.within(most, chosen[-1])
 
 
 class _Placer:
@@ -154,17 +147,17 @@ class _Placer:
         trace: Trace,
         chosen: Sequence[int],
         graph: Unrolling,
-        unfold: Unfold,
-        plan: Plan,
+        requested: Steps,
+        ends: int | None,
+        only: range | None,
+        most: int | None,
     ) -> None:
-        self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1
+        self.nodes, self.repeats = graph.nodes, 1 if most is None else 0
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-        seen = chosen[-1:] if plan.alone and plan.only is not None else chosen
-        shown = (
-            touched_columns(trace.scans[n], self.times[n], unfold, plan.ends, plan.only)
-            for n in seen
-        )
+        seen = chosen[-1:] if ends == 0 else chosen
+        scans = ((trace.scans[n], self.times[n]) for n in seen)
+        shown = (touched_columns(*scan, requested, ends, only) for scan in scans)
         self.shown = set().union(*shown)
         self.homes = self._homes()
         self.left_out = self._useless(trace, chosen)

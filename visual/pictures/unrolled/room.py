@@ -8,7 +8,7 @@ from visual.layout.columns import Gap
 from visual.layout.routes import TRACK
 from visual.layout.sheet import SCREEN, Sheet
 
-FOLD = 40  # the width of a gap
+FOLD = 34  # the width of a gap
 SLIM = 0.85  # of the width of a box, for the sake of the words beside it
 
 
@@ -36,8 +36,13 @@ class Room:
 
     @property
     def headings(self) -> float:
-        """How wide what tells about a block is: in a column it stands above the boxes."""
-        return self.sheet.line if self.sheet.is_narrow else self.left - 12 - self.margin
+        """How wide the heading of a block is, at the left of the arrows that lead to it."""
+        return self.left - 12 - self.margin
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether there is room for the headings of all blocks."""
+        return self.headings > 80
 
     def sizes(
         self, columns: Sequence[int | Gap], wanted: float, count: int, words: float
@@ -61,11 +66,10 @@ class Room:
         return (slim, words) if words > between and slim >= SLIM * width else (width, between)
 
 
-BARE = Room()
+FREE = Room()
 
 
 def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
-    """The room on a sheet; in a column boxes and what stands beside them are narrower."""
-    left = sheet.labels if sheet.is_narrow or sheet.bare else 148.0
-    sizes = (56.0, 80.0) if sheet.is_narrow else (72.0, 110.0)
-    return Room(16.0, left, sheet.width - sheet.margin, *sizes, 11.0, is_open, sheet)
+    """The room on a sheet."""
+    sizes = sheet.labels - 2, sheet.width - sheet.margin, 72.0, 110.0
+    return Room(16.0, *sizes, 11.0, is_open, sheet)

@@ -19,7 +19,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
-from visual.layout.columns import Gap, Unfold, one_or_more, with_gaps
+from visual.layout.columns import Gap, Steps, one_or_more, with_gaps
 from visual.layout.names import NamedScan, counted, listed, seeds_of, wholes_of
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -27,9 +27,9 @@ from visual.options import of_trace, opened, scan_indices, switch
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview
-from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
+from visual.pictures.unrolled.placing import Item, Placing, Row, place
 from visual.pictures.unrolled.quantities import Node, Place
-from visual.pictures.unrolled.room import BARE, FOLD, Room, opened_on
+from visual.pictures.unrolled.room import FOLD, FREE, Room, opened_on
 from visual.scene.combinators import (
     Envelope,
     Piece,
@@ -58,14 +58,14 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
+LEAST, NARROW = 0.64, 56  # how narrow a box can be made; too narrow for a factor
+# Steps at both ends of a loop, and the rows of the last Scan if it is alone: the first plan that
+# fits is used.
+MOST_ROWS = 12  # of two Scans; of more, the last Scan is alone
 PLANS = (
-    ALL,
-    *(Plan(ends) for ends in (3, 2)),
-    *(Plan(ends, alone=True) for ends in (None, 3, 2, 1)),
-    *(Plan(ends, lanes, True) for lanes in (12, 9) for ends in (2, 1)),
-    *(Plan(ends, 4) for ends in (3, 2)),
-    *(Plan(ends, lanes, True) for lanes in (6, 3, 1) for ends in (2, 1)),
+    *((ends, None) for ends in (None, 3, 2, 1)),
+    *((ends, most) for most in (9, 6, 3) for ends in (None, 3, 2, 1)),
+    (0, None),
 )
 
 
@@ -73,45 +73,48 @@ PLANS = (
 def unrolled(
     trace: Trace,
     theme: str = "light",
-    unfold: Unfold = None,
+    step: Steps = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high, or on `sheet`.
+    """The unrolled picture of a trace, 840 pixels wide, or as wide as `sheet`.
 
     A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
     the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
-    small tapes.  What has no room is folded, and a word tells so.
+    small tapes.
 
     With `all`, or for those that have the numbers `scans`, all are drawn below one another, the
     first as the loop, the others as its derivatives, in a picture of any size.  Numbers are those
     of the headings, from 1: number 1 is ``trace.scans[0]``.
 
-    With `all_direct` every gradient is drawn with its direct part, also where it is zero.  Loops of
-    more than 12 steps are folded: the ends are shown, and the steps next to the step `unfold`.
+    With `all_direct` every gradient is drawn with its direct part, also where it is zero.  Of a
+    loop whose steps do not fit in the width, or of more than 12, both ends are shown, and the steps
+    next to `step`.
     """
     of_trace(trace)
     check_sheet(sheet)
-    unfold, all_direct = one_or_more("unfold", unfold), switch("all_direct", all_direct)
+    one_or_more("step", step)  # refuses what is none
+    all_direct = switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
         raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
     if switch("all", all) or scans is not None:
         chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
         graph = unrolling(trace, chosen, all_direct)
-        placing = place(trace, chosen, graph, unfold, Plan(only=cut_out(trace, chosen, sheet)))
-        fixed = sheet.width != SCREEN.width or sheet.bare
-        room = opened_on(sheet, is_open=False) if fixed else BARE
-        part = _Picture(trace, chosen, graph, placing, room).draw()
-        width = part.envelope.right + sheet.margin
+        placing = place(trace, chosen, graph, step, None, cut_out(trace, chosen, sheet))
+        room = FREE if sheet.width == SCREEN.width else opened_on(sheet, is_open=False)
+        picture = _Picture(trace, chosen, graph, placing, room)
+        part = picture.draw()
+        is_bound = room is not FREE and picture.fits
+        width = sheet.width if is_bound else part.envelope.right + sheet.margin
         return finished(part, (), trace, chosen, theme, width, sheet=sheet)
     number = opened(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
-    alone = len(chosen) == len(trace.scans) or sheet.bare
+    alone = len(chosen) == len(trace.scans)
     top = gap() if alone else overview(trace, number, sheet=sheet)
-    return fitting(trace, chosen, top, theme, unfold, all_direct, sheet=sheet)
+    return fitting(trace, chosen, top, theme, step, all_direct, sheet=sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
@@ -128,49 +131,31 @@ def fitting(
     chosen: Sequence[int],
     top: Piece,
     theme: str,
-    unfold: Unfold = None,
+    step: Steps = None,
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
+    """Draw the Scans with the numbers `chosen`, from 0, as far as they fit in the width.
 
-    It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
-    than its `sheet`, with `all` the first.
+    They stand below what is on `top`.  With `all`, the picture is as wide as it needs.
     """
-    graph, scene = unrolling(trace, chosen, all_direct), None
-    only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
-    plans = list(PLANS[:1] if all else PLANS)
-    if sheet.is_narrow and only is None:
-        first = (*one_or_more("unfold", unfold), 0)[0]
-        step = range(first, first + 1)
-        plans += [Plan(None, lanes, True, step) for lanes in (None, 6, 3, 1)]
-    for plan in plans:
-        if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
-            continue  # it is alone in any case
-        placing = place(trace, chosen, graph, unfold, replace(plan, only=only or plan.only))
-        last = plan is plans[-1]
-        if plan.alone and len(chosen) > 1 and not top.envelope.height and not sheet.bare:
-            top = overview(trace, chosen[-1], sheet=sheet)
-        if not all and not last and top.envelope.height + _least(placing) > sheet.height:
-            continue
-        picture = _Picture(trace, chosen, graph, placing, replace(room, right=inf) if all else room)
-        if picture.fits or last:
-            part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
-            needed = max(sheet.width, part.envelope.right + sheet.margin)
-            width = sheet.width if picture.fits and not all else needed
-            scene = finished(part, picture.said(), trace, chosen, theme, width, verb, sheet)
-            if scene.height <= sheet.height:
-                break
-    assert scene is not None
-    return scene
-
-
-def _least(placing: Placing) -> float:
-    """How high the lanes are at least."""
-    rows = {item.row for item in placing.items}
-    return sum(20 + TRACK + (THIN if row.repeated else HEIGHT) for row in rows)
+    graph, only = unrolling(trace, chosen, all_direct), cut_out(trace, chosen, sheet)
+    room = replace(opened_on(sheet), right=inf) if all else opened_on(sheet)
+    for ends, most in PLANS:
+        placing = place(trace, chosen, graph, step, ends, only, most)
+        picture = _Picture(trace, chosen, graph, placing, room)
+        is_deep = most is None and ends != 0 and len(picture.rows) > MOST_ROWS
+        if (picture.fits and not (is_deep and len(chosen) > 1)) or all:
+            break
+    if most is not None and len(chosen) > 1 and not top.envelope.height:
+        top = overview(trace, chosen[-1], sheet=sheet)
+    part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
+    width = max(
+        sheet.width, (top if picture.fits and not all else part).envelope.right + sheet.margin
+    )
+    return finished(part, picture.said(), trace, chosen, theme, width, verb, sheet)
 
 
 def finished(
@@ -202,7 +187,7 @@ class _Picture:
         chosen: Sequence[int],
         graph: Unrolling,
         placing: Placing,
-        room: Room = BARE,
+        room: Room = FREE,
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
@@ -219,8 +204,7 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        is_told = room.open and not room.sheet.bare
-        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
+        edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
         run = events(trace)
         found = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
@@ -255,12 +239,11 @@ class _Picture:
         """What is folded, and the formulas of the factors, as far as there is room."""
         told = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            how = "unfold=STEP opens them", "“unfold at step”, in the options"
-            hint = self.room.sheet.hint(*how)
+            hint = self.room.sheet.hint("step=STEP shows more")
             told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
         if self.placing.hidden:
-            rows = counted(self.placing.hidden, "more row")
-            told.append(f"⋯ {rows}{self.room.sheet.all_shows()}")
+            hint = self.room.sheet.hint("all=True shows everything")
+            told.append(f"⋯ {counted(self.placing.hidden, 'more row')}{hint}")
         if any(self._is_faint(*pair) for pair in self.placing.arrows):
             told.append("grey arrow: what a step reads of another Scan")
         formulas: dict[object, str] = {}
@@ -293,12 +276,11 @@ class _Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
-                if lane == 0 or not self.room.sheet.is_narrow:  # arrows lead to the others
+                if lane == 0 or self.room.has_headings:
                     yield self._heading(self.chosen[row.block])
             yield gap(0, self.tracks.room_over(lane))
             height = THIN if row.repeated else HEIGHT
-            labels = () if self.room.sheet.bare else self._label(row, height / 2 + 4)
-            yield named(sized(0, height, *labels), str(lane))
+            yield named(sized(0, height, *self._label(row, height / 2 + 4)), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
@@ -319,11 +301,8 @@ class _Picture:
 
     def _heading(self, number: int) -> Piece:
         """What a block is: in a line above it, or to the left of arrows from the block before."""
-        if self.room.sheet.bare:
-            return gap()
         scan, small, room = self.trace.scans[number], self.room.small, self.room.headings
-        in_line = self.room.open and not self.room.sheet.is_narrow
-        in_line = in_line and (number == self.chosen[0] or not self.placing.readings)
+        in_line = self.room.open and (number == self.chosen[0] or not self.placing.readings)
         margin = self.room.margin
         of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
@@ -357,17 +336,15 @@ class _Picture:
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
     def _label(self, row: Row, y: float) -> Iterator[Text]:
-        """What stands in a lane, to the left of it; in a column words are on two lines."""
+        """The name of a lane, at its left, in as many lines as it needs."""
         words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
             words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         size = 13 if strong else self.room.small
         room = right - self.room.margin
-        lines = [words]
-        if self.room.sheet.is_narrow and not strong:
-            lines = folded(words, room, size)
-        elif row.place.direct and self.room.open:
+        lines = [words] if strong else folded(words, room, size)
+        if row.place.direct and self.room.open:
             lines += self._brought(row.place)
         for number, line in enumerate(lines):
             low = y + 13 * (number - (len(lines) - 1) / 2)

@@ -9,7 +9,7 @@ one of a few hundred.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -137,16 +137,13 @@ def values(
     scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
     panels = [*_panels(scans, steps)]
     across = min(ACROSS, max(1, int((sheet.line + APART) / (NARROWEST + APART))))
-    lines = max(1, int((sheet.height - HEAD) // (TITLE + HIGH + FOOT + 14)))
-    shown = [*_merged(panels)] if whole else _chosen(panels, lines * across, number is not None)
+    shown = [*_merged(panels)] if whole else _chosen(panels, number is not None)
     hidden = [panel for panel in panels if panel not in shown and not whole]
     order = max((found.order for found in trace.scans), default=0)
     names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
     first = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {first}{f', derivative of order {order}' if order else ''}"
     places = [series.index for panel in panels for series in panel.series]
-    if sheet.is_narrow:
-        across = min(across, max(1, len(shown)))
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
     several = any(len(panel.series) > 1 for panel in shown)
     wide = (sheet.line + APART) / across - APART
@@ -169,7 +166,7 @@ def values(
         ),
     ]
     picture = scene(
-        over(gap(sheet.line), above(*headed(sheet, heads, rows), apart=14)),
+        over(gap(sheet.line), above(above(*heads, apart=4), *rows, apart=14)),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
         theme,
@@ -185,27 +182,7 @@ def _hidden(panels: Sequence[Panel], opened: int | None, sheet: Sheet) -> str:
     code = "all=True draws all"
     if opened is None and scans:
         code += f", scan={scans[-1]} those of Scan {scans[-1]}"
-    return f"⋯ {len(panels):,} more{of}{sheet.hint(code, '“all of it”, in the options', ' · ')}"
-
-
-def headed(sheet: Sheet, heads: Sequence[Piece], parts: Sequence[Piece]) -> Iterator[Piece]:
-    """The parts of a chart below its heading; of a bare one without that and all small print."""
-    if not sheet.bare:
-        yield above(*heads, apart=4)
-        yield from parts
-        return
-    for part in parts:
-        shapes = tuple(_without_small_print(part.shapes))
-        yield replace(part, placed=((0.0, 0.0, shapes),))
-
-
-def _without_small_print(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """The shapes, and of texts the names of panels, and marks where a curve has no place."""
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield replace(shape, shapes=tuple(_without_small_print(shape.shapes)))
-        elif not isinstance(shape, Text) or (shape.bold and shape.size <= NAME):
-            yield shape
+    return f"⋯ {len(panels):,} more{of}{sheet.hint(code, ' · ')}"
 
 
 def _panels(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Panel]:
@@ -237,10 +214,10 @@ def _rank(named: NamedScan, series: Series, newest: int) -> int:
     return RESULT if named.scan.order == newest else GRADIENT
 
 
-def _chosen(panels: Sequence[Panel], room: int, is_one: bool) -> list[Panel]:
-    """Those that have room: of one Scan all, else two of each rank in turn, none of the rest."""
+def _chosen(panels: Sequence[Panel], is_one: bool) -> list[Panel]:
+    """Of one Scan all panels, else six: two of each rank in turn, none of the rest."""
     if is_one:
-        return [*panels[:room]]
+        return [*panels]
     ranks: dict[int, list[Panel]] = {}
     for panel in panels:
         ranks.setdefault(panel.rank, []).append(panel)
@@ -248,7 +225,7 @@ def _chosen(panels: Sequence[Panel], room: int, is_one: bool) -> list[Panel]:
     turns = (
         (n // 2, rank, panel) for rank, found in ranks.items() for n, panel in enumerate(found)
     )
-    first = sorted(turns, key=lambda turn: turn[:2])[: min(room, MOST)]
+    first = sorted(turns, key=lambda turn: turn[:2])[:MOST]
     kept = [panel for *_, panel in first]
     return [panel for panel in panels if panel in kept]
 

@@ -251,7 +251,7 @@ def test_other_bad_arguments():
 
 def test_long_loops_fold_and_say_so():
     loop = loops["logistic"].with_steps(1000)
-    scene = visual.two_tapes(loop, unfold=500)
+    scene = visual.two_tapes(loop, step=500)
     words = texts(scene.walk())
     hidden = [int(w.split()[1].replace(",", "")) for w in words if w.endswith("not shown")]
     shown = {int(w.split()[1].replace(",", "")) for w in words if w.startswith("step ")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sites import ROOT
 
-from visual.lessons import copies
+from visual.cli import lessons as copies
 
 SMALL = """# A small one
 

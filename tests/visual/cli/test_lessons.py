@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from lab.errors import ArgumentError, LabError
+from visual.cli import lessons as copies
 from visual.cli.main import main
-from visual.lessons import copies
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""The lessons that come with the package, and `copies`, which writes them as notebooks."""
