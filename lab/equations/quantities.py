@@ -4,7 +4,7 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 from the cost, or through one reader, directly; several parts of one gradient are numbered.
 """
 
-from lab.notation import PLAIN, Style, below, following, indexed, positioned, prime, ranges
+from lab.notation import PLAIN, Style, below, indexed, positioned, prime, ranges
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -56,25 +56,9 @@ class Quantities(ScanOf):
         index = None if tape.is_total or row is None else index_of(tape, row)
         return self.named_at(tape, index, style)
 
-    def place_of(self, argument: int, row: int | None = None) -> str:
-        """Where a variable, or a row of it, stands: in PyTensor's print, code and the pullback."""
-        if argument not in range(len(self.scan.places)):
-            return ""
-        place, own = self.scan.places[argument], self.scan.place.partition(", made by ")[2]
-        told = [f"pytensor.dprint of the outputs has it as {place.printed}"] * bool(place.printed)
-        told += [f"made by {line}" for line in [place.line or own] if line]
-        told += [f"of phase {place.phase}"] * bool(place.phase)
-        name = place.name if row is None else f"{place.name}, row {row}"
-        return f"{name}: {'; '.join(told)}." if told else ""
-
     def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
         """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
         return positioned(self._buffer(tape), tape.position(row), style)
-
-    def place_at_k(self, tape: TapeTrace, tap: int, style: Style = PLAIN) -> str:
-        """``buf[k+1]``: where step k has its hands at a tap."""
-        first = tape.position(tape.tape.row(0, tap))
-        return positioned(self._buffer(tape), following(first, style=style), style)
 
     def _buffer(self, tape: TapeTrace) -> str:
         several = sum(not other.is_total for other in self.scan.tapes) > 1

@@ -7,12 +7,11 @@ Of a gradient's tape the places are told, buf[1], since a step replaces what sta
 everything else is a value, and has its name.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log10
 
 import numpy as np
 
-from lab.equations.entries import Entry, entry_of
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import expect, refused, whole
@@ -65,19 +64,6 @@ class Speller:
         right = text(formula.expression, self.general, self.style)
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
-    def at_k(self, formula: Formula) -> str:
-        """``buf[k+1] ← buf[k]·2·x₃₋ₖ + buf[k+1]``: that of step k of a derivative, in k alone."""
-        right = text(formula.expression, self.name_at_k, self.style)
-        return f"{self.name_at_k(formula.target)} {self.sign(formula)} {right}"
-
-    def name_at_k(self, leaf: Leaf) -> str:
-        """What a leaf is at step k: of a derivative a place, ``buf[k+1]``, else as in `general`."""
-        tape = self.scan.variable(leaf)
-        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
-            return self.general(leaf)
-        is_place = self.scan.parent is not None and tape.tape.reads
-        return self.named.place_at_k(tape, leaf.tap, self.style) if is_place else self.general(leaf)
-
     def numbers(self, formula: Formula, step: int) -> str:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
         used: dict[Leaf, np.ndarray] = {}
@@ -88,23 +74,6 @@ class Speller:
             used[leaf] = value
         written = self.made(formula, step)
         return "" if written.ndim else equation(written, formula.expression, used, self.style)
-
-    def entry(self, formula: Formula, step: int) -> Entry | None:
-        """The first entry of what a formula of arrays makes, worked out, where that can be told."""
-        made = self.made(formula, step)
-        if not made.size:
-            return None
-        index = (0,) * made.ndim
-        found = entry_of(formula.expression, lambda leaf: self.value(leaf, step), index)
-        if found is None:
-            return None
-        used = dict[Leaf, np.ndarray]()
-        for leaf, (of, place) in found.parts.items():
-            known = self.value(of, step)
-            assert known is not None
-            used[leaf] = known[place]
-        written = equation(made[index], found.term, used, self.style)
-        return replace(found, written=written) if written else None
 
     def made(self, formula: Formula, step: int) -> np.ndarray:
         """What a formula makes at a step."""

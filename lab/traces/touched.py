@@ -56,9 +56,3 @@ class Touched:
             return None
         step, access = max(found, key=lambda each: each[0])
         return access, step
-
-    def is_touched(self, row: int, earlier: bool) -> bool:
-        """Whether a step before this one, or after it, reads or writes a row."""
-        steps = slice(None, self.step) if earlier else slice(self.step + 1, None)
-        accesses = (*self.tape.reads, *self.tape.writes)
-        return any(np.any(access.rows[steps] == row) for access in accesses)

@@ -14,12 +14,9 @@ from random_loops import loops
 from strange_loops import HOSTILE, LOOPS
 
 import lab
-from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller
-from lab.equations.system import Role, Writer
+from lab.equations.system import Role
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
-from lab.notation import leaves_of
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 
@@ -268,18 +265,3 @@ def test_the_graph_stays_as_it_is():
     lab.system(xs)
     lab.explain(xs[-1], x0)
     assert pytensor.dprint(xs, file="str", print_type=True) == before
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_a_place_on_a_tape_is_called_what_pictures_call_it(name):
-    for order in (1, 2, 3):
-        trace, systems = derived(gallery.loops[name], order)
-        for number, system in enumerate(systems):
-            writer, speller = Writer(system), Speller(Quantities(trace, number))
-            terms = [
-                leaf for f in system.equations for leaf in (f.target, *leaves_of(f.expression))
-            ]
-            held = {q.argument for q in system.quantities if q.kind is Kind.MIT_MOT}
-            places = [leaf for leaf in terms if leaf.argument in held]
-            assert [*map(writer.term, places)] == [*map(speller.name_at_k, places)]
-            assert places or not trace.scans[number].order

@@ -1,0 +1,32 @@
+"""The factor of a leaf in an expression that is linear in it, against factors written by hand."""
+
+import pytest
+
+from lab.equations.factors import factor_of
+from lab.notation import Binding, Call, Leaf, Let, Named, Number, text
+
+A, B, X = Leaf("a", 0, 0), Leaf("b", 0, 1), Leaf("x", None, 2)
+TWO = Number("2")
+
+
+@pytest.mark.parametrize(
+    ("expression", "factor"),
+    [
+        (A, "1"),
+        (Call("Mul", (A, TWO, X)), "2·x"),
+        (Call("Add", (Call("Mul", (TWO, A)), B)), "2"),
+        (Call("Add", (A, Call("Mul", (X, Call("Add", (A, B)))))), "1 + x"),
+        (Call("Sub", (A, Call("TrueDiv", (A, X)))), "1 − 1/x"),
+        (Call("Sub", (B, Call("Mul", (A, X)))), "−x"),
+        (Call("Neg", (A,)), "−1"),
+        (Let((Binding("c", Call("Mul", (A, X))),), Call("Add", (Named("c"), Named("c")))), "x + x"),
+        (B, None),
+        (Call("Mul", (A, A)), None),
+        (Call("TrueDiv", (X, A)), None),
+        (Call("tanh", (A,)), None),
+        (Call("Add", (A, Call("Mul", (X, Call("exp", (A,)))))), None),
+    ],
+)
+def test_factors(expression, factor):
+    found = factor_of(expression, A)
+    assert (None if found is None else text(found, lambda leaf: leaf.variable)) == factor
