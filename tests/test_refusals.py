@@ -179,8 +179,13 @@ REFUSED = {
     "a wall": (lambda: visual.draw(SQUARE, width="9999in"), ["width = '9999in'", "1000mm"]),
     "a long width": (lambda: visual.draw(SQUARE, width=LONG), ["width = 'xxx", "expected"]),
     "a picture that cannot be so narrow": (
-        lambda: visual.draw(lab.gallery.loops["gap"], "taps", width="50mm"),
-        ["width = '50mm'", "the picture taps of this loop needs", "mm for letters", "that or more"],
+        lambda: visual.draw(lab.gallery.loops["gap"], "phases", width="50mm"),
+        [
+            "width = '50mm'",
+            "the picture phases of this loop needs",
+            "mm for letters",
+            "that or more",
+        ],
     ),
     "steps the wrong way round": (lambda: visual.draw(SQUARE, steps="5:2"), ["'5:2'", "2 to 4"]),
     "steps beyond the last": (
@@ -194,7 +199,10 @@ REFUSED = {
         ["option = 'steps'", "the options of the picture taps are width"],
     ),
     "a bare picture of words": (lambda: visual.draw(SQUARE, "phases", bare=True), ["bare"]),
-    "bare that is no answer": (lambda: visual.draw(SQUARE, bare=1), ["bare = 1", "True or False"]),
+    "an option that is no answer": (
+        lambda: visual.draw(SQUARE, "stepgraph", all=1),
+        ["all = 1", "True or False"],
+    ),
     "a film of what stands still": (
         lambda: visual.draw(SQUARE, "genealogy").save("walk.gif"),
         ["path = 'walk.gif'", "steps to walk through", ".svg, .pdf"],
@@ -235,7 +243,7 @@ REFUSED = {
         ["given: w = range(0, 1000000000000)"],
     ),
     "more Scans than there are": (
-        lambda: visual.draw(SQUARE, "unrolled", scans=ENDLESS),
+        lambda: visual.unrolled(lab.gallery.loops["square"].trace(), scans=ENDLESS),
         ["scans = range(0, 1000000000000)"],
     ),
     "more entries to clamp": (

@@ -200,7 +200,7 @@ def test_a_line_says_what_can_be_done_and_what_the_loop_is(opened):
     opened.shows(draw(gallery.loops["square"], "tapes", order=2))
     opened.bench.locator(".scantape-panel > summary").click()
     told = opened.bench.locator(".scantape-told")
-    assert told.inner_text().startswith("click a Scan or a fold to open it")
+    assert told.inner_text().startswith("click a Scan to open it")
     assert opened.bench.locator(".scantape-equation").inner_text() == "x[t] = x[t−1]²"
     cell = opened.bench.locator("[data-cell]").nth(5)
     cell.hover()

@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 # PyTensor 3.0 without C++ gives wrong numbers, its own gradients among them, by FAST_COMPILE
 MODE = "FAST_RUN" if pytensor.__version__.startswith("3.0") else "FAST_COMPILE"
 ORIGINS = ("documentation", "networks", "series", "numerics", "composed")
-WIDE, HIGH = 840, 1200  # pixels of each
+WIDE = 840  # pixels of each; a picture is as high as it needs
 
 
 def module(name):
@@ -103,7 +103,7 @@ def what_happens(cost, wrt, given, seconds):
             begun = time.process_time()
             scene = asked(name, lambda k=kind: k.draw(study))
             assert scene is None or scene.svg().startswith("<svg")
-            assert scene is None or (scene.width <= WIDE and scene.height <= HIGH), (name, scene)
+            assert scene is None or scene.width <= WIDE, (name, scene)
             seconds[name] = time.process_time() - begun
     comparison = asked("compare", lambda: lab.compare(cost, wrt, given))
     if comparison is not None and not comparison.agree:

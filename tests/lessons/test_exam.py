@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 from sites import ROOT
-from visual.lessons.copies import lessons
 
 import lab
 from lab import gallery
+from visual.cli.lessons import lessons
 
 TEXT = (ROOT / "notebooks" / "site" / "exam_answers.md").read_text(encoding="utf-8")
 ANSWERS = dict(re.findall(r"^\*\*(\d)\.\*\* (.*)$", TEXT, re.MULTILINE))
