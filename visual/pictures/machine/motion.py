@@ -25,6 +25,29 @@ def clear_names(shapes: Frame, pill: Shape) -> None:
             shapes[key] = replace(cell, shapes=kept)
 
 
+def separate(shapes: Frame) -> None:
+    """Remove each factor that would cover an earlier one, with the lines that bring it.
+
+    The sums of a group that is played at one time can have factors in the same place. The sentence
+    still has them.
+    """
+    kept: list[Box] = []
+    for name in [name for name in shapes if name.startswith("pill ")]:
+        box = next(shape for shape in walk([shapes[name]]) if isinstance(shape, Box))
+        if any(_overlap(box, other) for other in kept):
+            del shapes[name]
+            move = shapes[name.replace("pill", "move", 1)]
+            lines = (s for s in walk([move]) if not (isinstance(s, Arrow) and s.saved))
+            shapes[name.replace("pill", "move", 1)] = Shapes(tuple(lines))
+        else:
+            kept.append(box)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    across = one.x < other.x + other.width and other.x < one.x + one.width
+    return across and one.y < other.y + other.height and other.y < one.y + one.height
+
+
 def _covers(box: Box, name: Text) -> bool:
     across = box.x < name.left + name.width and name.left < box.x + box.width
     return name.muted and across and box.y < name.y and name.y - name.size < box.y + box.height

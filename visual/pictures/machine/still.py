@@ -35,7 +35,7 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
-from visual.pictures.machine.motion import Frame, adder, clear_names, moves
+from visual.pictures.machine.motion import Frame, adder, clear_names, moves, separate
 from visual.pictures.machine.tracks import track
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
@@ -207,8 +207,6 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     if moment.playing is not None:
         for n, part in enumerate(moment.playing.parts):
             shapes |= moves(arrangement, part, str(n))
-            for name in [name for name in shapes if name.startswith("pill ")]:
-                clear_names(shapes, shapes[name])
             added = adder(arrangement, part, moment.stage)
             if added is not None:
                 cell = shapes[f"cell {part.target}"]
@@ -218,6 +216,9 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
                     f"cell {part.target}": replace(cell, shapes=boxes),
                     f"adder {n}": added,
                 }
+        separate(shapes)
+        for name in [name for name in shapes if name.startswith("pill ")]:
+            clear_names(shapes, shapes[name])
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes
 
