@@ -60,9 +60,20 @@ def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
         visual.draw(model, taps={"x": (-2,)})
     with pytest.raises(ArgumentError, match="wrt = 'nope'"):
         visual.draw(model, wrt="nope")
-    (tmp_path / "of_pymc_ar.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
+    (tmp_path / "pymcs.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    asked = ["draw", "tapes", "--loop", "of_pymc_ar:ar", "--wrt", "rho", "--order", "2", "--at", "x0=0.5"]
+    asked = [
+        "draw",
+        "tapes",
+        "--loop",
+        "pymcs:ar",
+        "--wrt",
+        "rho",
+        "--order",
+        "2",
+        "--at",
+        "x0=0.5",
+    ]
     assert main([*asked, "-o", str(tmp_path / "a.svg")]) == 0
     assert (tmp_path / "a.svg").read_text("utf-8") == drawn.svg()
 
