@@ -17,7 +17,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
-LESSON ?= notebooks/index.ipynb
+COURSE ?= course
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 # An installation says how far it is: what pip tells is counted, and shown if it goes wrong.
 SHELL := /bin/bash
@@ -37,7 +37,7 @@ CHROMIUM ?= $(shell which chromium chromium-browser google-chrome chrome msedge 
 
 start: lessons
 	@$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
-		--log-level=WARN --LabApp.default_url=/lab/tree/$(LESSON)
+		--log-level=WARN --LabApp.default_url=/lab/tree/$(COURSE)/index.ipynb
 
 test: lint tests
 
@@ -78,10 +78,9 @@ mutants: $(VENV)/.test
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench
 
-# A lesson is kept as text; what a reader changes in the notebook made from it stays, and a newer
-# lesson is put beside it.
+# The lessons are texts; a folder of their own contains each of them once, as a notebook.
 lessons: $(VENV)/.start
-	@$(BIN)/scantape lessons notebooks --no-open
+	@$(BIN)/scantape lessons $(COURSE) --no-open
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi

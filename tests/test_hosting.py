@@ -117,20 +117,18 @@ def test_post_build_makes_notebooks_and_fills_caches(tmp_path):
         f'#!/bin/bash\nif [ "$1" = -c ]; then echo {tmp_path}/prefix\n'
         f'else echo "$1" > {tmp_path}/ran; fi\n'
     )
-    jupytext = tools / "jupytext"
-    jupytext.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/made\n')
-    for tool in (python, jupytext):
+    scantape = tools / "scantape"
+    scantape.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/made\n')
+    for tool in (python, scantape):
         tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
-    (tmp_path / "notebooks").mkdir()
-    shutil.copy(ROOT / "notebooks" / "index.md", tmp_path / "notebooks")
     environment = {**os.environ, "HOME": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
     subprocess.run(
         ["bash", ROOT / "binder" / "postBuild"], cwd=tmp_path, env=environment, check=True
     )
     assert (tmp_path / "ran").read_text().strip() == "binder/warm.py"
-    assert (tmp_path / "made").read_text().strip() == "--quiet --to ipynb notebooks/index.md"
+    assert (tmp_path / "made").read_text().strip() == "lessons course --no-open"
     config = json.loads((home / ".jupyter" / "jupyter_server_config.json").read_text())
-    assert config["ServerApp"]["default_url"] == "/lab/tree/notebooks/index.ipynb"
+    assert config["ServerApp"]["default_url"] == "/lab/tree/course/index.ipynb"
     overrides = tmp_path / "prefix" / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
     assert json.loads(overrides.read_text())
     compile((ROOT / "binder" / "warm.py").read_text(), "warm.py", "exec")
@@ -157,7 +155,7 @@ def test_limits_are_what_the_text_says_and_follow_from_what_was_measured():
 
 
 def test_all_ways_open_on_the_table_of_lessons():
-    page = "lab/tree/notebooks/index.ipynb"
+    page = "lab/tree/course/index.ipynb"
     assert (ROOT / "notebooks" / "index.md").exists()
     assert VALUES["singleuser"]["defaultUrl"] == f"/{page}"
     addresses = re.findall(r"https://[^\s)?]+\?[^\s)]+", TOLD)

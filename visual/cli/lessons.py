@@ -1,8 +1,10 @@
-"""The lessons that came with the package, copied as notebooks into a folder.
+"""Copy the lessons of the package to a folder, as notebooks.
 
-What a person wrote stays: where a notebook is there already, a newer lesson is put beside it.
+A notebook that its reader changed stays as it is.  A newer version of its lesson is written to the
+subfolder ``newer``, so that the folder contains each lesson once.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -17,66 +19,85 @@ from visual.scene.formats import write_whole
 
 HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
 INSTALLED = "share/scantape/lessons/"  # in an environment
+NEWER = "newer"
 
 
 def lessons() -> list[Path]:
-    """The texts of all lessons, and their pictures; LabError if they are nowhere."""
-    found = [*HERE.glob("*.md"), *HERE.glob("*.svg")] if (HERE / "01_loop.md").exists() else []
-    if not found:
+    """Return the texts of all lessons.  Raise LabError if the installation contains none."""
+    paths = list(HERE.glob("*.md")) if (HERE / "01_loop.md").exists() else []
+    if not paths:
         try:
-            there = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
+            installed = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
         except PackageNotFoundError:
-            there = []
-        found = [Path(str(file.locate())) for file in there]
-    if not found:
-        raise LabError("lessons: this installation has none; install scantape from its wheel.")
-    return sorted(found)
+            installed = []
+        paths = [Path(str(file.locate())) for file in installed]
+    if not paths:
+        raise LabError("lessons: this installation contains none. Install the wheel of scantape.")
+    return sorted(paths)
 
 
 def copied(folder: Path) -> Iterator[str]:
-    """Copy all lessons to `folder`, and tell what became of each that is new."""
+    """Copy all lessons to `folder`, and yield the path of each notebook that is new."""
     if find_spec("jupytext") is None:
-        raise LabError("lessons: jupytext is not installed; pip install 'scantape[notebook]'.")
+        raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
-        raise ArgumentError(f"folder = {quoted(str(folder))}: it is a file.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
+        raise ArgumentError(f"folder = {quoted(str(folder))}: expected a folder, got a file.")
     for path in lessons():
-        if path.suffix == ".svg":
-            if not lexists(folder / path.name):  # a link is there, too, wherever it leads
-                write_whole(folder / path.name, path.read_bytes())
-            continue
         written = _written(path, folder)
         if written is not None:
             yield str(written)
 
 
 def _written(lesson: Path, folder: Path) -> Path | None:
-    """The notebook that was made; None if the one that is there came from the same text."""
+    """Write a lesson as a notebook, unless a copy of the same text exists."""
     text = lesson.read_text(encoding="utf-8")
-    mark = sha256(text.encode()).hexdigest()[:12]
-    for path in (folder / f"{lesson.stem}.ipynb", folder / f"{lesson.stem}-{mark}.ipynb"):
-        if not lexists(path):
-            import jupytext  # which takes seconds, and is not asked about what is there
-
-            notebook = jupytext.reads(text, "md:myst")
-            notebook.metadata["scantape"] = {"lesson": mark}
-            _arrange_slides(notebook.cells)
-            return write_whole(path, jupytext.writes(notebook, "ipynb"))
-        if path.is_file() and f'"lesson": "{mark}"' in path.read_text(
-            encoding="utf-8", errors="replace"
-        ):
+    mark = _digest(text)
+    path = folder / f"{lesson.stem}.ipynb"
+    if lexists(path):
+        existing = _metadata(path)
+        if existing.get("lesson") == mark:
             return None
-    return None
+        if "cells" not in existing or existing["cells"] != _digest(_sources(path)):
+            path = folder / NEWER / path.name
+            if lexists(path) and _metadata(path).get("lesson") == mark:
+                return None
+            text = re.sub(r"\]\((?=[\w-]+\.ipynb)", "](../", text)
+    import jupytext  # takes seconds, and only new lessons need it
+
+    notebook = jupytext.reads(text, "md:myst")
+    sources = [cell.source for cell in notebook.cells]
+    notebook.metadata["scantape"] = {"lesson": mark, "cells": _digest(sources)}
+    _arrange_slides(notebook.cells)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
+    return write_whole(path, jupytext.writes(notebook, "ipynb"))
+
+
+def _digest(value: object) -> str:
+    return sha256(json.dumps(value).encode()).hexdigest()[:12]
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    """Return the marks of a copied notebook; empty for any other file."""
+    try:
+        marks = json.loads(path.read_text(encoding="utf-8"))["metadata"]["scantape"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return marks if isinstance(marks, dict) else {}
+
+
+def _sources(path: Path) -> list[str]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells]
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:
-    """Give each cell its slide type, as JupyterLab and nbconvert name it.
+    """Set the slide type of each cell, with the names of JupyterLab and nbconvert.
 
-    A heading begins a slide, and the first code below it stays there; other code has a slide of its
-    own.  Prose is a note for the speaker.
+    A heading starts a slide, and the first code below it belongs to that slide.  Other code starts
+    a slide.  Prose becomes notes for the speaker.
     """
     is_below_heading = False
     for cell in cells:
