@@ -265,7 +265,7 @@ def check_contributing(names, printed):
         slope, x = slope * 0.9 * math.cos(x), 0.9 * math.sin(x)
     assert float(names["damped"].trace().outputs[1]) == pytest.approx(slope, rel=1e-12)
     study = type("Study", (), {"trace": gallery.loops["square"].trace()})
-    assert names["kind"].draw(study, "dark").svg() == names["picture"].svg()
+    assert names["kind"].draw(study).themed("dark").svg() == names["picture"].svg()
     assert names["picture"].moments == {0: "the end"}
     assert "Where it ends" in names["picture"].text()
     second = names["broken"].rows[-1]

@@ -47,6 +47,10 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "unfold": "step",
 }
 
+PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
+    "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
+}
+
 RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
     ".tex": ".pdf, which LaTeX includes with its letters",
     ".webp": ".gif",

@@ -260,7 +260,7 @@ BAD = {
         ["scan_fn", "in its step", "IndexError"],
     ),
     "an unknown theme": (
-        lambda: visual.tapes(square().trace(), theme="pink"),
+        lambda: visual.draw(square(), theme="pink"),
         ["theme = 'pink'", "light", "dark", "print"],
     ),
 }

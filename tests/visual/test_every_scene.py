@@ -217,6 +217,7 @@ def test_a_theme_changes_colours_and_nothing_else(kind):
         assert other.theme == THEMES[theme]
         assert other == replace(light, theme=other.theme)
         assert other.theme.background in other.svg()
+        assert other.svg() == light.rendered(".svg", theme=theme)
 
 
 def test_the_same_input_gives_the_same_bytes():

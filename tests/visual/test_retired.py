@@ -8,7 +8,13 @@ from lab.loops import gallery
 from visual.cli.main import COMMANDS, main
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.options import DERIVATIVE
-from visual.retired import RETIRED_COMMANDS, RETIRED_FORMATS, RETIRED_NAMES, RETIRED_OPTIONS
+from visual.retired import (
+    PICTURE_OPTIONS,
+    RETIRED_COMMANDS,
+    RETIRED_FORMATS,
+    RETIRED_NAMES,
+    RETIRED_OPTIONS,
+)
 from visual.scene.formats import SUFFIXES
 
 SQUARE = gallery.loops["square"]
@@ -64,6 +70,19 @@ def test_a_retired_option(name, capsys):
     for option in ([typed], [typed, "1"], [f"{typed}=1"]):
         assert main([*DRAW, *option]) == 2
         check_message(capsys.readouterr().err, typed, RETIRED_OPTIONS[name])
+
+
+def test_no_picture_function_has_a_theme():
+    """Every exported function that returns a scene of a subject refuses `theme`."""
+    subject = SQUARE.trace()
+    functions = [getattr(visual, name) for name in PICTURES if hasattr(visual, name)]
+    functions += [visual.eager, visual.two_tapes, visual.routing, visual.transposed]
+    functions = [draw for draw in [*functions, visual.dot_product] if draw is not visual.machine]
+    assert len(functions) >= 14
+    for draw in functions:
+        with pytest.raises(ArgumentError) as error:
+            draw(subject, theme="dark")
+        check_message(str(error.value), "theme", PICTURE_OPTIONS["theme"])
 
 
 @pytest.mark.parametrize("name", RETIRED_FORMATS)

@@ -1,6 +1,6 @@
 """All pictures by their names, each drawn from a `Study`, and what can be chosen about each.
 
-    >>> PICTURES["unrolled"].draw(study, "light", step=50)
+    >>> PICTURES["unrolled"].draw(study, step=50)
 
 Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever is declared here
 is an option of `visual.draw`, of the command and of the workbench.
@@ -65,7 +65,7 @@ class Kind:
     follows: tuple[str, ...] = ()
     on_sheet: tuple[Choice, ...] = ()
 
-    def draw(self, study: Study, theme: str = "light", /, **options: object) -> Scene:
+    def draw(self, study: Study, /, **options: object) -> Scene:
         """Draw a study; ArgumentError for an option that the picture does not have.
 
         `on_sheet` are the options of the sheet that it is laid out on.
@@ -74,14 +74,14 @@ class Kind:
         paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
         width, path = paper.get("width"), known.pop(INSIDE.name, None) or ()
         study = within(study, path)
-        scene = self.make(study, theme, sheet=sheet(**paper), **known)
+        scene = self.make(study, sheet=sheet(**paper), **known)
         if width is None:
             ways = study, path, known.get("scan"), known.get("step")
             return with_ways(scene, *ways) if INSIDE in self.options else scene
         least = width
         while pixels := lacking(scene, least):  # a wider sheet may be laid out otherwise
             least = wider(least, pixels)
-            scene = self.make(study, theme, sheet=sheet(**{**paper, "width": least}), **known)
+            scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
             raise ArgumentError(
                 f"width = {width.written!r}: the picture {self.name} of this loop needs "
@@ -104,7 +104,6 @@ class Kind:
 
 def _unrolled(
     study: Study,
-    theme: str,
     step: Steps = None,
     scan: int | None = None,
     all: bool = False,
@@ -113,16 +112,16 @@ def _unrolled(
     trace = study.trace_of_cost
     loops = [number for number, one in enumerate(trace.scans) if not one.order]
     if study.order or scan is not None or all:
-        return unrolled(trace, theme, step, scan=scan, all=all, sheet=sheet)
-    return fitting(trace, loops, gap(), theme, step, sheet=sheet)
+        return unrolled(trace, step, scan=scan, all=all, sheet=sheet)
+    return fitting(trace, loops, gap(), step, sheet=sheet)
 
 
-def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
+def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
     found = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
-    return influence(found, theme, sheet=sheet)
+    return influence(found, sheet=sheet)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
+def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     found = enumerate(map(derivation_of, study.scans))
     derivations = {number: one for number, one in found if one is not None}
     if not derivations:
@@ -132,7 +131,7 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     if number not in derivations:
         known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, NamedScan(study.trace, number), **options)
+    return phases(derivations[number], NamedScan(study.trace, number), **options)
 
 
 NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
@@ -162,23 +161,22 @@ ALL = Switch("all", "show everything, in a picture of any size", "all of it")
 
 
 def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
-    return lambda study, theme, **options: draw(study.trace, theme=theme, **options)
+    return lambda study, **options: draw(study.trace, **options)
 
 
 def _machine(
     study: Study,
-    theme: str,
     scan: int | None = None,
     step: int | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     if scan is None and step is None:
         machine = machine_on(study.trace, sheet)
-        return still(arrange(machine, sheet.width), machine.moments, theme, study.trace, sheet)
+        return still(arrange(machine, sheet.width), machine.moments, study.trace, sheet)
     number = opened(study.trace, scan)
     of = study.trace.scans[number]
     chosen = step_of(of, of.steps - 1 if step is None else step)
-    return moment_of_step(study.trace, number, chosen, theme, sheet)
+    return moment_of_step(study.trace, number, chosen, sheet)
 
 
 _KINDS = (
@@ -207,16 +205,14 @@ _KINDS = (
     Kind(
         "rolled",
         "the loop as one box with its taps",
-        lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
+        lambda study, **options: rolled(study.trace_of_cost, **options),
         (SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
     Kind(
         "taps",
         "which taps the backward loops have, and by what rule",
-        lambda study, theme, **options: taps(
-            study.trace_of_cost, max(1, study.order), theme, **options
-        ),
+        lambda study, **options: taps(study.trace_of_cost, max(1, study.order), **options),
     ),
     Kind(
         "values",

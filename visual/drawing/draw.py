@@ -28,11 +28,10 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 def _drawn(
     loop: Loop,
     picture: str,
-    theme: str,
     choice: Chosen,
     options: tuple[tuple[str, object], ...],
 ) -> Scene:
-    return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
+    return PICTURES[picture].draw(studied(loop, choice), **dict(options))
 
 
 def draw(
@@ -65,8 +64,8 @@ def draw(
     options = PICTURES[picture].check(options)
     if isinstance(subject, Loop):
         about = choose(**choices), tuple(sorted(options.items()))
-        return _drawn(subject, picture, theme, *about)
-    return PICTURES[picture].draw(posed(subject, given, choices), theme, **options)
+        return _drawn(subject, picture, *about).themed(theme)
+    return PICTURES[picture].draw(posed(subject, given, choices), **options).themed(theme)
 
 
 def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -58,7 +58,7 @@ def export(
     study = posed(subject, given, choices)
     for kind in counted(PICTURES.values(), "export", "picture"):
         try:
-            picture = kind.draw(study, theme, **options)
+            picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
             drawn[kind] = error
             continue

@@ -57,7 +57,7 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     direct, laid = chosen.all_direct, sheet(**paper)
-    scene = unrolled(trace, theme, scans=chosen.scans, all_direct=direct, sheet=laid)
+    scene = unrolled(trace, scans=chosen.scans, all_direct=direct, sheet=laid).themed(theme)
     width = paper.get("width")
     if width is None:
         return scene

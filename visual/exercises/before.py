@@ -28,7 +28,6 @@ def tape_before(
     step: int,
     tape: TapeTrace,
     rows: Sequence[int],
-    theme: str = "light",
     formula: str = "",
 ) -> Scene:
     """Draw some rows of a tape before a step; no role says what the step does to them.
@@ -51,7 +50,7 @@ def tape_before(
     lines = folded(said, SCREEN.line, LETTERS - 1) if said else []
     whole = above(whole, *map(note, lines), apart=6)
     told = f"The slots of {tape.name} before step {step}."
-    return scene(whole, f"{tape.name}, step {step}", told, theme)
+    return scene(whole, f"{tape.name}, step {step}", told)
 
 
 def _readings(named: NamedScan, step: int) -> list[Piece]:

@@ -8,7 +8,7 @@ score, and a page that needs no Python.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
 from random import Random
@@ -71,7 +71,9 @@ def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
             f"kind = {quoted(kind)}: this trace allows no such question. The trace of a "
             "derivative of a loop of single numbers allows all."
         )
-    return derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))](theme)
+    task = derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))]()
+    shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
+    return replace(task, shown=shown, revealed=revealed)
 
 
 class Exercises(Sheet):

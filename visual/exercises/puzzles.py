@@ -230,7 +230,7 @@ class Puzzle(Asked):
             table.append([name, *(sized(CELL, HEIGHT, drawn) for drawn in cells)])
         drawn = above(heading("The tape after the last step", []), columns(table, 6, 8))
         told = "The gradients of all values of a loop, in the order of time."
-        return finished(drawn, {}, "A tape", told, "light", below=4)
+        return finished(drawn, {}, "A tape", told, below=4)
 
 
 HINTS = {

@@ -28,7 +28,7 @@ from visual.pictures.machine.still import moment_of_step
 from visual.pictures.taps import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
-Candidate = tuple[int, Callable[[str], Task]]  # the order of its Scan, and what makes it in a theme
+Candidate = tuple[int, Callable[[], Task]]  # order of the Scan; builder of the question
 ENDS = 50  # steps of a long loop that are asked about
 PRECISION = 0.005  # relative: what a person computes from the four digits of the picture
 CANCELLED = 0.02  # a result this much smaller than what it is made of is not asked for
@@ -74,7 +74,7 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
             yield trace.scans[number].order, task
 
 
-def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: str) -> Task:
+def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use) -> Task:
     tape = held.tape
     is_overwritten = use is Use.OVERWRITTEN
     right = tape.positions(step, tape.overwritten if is_overwritten else tape.preserved)
@@ -113,7 +113,7 @@ def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: st
         beside=MappingProxyType({key: told for key, told in beside.items() if key not in cells}),
     )
     question = f"{which} of {held.name} will step {step} of {named.scan.name} {does}?"
-    return _task(question, named, step, held, answer, theme)
+    return _task(question, named, step, held, answer)
 
 
 def _task(
@@ -122,11 +122,10 @@ def _task(
     step: int,
     held: TapeTrace,
     answer: Answer,
-    theme: str,
     formula: str = "",
 ) -> Task:
-    before = tape_before(named, step, held, _near(held, step), theme, formula)
-    after = moment_of_step(named.trace, named.number, step, theme)
+    before = tape_before(named, step, held, _near(held, step), formula)
+    after = moment_of_step(named.trace, named.number, step)
     return Task(question, before, after, answer)
 
 
@@ -178,7 +177,7 @@ def _can_be_computed(write: Write, formula: Formula) -> bool:
     return bool(write.new == 0 or abs(write.new) > CANCELLED * np.max(np.abs(values[1:])))
 
 
-def _number_task(named: NamedScan, step: int, formula: Formula, write: Write, theme: str) -> Task:
+def _number_task(named: NamedScan, step: int, formula: Formula, write: Write) -> Task:
     held = named.scan.tape(formula.target.argument)
     assert held is not None
     right = float(write.new)
@@ -203,7 +202,7 @@ def _number_task(named: NamedScan, step: int, formula: Formula, write: Write, th
         f"Which number will step {step} of {named.scan.name} write at position "
         f"{signed(step + (formula.target.tap or 0))} of {held.name}? Before it, {given}."
     )
-    return _task(question, named, step, held, answer, theme, write.formula)
+    return _task(question, named, step, held, answer, write.formula)
 
 
 def _slips(write: Write, formula: Formula) -> Iterator[Mistake]:
@@ -254,7 +253,7 @@ def taps(trace: Trace) -> Iterator[Candidate]:
                     yield scan.order, partial(_taps_task, source, tape, reads)
 
 
-def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) -> Task:
+def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool) -> Task:
     tape, back = source.tape, gradient.tape
     right = back.reads if reads else back.writes
     does = "read" if reads else "write"
@@ -287,8 +286,8 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
     question = f"{source.name} {pattern}. At which taps does the step of its gradient {does}?"
     return Task(
         question,
-        taps_picture(tape, 0, theme, source.name),
-        taps_picture(tape, 1, theme, source.name),
+        taps_picture(tape, 0, source.name),
+        taps_picture(tape, 1, source.name),
         answer,
     )
 

@@ -16,7 +16,7 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Scene, Text, fitted, folded, walk
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 MARGIN, LABELS = 24, 150
 BASELINE = 16  # of a title
@@ -199,7 +199,6 @@ def finished(
     words: Mapping[Role, str] | None,
     title: str,
     description: str,
-    theme: str,
     sheet: Sheet = SCREEN,
     width: float | None = None,
     said: Sequence[str] = (),
@@ -246,7 +245,6 @@ def finished(
         shapes=(*shapes, *legend, *lines),
         title=title,
         description=description,
-        theme=THEMES[theme],
         dot=dot,
     )
     if not (ends and scene.moments):

@@ -24,7 +24,7 @@ from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN
 from visual.scene.combinators import Piece, above, grouped, sized, words
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, shortened
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, picture_function, shortened
 from visual.scene.theme import Role
 
 if TYPE_CHECKING:  # pictures of loops do not wait for it
@@ -43,7 +43,8 @@ WORDS = {
 }
 
 
-def dot_product(test: "DotProduct", theme: str = "light", step: int | None = None) -> Scene:
+@picture_function
+def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     """The picture of a `lab.dot_product`: both derivatives of a loop, and their products.
 
     Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
@@ -76,7 +77,6 @@ def dot_product(test: "DotProduct", theme: str = "light", step: int | None = Non
             f"⟨g, J v⟩ = {forward!r} by the forward derivative, ⟨J* g, v⟩ = {backward!r} by the "
             "pullback, with the products of every step."
         ),
-        theme=theme,
     )
 
 

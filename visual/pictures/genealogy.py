@@ -37,7 +37,7 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
-    of_run,
+    picture_function,
     text_width,
 )
 from visual.scene.theme import Role
@@ -55,10 +55,8 @@ WORDS = {
 Span = tuple[float, float]
 
 
-@of_run
-def genealogy(
-    trace: Trace, theme: str = "light", all: bool = False, sheet: Sheet = SCREEN
-) -> Scene:
+@picture_function
+def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     """The Scans of a trace, and which of them differentiates which.
 
     Of more than twelve those of the higher orders are folded, but for the last of each order; with
@@ -87,7 +85,6 @@ def genealogy(
         sheet=sheet,
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
-        theme=theme,
         said=[*(f"{told}{hint}" for told in _arrows(descents, drawn)), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),

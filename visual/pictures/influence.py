@@ -25,7 +25,7 @@ from visual.pictures.values.text import to_text
 from visual.pictures.values.values import NARROWEST, Panel, Plan, curve, panel_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, picture_function
 from visual.scene.theme import Role
 
 SMALL, LABELS, APART = 11.0, 46.0, 28.0
@@ -38,9 +38,8 @@ PALEST, SAMPLES, PATCH = 0.12, 4, 14.0
 EDGE = 14.0  # for a label at the end of an axis
 
 
-def influence(
-    derivative: Derivative | Influence, theme: str = "light", scan: int = 1, sheet: Sheet = SCREEN
-) -> Scene:
+@picture_function
+def influence(derivative: Derivative | Influence, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
     """What `lab.influence` finds in a loop of a derivative, or has found, as a map and curves.
 
     Colours tell sizes by powers of ten, at most six of them.  Of more than 28 rows or columns
@@ -76,7 +75,6 @@ def influence(
         title,
         f"{' '.join(found.told)} A map of all pairs of values, the last row over all columns, and "
         "what truncation loses of each gradient.",
-        theme,
         sheet.margin,
     )
     return replace(drawn, twin=_text(title, found))

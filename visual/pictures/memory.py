@@ -26,7 +26,7 @@ from visual.pictures.values.values import FOOT, HIGH, TITLE, curve
 from visual.pictures.values.values import Plan as Page
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, picture_function
 from visual.scene.theme import Role
 
 SMALL, AREA, BAR = 11.0, 120.0, 22.0
@@ -40,9 +40,9 @@ ROLES = {
 LEAST = 1.5  # pixels of a Scan
 
 
+@picture_function
 def memory(
     trace: Trace | Memory,
-    theme: str = "light",
     scan: int = 1,
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -75,7 +75,6 @@ def memory(
         title,
         f"{lines} Live bytes over the steps, {len(found.buffers)} buffers, and "
         f"{len(found.plans)} plans.",
-        theme,
         sheet.margin,
     )
     return replace(drawn, twin=f"{title}\n{found}\n")

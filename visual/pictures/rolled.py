@@ -34,7 +34,7 @@ from visual.scene.combinators import (
     words,
 )
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Scene, Text, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Scene, Text, picture_function, shortened, text_width
 from visual.scene.theme import Role
 
 PORT = 104.0, 150.0  # the width of one, at least and at most
@@ -64,9 +64,9 @@ class Way:
     later: int
 
 
+@picture_function
 def rolled(
     trace: Trace,
-    theme: str = "light",
     scan: int = 1,
     step: int | None = None,
     all: bool = False,
@@ -89,7 +89,7 @@ def rolled(
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
     verb = "rolled up and unrolled"
-    return fitting(trace, (number,), top, theme, step, verb=verb, all=all, sheet=sheet)
+    return fitting(trace, (number,), top, step, verb=verb, all=all, sheet=sheet)
 
 
 def _shown_step(of: NamedScan, step: int) -> str:

@@ -56,7 +56,7 @@ from visual.scene.shapes import (
     Shape,
     Text,
     fitted,
-    of_run,
+    picture_function,
     text_width,
 )
 from visual.scene.theme import Role
@@ -69,10 +69,9 @@ COUNTS = "a letter is a slot, its subscript counts the values that were written 
 LAST = "nothing is overwritten; the lowest is the gradient"
 
 
-@of_run
+@picture_function
 def ssa(
     trace: Trace,
-    theme: str = "light",
     step: Steps = None,
     scan: int | None = None,
     all: bool = False,
@@ -117,7 +116,6 @@ def ssa(
         sheet=sheet,
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in a box of its own.",
-        theme=theme,
         close=True,
         seeds=seeds_of(trace, numbers if all else [chosen]),
         wholes=wholes_of(trace),

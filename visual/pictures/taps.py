@@ -30,6 +30,7 @@ from visual.scene.shapes import (
     Text,
     fitted,
     moved,
+    picture_function,
     shortened,
     text_width,
 )
@@ -197,10 +198,10 @@ ORDERS = 100
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
 
 
+@picture_function
 def taps(
     tapes: Tapes,
     orders: int = 2,
-    theme: str = "light",
     name: str = "x",
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -215,7 +216,7 @@ def taps(
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
     first = tapes.order if isinstance(tapes, ScanTrace) else 0
-    return _drawn(named, scans, range(first + 1, first + orders + 1), theme, sheet)
+    return _drawn(named, scans, range(first + 1, first + orders + 1), sheet)
 
 
 def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
@@ -238,7 +239,6 @@ def _drawn(
     named: Mapping[Tape, tuple[str, ...]],
     scans: Sequence[tuple[int, str, list[int]]],
     orders: range,
-    theme: str,
     sheet: Sheet,
 ) -> Scene:
     """All tapes, and their gradients of these `orders`."""
@@ -261,7 +261,6 @@ def _drawn(
         sheet=sheet,
         title=f"Taps of {everything} and of their gradients, one of the other, {len(orders)} times",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        theme=theme,
         close=True,
         said=[
             *_rules(lines),

@@ -167,7 +167,7 @@ class Page:
     def _still(self) -> Scene:
         at = next(at for at, run in self.runs.items() if isinstance(run, str))
         trace = at.study.trace
-        return still(arrange(machine_of(trace)), 0, "light", trace)
+        return still(arrange(machine_of(trace)), 0, trace)
 
     def _missing(self) -> str:
         """The combinations without a machine, as HTML; nothing if there is none."""

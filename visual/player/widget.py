@@ -161,7 +161,7 @@ class Machine(Widget):
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
         """Return the picture at the end of event `moment`, by default the present one."""
         at = self._known(self.moment if moment is None else moment)
-        return still(arrange(self.content, width), at, theme, self.trace)
+        return still(arrange(self.content, width), at, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine: .html plays without Python, .gif and an animated .svg are films.

@@ -16,7 +16,7 @@ from itertools import zip_longest
 
 from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, moved
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em, with accents and descenders
 Name = str
@@ -224,10 +224,8 @@ def joined(
     return over(part, piece(*arrows)) if arrows else part
 
 
-def scene(
-    part: Piece, title: str, description: str, theme: str = "light", margin: float = 24.0
-) -> Scene:
+def scene(part: Piece, title: str, description: str, margin: float = 24.0) -> Scene:
     """Return a piece as a scene with a margin on all sides."""
     placed = shifted(part, margin - part.envelope.left, margin - part.envelope.top)
     room = placed.envelope.padded(margin, margin)
-    return Scene(room.width, room.height, placed.shapes, title, description, THEMES[theme])
+    return Scene(room.width, room.height, placed.shapes, title, description)

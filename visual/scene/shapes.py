@@ -14,10 +14,11 @@ from functools import wraps
 from html import escape
 from math import atan2, ceil, cos, sin
 from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import ParamSpec
 
 from lab.errors import expect, listing, one_of, quoted, refused
 from lab.traces.trace import Trace
+from visual.retired import PICTURE_OPTIONS, refuse_retired
 from visual.scene.fonts import text_width
 from visual.scene.formats import (
     MOVING,
@@ -28,9 +29,9 @@ from visual.scene.formats import (
     content,
     write_whole,
 )
-from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
+from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
-Others = ParamSpec("Others")
+Options = ParamSpec("Options")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH, THIN = 4.5, 0.9  # distance and thickness of the lines, in pixels
@@ -259,6 +260,7 @@ class Scene:
     `dot` is the source of a picture that Graphviz laid out. `twin` is the picture as text; if it is
     empty, the text is derived from the shapes. `trace` is the run that its numbers come from, for
     provenance. `millimetres` is the width on paper; the shapes are laid out on `width` pixels.
+    Shapes have roles and no colors: backends take the colors from `theme`, which `themed` replaces.
     `film` returns the scene to write in an animated format, if it is a different one.
     """
 
@@ -302,6 +304,10 @@ class Scene:
         named = {g.step: g.moment for g in self.groups() if g.step is not None}
         return {step: named[step] for step in sorted(named)}
 
+    def themed(self, theme: str | None) -> "Scene":
+        """Return the picture in a theme, by name; the picture itself for None."""
+        return self if theme in (None, self.theme.name) else replace(self, theme=THEMES[theme])
+
     def svg(self) -> str:
         """Return the picture as a self-contained SVG document."""
         return str(content(".svg", self))
@@ -319,12 +325,19 @@ class Scene:
         check_scale(scale, self.width * self.zoom, self.height * self.zoom)
         return bytes(content(".png", self, scale))
 
-    def save(self, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False) -> Path:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        scale: float = 1.0,
+        animate: bool = False,
+        theme: str | None = None,
+    ) -> Path:
         """Write the picture to `path` as .svg, .pdf, .png, .html, or .txt, and return the path.
 
         A picture with moments can also be a .gif with one frame per moment or, with `animate`, a
         moving .svg. A picture that Graphviz laid out can also be .dot. `scale` is the number of
-        pixels of a .png or .gif per pixel of the picture; the other formats ignore it.
+        pixels of a .png or .gif per pixel of the picture; the other formats ignore it. `theme` is
+        light, dark, or print (default: the theme of the picture).
 
         The file is written atomically. Raises ArgumentError for an unknown suffix, a path that
         cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
@@ -341,7 +354,7 @@ class Scene:
                     "genealogy."
                 )
             raise refused("path", str(path), f"this picture can be {others}; {reason}")
-        return write_whole(path, self.rendered(suffix, scale, animate))
+        return write_whole(path, self.rendered(suffix, scale, animate, theme))
 
     def can_be(self, suffix: str) -> bool:
         """Return whether the picture can be written in a format, given by its suffix."""
@@ -356,20 +369,24 @@ class Scene:
         """Whether the picture has a film or more than one moment."""
         return self.film is not None or len(self.moments) > 1
 
-    def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
+    def rendered(
+        self, suffix: str, scale: float = 1.0, animate: bool = False, theme: str | None = None
+    ) -> str | bytes:
         """Return the content of the file with a suffix; ArgumentError if it cannot be written."""
         one_of("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
         expect("animate", animate, bool, "True or False")
         check_scale(scale)
+        picture = self.themed(theme)
         if suffix == ".dot":
             return self.dot
         if self.film is not None and (animate or suffix in MOVING):
-            return self.film().rendered(suffix, scale, animate)
+            film = replace(self.film(), theme=picture.theme)
+            return film.rendered(suffix, scale, animate)
         options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
         if suffix in (".png", *MOVING):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
             options = (scale,)
-        found = content(suffix, self, *options)
+        found = content(suffix, picture, *options)
         assert isinstance(found, str | bytes)
         return found
 
@@ -388,14 +405,16 @@ class Scene:
         return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
 
 
-def of_run(
-    draw: Callable[Concatenate[Trace, Others], Scene],
-) -> Callable[Concatenate[Trace, Others], Scene]:
-    """Decorate a function that draws a run: the scene records its trace."""
+def picture_function(draw: Callable[Options, Scene]) -> Callable[Options, Scene]:
+    """Decorate a picture function: the scene records the trace that the function draws."""
 
     @wraps(draw)
-    def drawn(trace: Trace, *others: Others.args, **options: Others.kwargs) -> Scene:
-        return replace(draw(trace, *others, **options), trace=trace)
+    def drawn(*arguments: Options.args, **options: Options.kwargs) -> Scene:
+        for name in options:
+            refuse_retired(name, PICTURE_OPTIONS)
+        scene = draw(*arguments, **options)
+        traces = (value for value in (*arguments, *options.values()) if isinstance(value, Trace))
+        return replace(scene, trace=next(traces, scene.trace))
 
     return drawn
 

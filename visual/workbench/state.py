@@ -237,7 +237,7 @@ class Bench(ABC):
         state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)
-            return still(arrange(machine), machine.moments, state.theme)
+            return still(arrange(machine), machine.moments).themed(state.theme)
         return self._draw(**state.options)
 
 

@@ -16,6 +16,7 @@ from in_browser.chromium import CHROMIUM
 from PIL import Image, ImageSequence
 
 import visual
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.progress import Interrupted, watched
 from visual.backends.films import frames
@@ -168,7 +169,7 @@ def test_an_svg_moves_without_a_script():
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_an_svg_is_dark_on_a_dark_screen(browser):
     """Every box has the colours that it has in the dark picture; a light screen changes nothing."""
-    light, dark = (visual.draw(SQUARE, theme=theme) for theme in ("light", "dark"))
+    light, dark = (visual.draw(SQUARE).themed(theme) for theme in ("light", "dark"))
     looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
         .map(({ fill, stroke }) => [fill, stroke])"""
     found = {}
@@ -208,3 +209,12 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
         at = sorted(page.evaluate(seen, 1000 * number + 500))
         assert at == (texts if motion == "no-preference" else expected[-1])
     page.close()
+
+
+def test_a_film_has_the_theme_of_its_file():
+    machine = visual.draw(SQUARE, "machine")
+    film = machine.rendered(".svg", animate=True, theme="print")
+    assert film == machine.themed("print").rendered(".svg", animate=True)
+    assert film != machine.rendered(".svg", animate=True)
+    with pytest.raises(ArgumentError, match="theme = 'pink'"):
+        machine.rendered(".svg", theme="pink")

@@ -122,7 +122,7 @@ SHARP, TOLERANCE = 2, 0.105  # at twice the size, smoothing weighs less
 @needs_browser
 @pytest.mark.parametrize(("make", "name", "order", "theme"), CASES)
 def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
-    scene = make(trace_of(name, order), theme)
+    scene = make(trace_of(name, order)).themed(theme)
     seen = in_browser(page, scene)
     assert difference(grey(scene.png(SHARP)), seen) < TOLERANCE
     assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
@@ -159,7 +159,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def square(page):
     """A picture, and how Chromium draws it."""
-    scene = visual.tapes(gallery.loops["square"].trace(order=1), "light")
+    scene = visual.tapes(gallery.loops["square"].trace(order=1))
     return scene, in_browser(page, scene)
 
 
@@ -375,7 +375,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("make", [visual.tapes, values])
 @pytest.mark.parametrize("theme", THEMES)
 def test_pages_allow_their_own_style_and_nothing_else(make, theme):
-    made = to_page(make(strange_trace("hostile name", 1), theme))
+    made = to_page(make(strange_trace("hostile name", 1)).themed(theme))
     scripts = re.findall(r"<script type=.module.>(.*?)</script>", made, re.S)
     assert made.count("<script") == len(scripts)
     walked = make is visual.tapes  # pictures with moments can be walked through
@@ -404,7 +404,7 @@ def test_a_page_can_have_one_module():
 @pytest.mark.parametrize("make", [visual.tapes, values])
 def test_pages_work_from_a_file(page, tmp_path, make):
     """Style and picture are there under the policy, and nothing is asked of the network."""
-    path = make(strange_trace("hostile name", 1), "dark").save(tmp_path / "page.html")
+    path = make(strange_trace("hostile name", 1)).save(tmp_path / "page.html", theme="dark")
     asked, wrong = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: wrong.append(message.text))

@@ -722,7 +722,6 @@ def test_the_scan_that_holds_the_result_is_drawn_unless_told_otherwise():
     trace = gallery.loops["square"].trace(order=2)
     assert stepgraph(trace).text().startswith("    4 · C′ back through 1: step 1 as a graph")
     assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
-    assert stepgraph(trace, 1, 2, theme="dark").theme.name == "dark"
 
 
 @pytest.mark.parametrize(
@@ -734,7 +733,6 @@ def test_the_scan_that_holds_the_result_is_drawn_unless_told_otherwise():
         ({"step": 4}, r"step = 4: gradient of square makes the steps 0 to 3"),
         ({"step": 1.5}, "step = 1.5: expected"),
         ({"step": True}, "step = True: expected"),
-        ({"theme": "pink"}, "theme = 'pink'"),
     ],
 )
 def test_bad_choices_are_named(options, message):

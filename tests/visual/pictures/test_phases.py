@@ -433,7 +433,6 @@ def test_every_scan_is_as_wide_as_a_page(name):
     ("wrong", "says"),
     [
         (lambda: phases(None), "derivation = None"),
-        (lambda: phases(derivations_of("square", 1)[0], "pink"), "theme = 'pink'"),
         (lambda: phases(derivations_of("square", 1)[0], phase="a"), "phase = 'a': expected a"),
         (lambda: phases(derivations_of("square", 1)[0], phase=12), "phase = 12: .* 1 to 11"),
         (lambda: phases(derivations_of("square", 1)[0], all=1), "all = 1: expected True or False"),

@@ -313,9 +313,7 @@ def test_the_text_twin_reads_as_a_table():
     assert ["0", "7.413", "117.0"] in lines
 
 
-def test_an_unknown_theme_is_refused():
-    with pytest.raises(ArgumentError, match="theme = 'pink'"):
-        values(gallery.loops["square"].trace(), "pink")
+def test_an_unknown_scan_is_refused():
     with pytest.raises(ArgumentError, match="scan = 9: "):
         values(gallery.loops["square"].trace(), scan=9)
 

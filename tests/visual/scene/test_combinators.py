@@ -142,10 +142,9 @@ def test_columns_are_aligned():
 
 
 def test_a_scene_has_a_margin_on_all_sides():
-    made = scene(piece(Box(-30, 70, 50, 20, Role.SEED)), "t", "d", "dark", margin=24)
+    made = scene(piece(Box(-30, 70, 50, 20, Role.SEED)), "t", "d", margin=24)
     assert (made.width, made.height) == (98, 68)
     assert made.shapes == (Box(24, 24, 50, 20, Role.SEED),)
-    assert made.theme.name == "dark"
 
 
 def test_nothing_takes_up_no_room():

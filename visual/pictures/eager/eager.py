@@ -33,7 +33,17 @@ from visual.pictures.eager.words import (
     value_key,
 )
 from visual.scene.combinators import Piece, above, beside, gap, named, over, piece, shifted, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, text_width
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    picture_function,
+    text_width,
+)
 from visual.scene.theme import Role
 
 NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
@@ -64,9 +74,9 @@ class Hidden:
     count: int
 
 
+@picture_function
 def eager(
     recording: Recording,
-    theme: str = "light",
     unfold: int | None = None,
     tape: int | None = None,
     all: bool = False,
@@ -86,15 +96,14 @@ def eager(
     if tape is not None and whole("tape", tape, expected) not in range(last + 1):
         raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
     if switch("all", all) or tape is None:
-        scene = _drawn(recording, theme, unfold)
+        scene = _drawn(recording, unfold)
         if all or scene.width <= SCREEN.width:
             return scene
-    return _drawn(recording, theme, unfold, 0 if tape is None else tape)
+    return _drawn(recording, unfold, 0 if tape is None else tape)
 
 
 def _drawn(
     recording: Recording,
-    theme: str,
     unfold: int | None,
     opened: int | None = None,
 ) -> Scene:
@@ -108,7 +117,6 @@ def _drawn(
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
         f"result is {held_text(recording.result)}.",
-        theme=theme,
     )
 
 

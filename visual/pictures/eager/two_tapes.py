@@ -26,7 +26,7 @@ from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_r
 from visual.pictures.eager.sides import START, Keys, Side, eager_side, table
 from visual.pictures.eager.words import counted
 from visual.scene.combinators import above
-from visual.scene.shapes import Scene
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 # How many lines of a step are shown at most, and whether boxes are as narrow as they can be.
@@ -41,9 +41,9 @@ WORDS = {
 }
 
 
+@picture_function
 def two_tapes(
     loop: Loop,
-    theme: str = "light",
     step: int | None = None,
     wrt: str | None = None,
     all: bool = False,
@@ -74,7 +74,7 @@ def two_tapes(
 
     def drawn(half: Side, other: Side, most: int) -> Scene:
         part = above(heading(title, lines), table(half, other, steps, step, most))
-        return finished(part, WORDS, title, " ".join(told), theme)
+        return finished(part, WORDS, title, " ".join(told))
 
     scene = drawn(left, right, MOST)
     if switch("all", all) or scene.width <= SCREEN.width:

@@ -40,7 +40,7 @@ from visual.pictures.machine.tracks import track
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 ROLES = {
     "overwritten": Role.OVERWRITTEN,
@@ -59,7 +59,6 @@ OTHERS = "every other value"
 def still(
     arrangement: Arrangement,
     number: int,
-    theme: str = "light",
     trace: Trace | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -67,8 +66,8 @@ def still(
     moment = at_moment(arrangement.machine, number)
     frame = _frame(arrangement, moment, is_end=True)
     shapes = tuple(frame[name] for name in sorted(frame, key=_layer))
-    scene = _scene(arrangement, shapes, shapes, moment, theme, sheet)
-    return replace(scene, trace=trace, film=partial(film, arrangement, theme))
+    scene = _scene(arrangement, shapes, shapes, moment, sheet)
+    return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> Machine:
@@ -79,9 +78,7 @@ def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> Machine
     return machine_of(trace, around, most=most_columns(sheet.width))
 
 
-def moment_of_step(
-    trace: Trace, scan: int, step: int, theme: str = "light", sheet: Sheet = SCREEN
-) -> Scene:
+def moment_of_step(trace: Trace, scan: int, step: int, sheet: Sheet = SCREEN) -> Scene:
     """Return the machine of a trace at the end of a step of ``trace.scans[scan]``.
 
     Of a long loop, the columns next to the slots that the step writes are shown.
@@ -93,10 +90,10 @@ def moment_of_step(
     machine = machine_on(trace, sheet, around)
     number = next(e.number for e in events(trace) if (e.scan, e.step) == (scan, step))
     moment = sum(event.number <= number for event in machine.events)
-    return still(arrange(machine, sheet.width), moment, theme, trace, sheet)
+    return still(arrange(machine, sheet.width), moment, trace, sheet)
 
 
-def film(arrangement: Arrangement, theme: str = "light") -> Scene:
+def film(arrangement: Arrangement) -> Scene:
     """Return the film: a scene whose moments are the stages of all groups."""
     machine = arrangement.machine
     moments = [*_moments(machine)]
@@ -107,7 +104,7 @@ def film(arrangement: Arrangement, theme: str = "light") -> Scene:
     for name in sorted(names, key=_layer):
         shapes += _runs([frame.get(name) for frame in frames])
     every = [shape for frame in frames for shape in frame.values()]
-    return _scene(arrangement, tuple(shapes), every, moments[-1], theme, SCREEN)
+    return _scene(arrangement, tuple(shapes), every, moments[-1], SCREEN)
 
 
 def _scene(
@@ -115,7 +112,6 @@ def _scene(
     shapes: tuple[Shape, ...],
     explained_shapes: Iterable[Shape],
     moment: Moment,
-    theme: str,
     sheet: Sheet,
 ) -> Scene:
     """The shapes, and below them the legend of the roles that are drawn."""
@@ -138,7 +134,6 @@ def _scene(
         (*shapes, *below),
         machine.title,
         f"{heading(machine, moment)}.",
-        THEMES[theme],
         twin=text_twin(machine, moment),
     )
 

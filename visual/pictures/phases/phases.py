@@ -41,6 +41,7 @@ from visual.scene.shapes import (
     Text,
     folded,
     outline,
+    picture_function,
     shortened,
     text_width,
 )
@@ -66,9 +67,9 @@ LAST = 11
 ABSENT = Verdict.ABSENT
 
 
+@picture_function
 def phases(
     derivation: Derivation | DerivationRecord,
-    theme: str = "light",
     of: NamedScan | None = None,
     phase: int | None = None,
     all: bool = False,
@@ -103,7 +104,6 @@ def phases(
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase adds, and why, and the step of order {record.order} "
         "that comes of it.",
-        theme=theme,
         close=True,
         seeds=seeds_of(of.trace, [of.number]) if of is not None and cards else "",
     )

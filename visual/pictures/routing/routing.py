@@ -42,7 +42,7 @@ from visual.scene.combinators import (
     sized,
     words,
 )
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, text_width
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, picture_function, text_width
 from visual.scene.theme import Role
 
 BELOW, BESIDE = 16, 28
@@ -76,12 +76,12 @@ class Layout:
         return {block[0].number: block[1] for block in self.blocks if block}
 
 
+@picture_function
 def routing(
     primitive: str,
     inputs: Sequence[object],
     cotangent: object = None,
     tangents: Sequence[object] | None = None,
-    theme: str = "light",
     all: bool = False,
     **metadata: object,
 ) -> Scene:
@@ -109,7 +109,6 @@ def routing(
             words_of(found),
             title=f"How {primitive} routes values, tangents and cotangents",
             description=about(found),
-            theme=theme,
         )
         if scene.width <= SCREEN.width:
             break

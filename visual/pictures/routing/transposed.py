@@ -30,7 +30,7 @@ from visual.layout.grid import shown
 from visual.layout.names import NamedScan
 from visual.options import of_trace
 from visual.scene.combinators import Piece, above, grouped, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded, picture_function
 from visual.scene.theme import Role
 
 BETWEEN_ROWS, BETWEEN_BLOCKS, HEADER = 16, 22, 44
@@ -83,7 +83,8 @@ class TransposedStep:
     traced: np.ndarray
 
 
-def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
+@picture_function
+def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     """A step of a Scan as routing, transposed, and beside the tape of its gradient.
 
     `scan` is the number of a Scan in the trace that is differentiated; unless given, the first
@@ -118,7 +119,6 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
             f"What step {step} does with the tape {tape.name}, the transpose of that by the rules "
             f"of routing, and the same step of {trace.scans[later].name}, which has its numbers."
         ),
-        theme=theme,
     )
 
 

@@ -48,7 +48,7 @@ from visual.pictures.stepgraph.nodes import (
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, grouped, sized, words
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Group, Scene, Shape, of_run
+from visual.scene.shapes import Group, Scene, Shape, picture_function
 
 MOST_FORMULAS = 8  # above all operations
 MOST_SEGMENTS = 300  # colours of arrays in one picture
@@ -71,12 +71,11 @@ DEEP = 2  # letters by which the later lines of a formula are indented
 PLANS = ((True, True, 4), (False, True, 4), (False, False, 3))
 
 
-@of_run
+@picture_function
 def stepgraph(
     trace: Trace,
     scan: int | None = None,
     step: int | None = None,
-    theme: str = "light",
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
@@ -95,13 +94,13 @@ def stepgraph(
     why = FIRST_SUM if step is None and first else ""
     step = step_of(named.scan, first if step is None else step)
     if switch("all", all):
-        return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene(theme)
+        return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene()
     for strips, shared, lines in PLANS:
         model = StepQuantities(named, shared)
         graph = _StepGraph(named, step, model, strips, lines, sheet, why)
         is_last = (strips, shared, lines) == PLANS[-1]
         if is_last or graph.may_fit:
-            scene = graph.scene(theme)
+            scene = graph.scene()
             if is_last or scene.width <= sheet.width:
                 break
     return scene
@@ -188,7 +187,7 @@ class _StepGraph:
             self.nodes.append(Node(key, card.width, card.height, card.label))
             self.edges.append(Edge(key, target.key))
 
-    def scene(self, theme: str) -> Scene:
+    def scene(self) -> Scene:
         """The whole picture."""
         sheet = self.sheet
         title = f"{self.named.number + 1} · {self.named.called}: step {self.step}"
@@ -204,7 +203,6 @@ class _StepGraph:
             sheet=sheet,
             title=f"Step {self.step} of {self.scan.name} as a graph of operations",
             description=f"What one step computes from what it reads, with all values: {said}.",
-            theme=theme,
             below=8,
             close=True,
             dot=dot_source(self.nodes, self.edges),

@@ -26,13 +26,12 @@ from visual.pictures.tapes.forward import forward_block
 from visual.pictures.tapes.lanes import View
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Scene, Text, fitted, folded, of_run
+from visual.scene.shapes import Scene, Text, fitted, folded, picture_function
 
 
-@of_run
+@picture_function
 def tapes(
     trace: Trace,
-    theme: str = "light",
     step: Steps = None,
     scan: int | None = None,
     all: bool = False,
@@ -57,7 +56,7 @@ def tapes(
     view = View(requested, all, sheet, said, seeds_of(trace, shown))
     if all:
         part, width = _everything(trace, view)
-        return _finished(trace, part, width, view, theme)
+        return _finished(trace, part, width, view)
     named = NamedScan(trace, number)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     block, top = block_of(named, view, pair), list[Piece]()
@@ -68,7 +67,7 @@ def tapes(
     if has_tape(named.scan):
         top.append(_scan(block))
     view = replace(view, said=(*view.said, *block.told_in_short))
-    return _finished(trace, above(*top, apart=20), sheet.width, view, theme)
+    return _finished(trace, above(*top, apart=20), sheet.width, view)
 
 
 def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
@@ -122,7 +121,7 @@ def has_tape(scan: ScanTrace) -> bool:
     )
 
 
-def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
+def _finished(trace: Trace, part: Piece, width: float, view: View) -> Scene:
     """The picture with the results in numbers, and the legend."""
     sheet = view.sheet
     results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace, sheet))
@@ -135,7 +134,6 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",
-        theme=theme,
         said=view.said,
         close=True,
         seeds=view.seeds,

@@ -51,7 +51,7 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
-    of_run,
+    picture_function,
     shortened,
     text_width,
 )
@@ -69,10 +69,9 @@ PLANS = (
 )
 
 
-@of_run
+@picture_function
 def unrolled(
     trace: Trace,
-    theme: str = "light",
     step: Steps = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
@@ -109,12 +108,12 @@ def unrolled(
         part = picture.draw()
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
-        return finished(part, (), trace, chosen, theme, width, sheet=sheet)
+        return finished(part, (), trace, chosen, width, sheet=sheet)
     number = opened(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     alone = len(chosen) == len(trace.scans)
     top = gap() if alone else overview(trace, number, sheet=sheet)
-    return fitting(trace, chosen, top, theme, step, all_direct, sheet=sheet)
+    return fitting(trace, chosen, top, step, all_direct, sheet=sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
@@ -125,12 +124,11 @@ def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
     return sheet.steps
 
 
-@of_run
+@picture_function
 def fitting(
     trace: Trace,
     chosen: Sequence[int],
     top: Piece,
-    theme: str,
     step: Steps = None,
     all_direct: bool = False,
     verb: str = "unrolled",
@@ -155,7 +153,7 @@ def fitting(
     width = max(
         sheet.width, (top if picture.fits and not all else part).envelope.right + sheet.margin
     )
-    return finished(part, picture.said(), trace, chosen, theme, width, verb, sheet)
+    return finished(part, picture.said(), trace, chosen, width, verb, sheet)
 
 
 def finished(
@@ -163,7 +161,6 @@ def finished(
     said: Sequence[str],
     trace: Trace,
     chosen: Sequence[int],
-    theme: str,
     width: float,
     verb: str = "unrolled",
     sheet: Sheet = SCREEN,
@@ -174,7 +171,7 @@ def finished(
     told, close = f"What every step computes, and from what, in {names}.", width == sheet.width
     seeds, wholes = seeds_of(trace, chosen[::-1]), wholes_of(trace)
     return with_legend(
-        part, None, title, told, theme, sheet, width, said, close=close, seeds=seeds, wholes=wholes
+        part, None, title, told, sheet, width, said, close=close, seeds=seeds, wholes=wholes
     )
 
 

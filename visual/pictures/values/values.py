@@ -1,6 +1,6 @@
 """The picture of values: states, gradients and what tapes hold, over the steps of a loop.
 
-    >>> visual.values(gallery.loops["rnn"].trace(order=2), theme="dark").save("values.pdf")
+    >>> visual.values(gallery.loops["rnn"].trace(order=2)).save("values.pdf", theme="dark")
 
 A panel shows one quantity, numbers as a line and arrays in colours.  All panels have the same steps
 from left to right.  All parts of a gradient have one scale, as strips of tapes do.
@@ -44,8 +44,8 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
-    of_run,
     outline,
+    picture_function,
 )
 from visual.scene.theme import Role
 
@@ -106,10 +106,9 @@ class Plan:
         return self.marks == NUMBERS
 
 
-@of_run
+@picture_function
 def values(
     trace: Trace,
-    theme: str = "light",
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -128,7 +127,7 @@ def values(
     indices or 8 entries every patch shows the value of its block that is largest in size.
 
     Of some steps the values are shown that have their indices, and the next one.  Raises
-    ArgumentError for an unknown theme or Scan.
+    ArgumentError for an unknown Scan.
     """
     of_trace(trace)
     check_sheet(sheet)
@@ -169,7 +168,6 @@ def values(
         over(gap(sheet.line), above(above(*heads, apart=4), *rows, apart=14)),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
-        theme,
         sheet.margin,
     )
     return replace(picture, twin=to_text(title, _tables(trace, panels)))

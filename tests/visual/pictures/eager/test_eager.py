@@ -427,8 +427,6 @@ def test_unfold_must_be_a_node():
     for unfold in (-1, 5, "x"):
         with pytest.raises(ArgumentError, match=r"unfold = .*0 to 4"):
             visual.eager(recorded("square"), unfold=unfold)
-    with pytest.raises(ArgumentError, match="theme"):
-        visual.eager(recorded("square"), "blue")
 
 
 # How it looks.

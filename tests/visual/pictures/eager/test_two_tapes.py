@@ -245,8 +245,6 @@ def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
 def test_other_bad_arguments():
     with pytest.raises(ArgumentError, match="wrt = 'z'"):
         visual.two_tapes(loops["square"], wrt="z")
-    with pytest.raises(ArgumentError, match="theme"):
-        visual.two_tapes(loops["square"], "blue")
 
 
 def test_long_loops_fold_and_say_so():

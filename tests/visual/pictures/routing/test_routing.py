@@ -185,7 +185,7 @@ def test_a_million_entries():
 
 
 def test_all_formats(tmp_path):
-    scene = drawn(DRAWN["clamp, numbers"], theme="dark")
+    scene = drawn(DRAWN["clamp, numbers"]).themed("dark")
     for suffix in (".svg", ".pdf", ".png", ".html", ".txt"):
         assert scene.save(tmp_path / f"clamp{suffix}").stat().st_size > 500
 
@@ -219,7 +219,6 @@ def test_odd_numbers_stand_out():
             "narrow: start = ",
         ),
         (lambda: visual.routing("clamp", (V, 2.0, 1.0)), "clamp: lo = 2.0 and hi = 1.0"),
-        (lambda: visual.routing("clamp", (V, 0.0, 1.0), theme="pink"), "theme = 'pink'"),
         (lambda: visual.routing("cat", [V], V[:2], dim=0), "cat: the cotangent has shape (2,)"),
         (lambda: visual.routing("cat", [V], tangents=[], dim=0), "cat: tangents: there are 0"),
         (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "expected an array"),

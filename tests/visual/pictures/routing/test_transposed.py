@@ -165,8 +165,6 @@ def test_refusals():
         visual.transposed(square.trace(order=1), scan=7)
     with pytest.raises(ArgumentError, match="step = 4: square makes 0 to 3"):
         visual.transposed(square.trace(order=1), step=4)
-    with pytest.raises(ArgumentError, match="theme = 'pink'"):
-        visual.transposed(square.trace(order=1), theme="pink")
 
 
 def test_long_loops_fold():

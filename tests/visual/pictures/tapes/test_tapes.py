@@ -50,7 +50,7 @@ def test_text_twins(name):
     assert_twin(name, visual.draw(gallery.loops[loop], picture, **options))
 
 
-def cells(trace, theme="light", **options):
+def cells(trace, **options):
     """(cell, moment, role) of every cell of a picture, in drawing order."""
 
     def walk(shapes, step=None):
@@ -62,7 +62,7 @@ def cells(trace, theme="light", **options):
                 else:
                     yield from walk(shape.shapes, inside)
 
-    return list(walk(visual.tapes(trace, theme, **options).shapes))
+    return list(walk(visual.tapes(trace, **options).shapes))
 
 
 def expected_values(trace, key, moment, role):
