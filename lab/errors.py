@@ -18,12 +18,12 @@ from numbers import Real
 from operator import index
 from typing import Any, TypeVar
 
-LONGEST = 80  # characters of a value that an error quotes
+MAX_CHARACTERS = 80  # characters of a value that an error quotes
 MOST = 30  # items of a list that an error names
 MOST_MEMBERS = 1_000_000  # of an argument that holds several: more would not fit into memory
 MOST_BITS = 10_000  # of an integer: 3,010 digits
 _SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = LONGEST
+_SHORT.maxstring = _SHORT.maxother = MAX_CHARACTERS
 _SHORT.maxlist = _SHORT.maxtuple = 12
 # What PyTensor says of a state that starts in one dtype and goes on in another; and what we say.
 UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
@@ -66,7 +66,7 @@ class BroadcastError(LabError, TypeError):
     """A state changes which of its dimensions are known to have length 1."""
 
 
-class Named(Mapping[str, Thing]):
+class Registry(Mapping[str, Thing]):
     """Things by their names; of another name it is told which one was meant, or which there are.
 
     >>> Named("picture", PICTURES)["tape"]
@@ -79,7 +79,7 @@ class Named(Mapping[str, Thing]):
         self._argument, self._things, self._otherwise = argument, dict(things), otherwise
 
     def __getitem__(self, name: object) -> Thing:
-        return self._things[one_of(self._argument, name, self._things, self._otherwise)]
+        return self._things[check_choice(self._argument, name, self._things, self._otherwise)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._things)
@@ -92,7 +92,7 @@ class Named(Mapping[str, Thing]):
 
 
 @contextmanager
-def refusing_depth(argument: str) -> Iterator[None]:
+def translate_recursion_error(argument: str) -> Iterator[None]:
     """GraphError where PyTensor calls itself, along `argument`, more often than Python allows."""
     try:
         yield
@@ -104,7 +104,7 @@ def refusing_depth(argument: str) -> Iterator[None]:
         ) from None
 
 
-def one_of(
+def check_choice(
     argument: str, name: object, known: Iterable[str], otherwise: str = "expected {}."
 ) -> str:
     """A name that must be `known`; UnknownNameError, with the one that was meant, if it is not.
@@ -114,33 +114,33 @@ def one_of(
     known = list(known)
     if isinstance(name, str) and name in known:
         return name
-    like = nearest(name, known)
-    told = f"did you mean {quoted(like)}?" if like else otherwise.replace("{}", listing(known))
-    raise UnknownNameError(f"{argument} = {quoted(name)}: {told}")
+    like = closest_match(name, known)
+    told = f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known))
+    raise UnknownNameError(f"{argument} = {quote(name)}: {told}")
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def closest_match(name: object, known: Iterable[str]) -> str:
     """Which of the `known` names may have been meant; empty if none is like it."""
     if not isinstance(name, str):
         return ""
-    return next(iter(get_close_matches(name[:LONGEST], list(known), n=1, cutoff=0.7)), "")
+    return next(iter(get_close_matches(name[:MAX_CHARACTERS], list(known), n=1, cutoff=0.7)), "")
 
 
-def refused(argument: str, value: object, why: str) -> ArgumentError:
+def argument_error(argument: str, value: object, why: str) -> ArgumentError:
     """What to raise for a value: the sentence that names the argument and quotes the value."""
-    return ArgumentError(f"{argument} = {quoted(value)}: {why}")
+    return ArgumentError(f"{argument} = {quote(value)}: {why}")
 
 
-def expect(
+def check_type(
     argument: str, value: object, kind: type[Kind] | tuple[type[Kind], ...], expected: str
 ) -> Kind:
     """A value that must be of a kind, or KindError; what is `expected` is said in words."""
     if isinstance(value, kind):
         return value
-    raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+    raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
 
 
-def whole(argument: str, value: object, expected: str = "a whole number") -> int:
+def check_integer(argument: str, value: object, expected: str = "a whole number") -> int:
     """Return an integer; KindError for all else, as for True and False.
 
     Python writes no integer of more than 4,300 digits as text, so these are refused as well.
@@ -149,26 +149,30 @@ def whole(argument: str, value: object, expected: str = "a whole number") -> int
         number = index(value)  # type: ignore[arg-type]  # or it is refused
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
             return number
-    raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+    raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
 
 
 def check_function(argument: str, function: object) -> None:
     """Raise KindError unless `function` can be called."""
     if not callable(function):
-        raise KindError(f"{argument} = {quoted(function)}: expected a function.")
+        raise KindError(f"{argument} = {quote(function)}: expected a function.")
 
 
-def real(argument: str, value: object, expected: str = "a number of 0 or more") -> float:
+def check_nonnegative(
+    argument: str, value: object, expected: str = "a number of 0 or more"
+) -> float:
     """Return a finite real number of 0 or more; KindError or ArgumentError for all else."""
-    expect(argument, value, Real, expected)
+    check_type(argument, value, Real, expected)
     with suppress(Exception):  # a number may be too large, and an object may refuse
         number = float(value)  # type: ignore[arg-type]  # it is a Real
         if not isinstance(value, bool) and 0 <= number < inf:
             return number
-    raise refused(argument, value, f"expected {expected}.")
+    raise argument_error(argument, value, f"expected {expected}.")
 
 
-def several(argument: str, values: object, expected: str, kind: type = object) -> tuple[Any, ...]:
+def check_sequence(
+    argument: str, values: object, expected: str, kind: type = object
+) -> tuple[Any, ...]:
     """Return the members of `values`; KindError for a text, and for members of another kind.
 
     An iterable of more than a million members, which may have no end, is refused as well.
@@ -178,10 +182,12 @@ def several(argument: str, values: object, expected: str, kind: type = object) -
         if not isinstance(values, str | bytes):
             members = tuple(islice(values, MOST_MEMBERS + 1))  # type: ignore[call-overload]
     if members is None:
-        raise KindError(f"{argument} = {quoted(values)}: expected {expected}.")
+        raise KindError(f"{argument} = {quote(values)}: expected {expected}.")
     if len(members) > MOST_MEMBERS:
-        raise refused(argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} of them.")
-    return tuple(expect(argument, member, kind, expected) for member in members)
+        raise argument_error(
+            argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} of them."
+        )
+    return tuple(check_type(argument, member, kind, expected) for member in members)
 
 
 def first_line(error: BaseException) -> str:
@@ -193,10 +199,10 @@ def first_line(error: BaseException) -> str:
     upcast = UPCAST.search(lines[0]) if lines else None
     if upcast is not None:
         return START_WIDER.format(*upcast.groups())
-    return shortened(": ".join([type(error).__name__, *lines[:1]]), 4 * LONGEST)
+    return shorten(": ".join([type(error).__name__, *lines[:1]]), 4 * MAX_CHARACTERS)
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """A value as an error quotes it: in one line, shortened, whatever its ``repr`` does.
 
     A member of a StrEnum is quoted as the text that the user writes.
@@ -205,17 +211,17 @@ def quoted(value: object) -> str:
         told = _SHORT.repr(str(value) if isinstance(value, StrEnum) else value)
     except Exception:  # an object may refuse even that
         told = f"a {type(value).__name__}"
-    return shortened(told)
+    return shorten(told)
 
 
-def shortened(told: str, most: int = LONGEST) -> str:
+def shorten(told: str, most: int = MAX_CHARACTERS) -> str:
     """A text as an error quotes it, printable and not longer than `most`."""
     return printable(told if len(told) <= most else f"{told[: most - 1]}…")
 
 
 def listing(items: Iterable[object]) -> str:
     """``a, b and c``; ``none`` for nothing: for use in error messages."""
-    words = [shortened(str(item), 4 * LONGEST) for item in items]
+    words = [shorten(str(item), 4 * MAX_CHARACTERS) for item in items]
     if not words:
         return "none"
     if len(words) > MOST:

@@ -55,13 +55,13 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Named:
+class SharedTerm:
     """A part of the expression, by the name that a `Let` gives it."""
 
     name: str
 
 
-Term = Leaf | Number | Call | Slice | Named
+Term = Leaf | Number | Call | Slice | SharedTerm
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "m
 # Operators that take exactly so many arguments; others take one or more.
 
 
-LONGEST = 600  # letters of a formula, beyond which the rest is only counted
+MAX_CHARACTERS = 600  # letters of a formula, beyond which the rest is only counted
 
 
 def body_of(expression: Expression) -> Term:
@@ -209,7 +209,7 @@ def parts_of(expression: Expression | None) -> Iterator[Term]:
             waiting += reversed(part.arguments)
         elif isinstance(part, Slice):
             waiting += (part.step, part.stop, part.start)
-        elif isinstance(part, Named):
+        elif isinstance(part, SharedTerm):
             waiting.append(named.get(part.name))
 
 
@@ -223,10 +223,10 @@ def calls_of(expression: Expression | None) -> list[Call]:
     return [part for part in parts_of(expression) if isinstance(part, Call)]
 
 
-def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
+def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
     """`expression` written in `style`, its leaves as `leaf` has them.
 
-    One of more than `LONGEST` letters ends in how many operations are not written.
+    One of more than `MAX_CHARACTERS` letters ends in how many operations are not written.
     """
     return _Text(leaf, style).of(expression)
 
@@ -237,7 +237,8 @@ class _Text:
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
         self.pieces: list[str] = []
-        self.room, self.written = LONGEST, set[int]()  # operations, each once however often used
+        self.room = MAX_CHARACTERS
+        self.written = set[int]()  # ids of the operations, each once
         self.is_cut = False
 
     def of(self, expression: Expression) -> str:
@@ -284,7 +285,7 @@ class _Text:
         else:
             self._add(self._atom(term, needed))
 
-    def _atom(self, term: Leaf | Number | Named, needed: int) -> str:
+    def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
         """What is no operation; with a minus it binds like a sum."""
         if isinstance(term, Leaf):
             written = self.leaf(term)
@@ -367,32 +368,32 @@ def symbol(name: str, style: Style = PLAIN) -> str:
     return safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
 
 
-def below(index: int | str, style: Style = PLAIN) -> str:
+def subscript(index: int | str, style: Style = PLAIN) -> str:
     """An index as a subscript."""
     written = str(index)
     return f"_{{{written.replace('−', '-')}}}" if style.latex else written.translate(BELOW)
 
 
-def indexed(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
+def value_symbol(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
     """``x₃``, or ``x₃₋ₖ``: a value of a variable, by its number or by how that follows from k."""
     if index is None:
         return symbol(name, style)
     parted = f"({name})" if ord(name[-1:] or " ") in BELOW.values() else name
-    return symbol(parted, style) + below(index, style)
+    return symbol(parted, style) + subscript(index, style)
 
 
-def tapped(name: str, tap: int, style: Style = PLAIN) -> str:
+def tap_symbol(name: str, tap: int, style: Style = PLAIN) -> str:
     """``x[t−1]``: what a step reads or makes, relative to what it makes."""
     distance = f"{'+' if tap > 0 else style.minus}{abs(tap)}" if tap else ""
     return f"{symbol(name, style)}[t{distance}]"
 
 
-def positioned(name: str, position: int | str, style: Style = PLAIN) -> str:
+def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
     """``buf[2]``, or ``buf[k+1]``: a place in a buffer, by its number or by what follows from k."""
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
-def following(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
+def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
     """``k+1``, ``3−k`` or ``n−1−k``: what is `first`, or so much after `length`, at step 0."""
     distance = "k" if abs(way) == 1 else f"{abs(way)}k"
     start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
@@ -403,28 +404,28 @@ def following(first: int, way: int = 1, style: Style = PLAIN, length: str = "") 
     return distance + start
 
 
-def offsets(starts: Mapping[str, int], style: Style = PLAIN) -> str:
+def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
     """``step k: x[t] is xₖ₊₁, u[t] is uₖ``: which values taps stand for, by where they start."""
     told = [
-        f"{tapped(name, 0, style)} is {indexed(name, following(start), style)}"
+        f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
         for name, start in starts.items()
     ]
     return f"step k: {', '.join(told)}" if told else ""
 
 
-def prime(order: int, style: Style = PLAIN) -> str:
+def primes(order: int, style: Style = PLAIN) -> str:
     """The primes of a derivative: ′, ″, ‴, ⁗, then its number in parentheses."""
     if style.latex:
         return "'" * order if order < 4 else f"^{{({order})}}"
     return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 
-def signed(*numbers: int) -> str:
+def integers(*numbers: int) -> str:
     """``−1, 0, 2``: taps, steps and rows as they are printed."""
     return ", ".join(map(str, numbers)).replace("-", "−")
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def ranges_text(numbers: Iterable[int]) -> str:
     """``1, 3, 17–31``: numbers that grow, of three or more that follow each other the ends."""
     told = []
     for _, found in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):

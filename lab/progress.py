@@ -31,7 +31,7 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def holding(variable: ContextVar[T], value: T) -> Iterator[None]:
+def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
     """Have a variable of the thread, or of the asynchronous task, hold a value meanwhile."""
     token = variable.set(value)
     try:
@@ -40,17 +40,17 @@ def holding(variable: ContextVar[T], value: T) -> Iterator[None]:
         variable.reset(token)
 
 
-def watched(pause: Callable[[], None]) -> AbstractContextManager[None]:
+def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
     """Call `pause` often during the work inside, which then shows no bar and warns of no wait.
 
     This holds for the thread, or the asynchronous task, that enters.
     """
-    return holding(_watching, pause)
+    return set_context(_watching, pause)
 
 
-def quietly() -> AbstractContextManager[None]:
+def hide_progress() -> AbstractContextManager[None]:
     """Show no bar and warn of no wait during the work inside; who watches, watches on."""
-    return watched(_watching.get() or _nothing)
+    return watch_work(_watching.get() or _nothing)
 
 
 def is_watched() -> bool:
@@ -72,7 +72,7 @@ def _nothing() -> None:
 NAME = 24  # letters of a loop's name
 
 
-def counted(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
+def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
     """The items, shown as they pass, past a second; not where there is no tqdm."""
     try:
         from tqdm import tqdm  # only who does much pays for the import

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, dataclass_transform
 
 import numpy as np
 
-from lab.errors import refused
+from lab.errors import argument_error
 
 MOST_ENTRIES = 100_000_000  # of a value that becomes an array: more would not fit into memory
 T = TypeVar("T")
@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def record_of_arrays(cls: type[T]) -> type[T]:
-    """Class decorator: a frozen dataclass with arrays, compared by `same` and without a hash."""
-    cls.__eq__, cls.__hash__ = same, None  # type: ignore[assignment]  # as `dataclass` sets them
+    """Return `cls` as a frozen dataclass that compares arrays by value and has no hash."""
+    cls.__eq__, cls.__hash__ = are_equal, None  # type: ignore[assignment]  # as in `dataclass`
     return dataclass(frozen=True, eq=False)(cls)
 
 
@@ -28,7 +28,7 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def refuse_masked(argument: str, value: object) -> None:
+def check_unmasked(argument: str, value: object) -> None:
     """Raise ArgumentError if entries of `value` are masked; numpy takes what lies below them."""
     waiting, seen = [value], set[int]()
     while waiting:
@@ -37,7 +37,7 @@ def refuse_masked(argument: str, value: object) -> None:
             seen.add(id(part))
             waiting += part
         elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
-            raise refused(
+            raise argument_error(
                 argument, value, "what is masked is no number; fill it, as by value.filled(0.0)."
             )
 
@@ -52,7 +52,7 @@ def as_array(
 
     What is no array yet, as a range, may have 100 million members.
     """
-    refuse_masked(argument, value)
+    check_unmasked(argument, value)
     try:
         if isinstance(value, Sized) and not hasattr(value, "dtype") and len(value) > MOST_ENTRIES:
             raise OverflowError(f"it has more than {MOST_ENTRIES:,} members")
@@ -60,11 +60,11 @@ def as_array(
         if array.dtype.kind not in "biufc":
             raise TypeError("its entries are no numbers")
     except Exception as error:  # lists of different lengths, or whatever an object raises
-        raise refused(argument, value, f"expected {expected}.") from error
+        raise argument_error(argument, value, f"expected {expected}.") from error
     return array
 
 
-def same(first: object, second: object) -> bool:
+def are_equal(first: object, second: object) -> bool:
     """Whether two records are equal, arrays included; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return (
@@ -76,17 +76,17 @@ def same(first: object, second: object) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, tuple) and isinstance(second, tuple):
-        return len(first) == len(second) and all(map(same, first, second))
+        return len(first) == len(second) and all(map(are_equal, first, second))
     if is_dataclass(first):
         return all(
-            same(getattr(first, field.name), getattr(second, field.name))
+            are_equal(getattr(first, field.name), getattr(second, field.name))
             for field in fields(first)
             if field.compare
         )
     return bool(first == second)
 
 
-def reached(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
+def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
     """All from which `start` leads to others, by what comes `after` each; itself included."""
     found, waiting = dict[T, None](), [*start]
     while waiting:

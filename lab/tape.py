@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.errors import ArgumentError, quoted, several, whole
+from lab.errors import ArgumentError, check_integer, check_sequence, quote
 
 FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
 
@@ -43,15 +43,15 @@ class Kind(StrEnum):
 
 def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     """`taps` as a tuple of distinct integers; `argument` is named in the error."""
-    listed = several(argument, taps, "several taps, as in (-1,)")
-    taps = tuple(whole(f"{argument}: a tap", tap) for tap in listed)
+    listed = check_sequence(argument, taps, "several taps, as in (-1,)")
+    taps = tuple(check_integer(f"{argument}: a tap", tap) for tap in listed)
     if any(abs(tap) > FARTHEST for tap in taps):
         raise ArgumentError(
-            f"{argument} = {quoted(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
+            f"{argument} = {quote(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
             "for every step between needs a value of its own."
         )
     if len(set(taps)) < len(taps):
-        raise ArgumentError(f"{argument} = {quoted(list(taps))}: every tap may occur only once.")
+        raise ArgumentError(f"{argument} = {quote(list(taps))}: every tap may occur only once.")
     return taps
 
 

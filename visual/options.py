@@ -1,11 +1,8 @@
-"""What a person can choose, each said once: what it is called, what it may be, what it means.
+"""Options of derivatives, each declared once: name, allowed values, and description.
 
-A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
-option from `argument` and reads it by `read`, a form its control from `control`, read by `typed`.
-Here are the choices about a derivative; a picture's own are in `visual.drawing.catalogue`.
-
-Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
-from 0, as in ``step 0``.
+A `Choice` serves Python (`check`), the command line (`argument`, `read`), and forms (`control`,
+`typed`).  `visual.drawing.catalogue` declares the options of pictures.  Scan numbers start at 1:
+``2 · gradient of square`` is ``trace.scans[1]``.  Step numbers start at 0.
 """
 
 import json
@@ -14,7 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
 
-from lab.errors import ArgumentError, Named, expect, listing, quoted, several, shortened, whole
+from lab.errors import (
+    ArgumentError,
+    Registry,
+    check_integer,
+    check_sequence,
+    check_type,
+    listing,
+    quote,
+    shorten,
+)
 from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
@@ -62,7 +68,7 @@ class Choice:
     def check(self, value: object) -> Value:
         """The value as it is kept; ArgumentError for what can be none."""
         if value is not None:
-            expect(self.name, value, str, "a name")
+            check_type(self.name, value, str, "a name")
         return identifier(value)
 
     def read(self, text: Value, loop: Loop) -> Value:
@@ -86,7 +92,7 @@ class OneOf(Choice):
     """One of several by its name."""
 
     _: KW_ONLY
-    known: Named[object]
+    known: Registry[object]
 
     def check(self, value: object) -> Value:
         """The name."""
@@ -116,10 +122,10 @@ class Whole(Choice):
         if value is None:
             return self.default
         expected = f"a whole number, {self.least} to {self.most}"
-        number = whole(self.name, value, expected)
+        number = check_integer(self.name, value, expected)
         if number == self.default or self.least <= number <= self.most:
             return number
-        raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
+        raise ArgumentError(f"{self.name} = {quote(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A field for a number, empty where none is chosen; or a button for each of a few."""
@@ -155,7 +161,7 @@ class Wholes(Choice):
 
     def read(self, text: Value, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
-        return numbers(f"{self.option} {shortened(text)}", words(text))
+        return numbers(f"{self.option} {shorten(text)}", words(text))
 
     def typed(self, written: object) -> object:
         """The numbers between commas."""
@@ -174,7 +180,7 @@ class Path(Wholes):
         path = tuple(super().check(value) or ())
         if len(path) % 2:
             raise ArgumentError(
-                f"{self.name} = {quoted(value)}: expected a Scan's number and a step's, as in 2,0."
+                f"{self.name} = {quote(value)}: expected a Scan's number and a step's, as in 2,0."
             )
         return path or None
 
@@ -189,7 +195,7 @@ class Steps(Whole):
         """A number, or what has a colon."""
         if text is None or ":" in text:
             return text
-        return numbers(f"{self.option} {shortened(text)}", [text], STEPS_OR_SOME)[0]
+        return numbers(f"{self.option} {shorten(text)}", [text], STEPS_OR_SOME)[0]
 
 
 @dataclass(frozen=True)
@@ -202,7 +208,7 @@ class Shown(Choice):
         found = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
         shown = range(int(found[1] or 0), int(found[2])) if found else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
-            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {STEPS_OR_SOME}.")
+            raise ArgumentError(f"{self.name} = {quote(value)}: expected {STEPS_OR_SOME}.")
         return shown
 
 
@@ -245,7 +251,7 @@ class Width(Choice):
         on_paper = found is not None and found[2] not in ("", "px")
         if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
             raise ArgumentError(
-                f"{self.name} = {quoted(value)}: expected 50mm to 1000mm, column (85mm), page "
+                f"{self.name} = {quote(value)}: expected 50mm to 1000mm, column (85mm), page "
                 f"(170mm), inches (3.4in), or {FEWEST} pixels or more."
             )
         return Length(written, pixels, on_paper)
@@ -292,7 +298,7 @@ class Cost(Choice):
     def read(self, text: Value, loop: Loop) -> Value:
         """A word, or weights between commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        said = f"{self.option} {shortened(text)}"
+        said = f"{self.option} {shorten(text)}"
         return text if text in self.known else list(numbers(said, text.split(","), expected, float))
 
 
@@ -304,7 +310,7 @@ class ByName(Choice):
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Values by the names of variables."""
-        given = expect(self.name, value, Mapping, "a dictionary, such as {'x': …}")
+        given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
         return by_name(self.name, given.items())
 
     def read(self, text: Value, loop: Loop) -> dict[str, Value]:
@@ -323,7 +329,7 @@ class ByName(Choice):
             return name.strip(), json.loads(value)
         except (ValueError, RecursionError) as error:
             raise ArgumentError(
-                f"{self.option} {shortened(text)}: expected NAME=NUMBER or NAME=[NUMBER,…]."
+                f"{self.option} {shorten(text)}: expected NAME=NUMBER or NAME=[NUMBER,…]."
             ) from error
 
 
@@ -345,7 +351,7 @@ class Taps(ByName):
     def named(self, text: str) -> tuple[str, tuple[int, ...]]:
         """``x:-2,-1``; without a name they are those of the first state."""
         name, _, taps = text.rpartition(":")
-        said = f"{self.option} {shortened(text)}"
+        said = f"{self.option} {shorten(text)}"
         return name.strip(), numbers(said, words(taps) or [""], "taps as in -2,-1")
 
 
@@ -393,7 +399,7 @@ MODE = OneOf(
     "mode",
     f"construction of higher orders: {listing(MODES)} (default: reverse)",
     default="reverse",
-    known=Named("mode", MODES),
+    known=Registry("mode", MODES),
 )
 KEEP = Keep(
     "keep",
@@ -425,28 +431,28 @@ RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", kn
 
 def wholes(name: str, values: object) -> tuple[int, ...]:
     """Several whole numbers; ArgumentError for all else."""
-    listed = several(name, values, "some numbers, as in (1, 2)")
-    return tuple(whole(name, number) for number in listed)
+    listed = check_sequence(name, values, "some numbers, as in (1, 2)")
+    return tuple(check_integer(name, number) for number in listed)
 
 
 def whole_or_none(name: str, value: object) -> int | None:
     """A whole number, or None where none was chosen."""
-    return None if value is None else whole(name, value)
+    return None if value is None else check_integer(name, value)
 
 
 def switch(name: str, value: object) -> bool:
     """True or False; ArgumentError for all else."""
     if not isinstance(value, bool):
-        raise ArgumentError(f"{name} = {quoted(value)}: expected True or False.")
+        raise ArgumentError(f"{name} = {quote(value)}: expected True or False.")
     return value
 
 
 def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
     of_trace(trace)
-    number = whole(argument, scan)
+    number = check_integer(argument, scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"{argument} = {quoted(scan)}: {_known(trace)}")
+        raise ArgumentError(f"{argument} = {quote(scan)}: {_known(trace)}")
     return number - 1
 
 
@@ -467,28 +473,27 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
     numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
-        raise ArgumentError(f"scans = {quoted(scans)}: a Scan can be drawn only once.")
+        raise ArgumentError(f"scans = {quote(scans)}: a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise ArgumentError(f"scans = {quoted(scans)}: {_known(trace)}")
+        raise ArgumentError(f"scans = {quote(scans)}: {_known(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
 
 
 def of_trace(trace: object) -> None:
     """KindError for a `trace` that is none."""
-    expect("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
+    check_type("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
 
 
 def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:
     """The number of a step that a Scan makes."""
-    number = whole(argument, step)
+    number = check_integer(argument, step)
     if number not in range(scan.steps):
         steps = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"{argument} = {quoted(step)}: {scan.name} makes {steps}.")
+        raise ArgumentError(f"{argument} = {quote(step)}: {scan.name} makes {steps}.")
     return number
 
 
 def _known(trace: Trace) -> str:
     named = [f"{number} · {scan.name}" for number, scan in enumerate(trace.scans, start=1)]
-    if len(named) > 8:
-        return f"the Scans of this trace are 1 to {len(named)}."
-    return f"the Scans of this trace are {listing(named)}."
+    shown = listing(named) if len(named) <= 8 else f"1 to {len(named)}"
+    return f"the Scans of this trace are {shown}."

@@ -15,12 +15,12 @@ from lab.checks.finite_differences import finite_differences
 from lab.errors import (
     ArgumentError,
     LabError,
+    argument_error,
     check_function,
-    expect,
-    real,
-    refused,
-    shortened,
-    whole,
+    check_integer,
+    check_nonnegative,
+    check_type,
+    shorten,
 )
 from lab.records import as_array
 from lab.traces.run import Ready, Values, checked_values, run
@@ -50,10 +50,10 @@ def gradient(
     larger); raises `WrongGradientError` where it exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
-        expect(name, variable, Variable, "a variable of PyTensor")
+        check_type(name, variable, Variable, "a variable of PyTensor")
     if getattr(cost.type, "ndim", None) != 0:
-        raise refused("cost", cost, f"expected a single number, got {cost.type}.")
-    given, step = checked_values(given), real("step", step)
+        raise argument_error("cost", cost, f"expected a single number, got {cost.type}.")
+    given, step = checked_values(given), check_nonnegative("step", step)
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
 
@@ -86,7 +86,7 @@ def eager_gradients(
 
     check_function("function", function)
     worst = 0.0
-    for order in range(1, whole("orders", orders) + 1):
+    for order in range(1, check_integer("orders", orders) + 1):
         weighted = _weighted(function, seed=order)
         function = eager.grad(weighted, argnum)
         found = function(*args)
@@ -115,7 +115,10 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
     """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
     found, expected = as_array("found", found), as_array("expected", expected)
-    tolerance, what = real("tolerance", tolerance), shortened(expect("what", what, str, "a text"))
+    tolerance, what = (
+        check_nonnegative("tolerance", tolerance),
+        shorten(check_type("what", what, str, "a text")),
+    )
     if found.shape != expected.shape:
         raise WrongGradientError(
             f"{what}: its shape is {found.shape}, but should be {expected.shape}."

@@ -21,7 +21,16 @@ from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted, several, whole
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    check_choice,
+    check_integer,
+    check_sequence,
+    check_type,
+    listing,
+    quote,
+)
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward.pushforward import pushforward
 from lab.gradients.status import is_continuous
@@ -83,7 +92,7 @@ def dot_product(
     absolute below 1; 1e-12 unless given, 1e-5 where something is of single precision),
     GradientError where a derivative is undefined.
     """
-    expect("loop", loop, Loop, "a lab.Loop")
+    check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
         raise ArgumentError(
             f"truncate_gradient = {loop.truncate_gradient}: a truncated gradient is not the "
@@ -92,10 +101,10 @@ def dot_product(
     graph = loop.build()
     names = _names(graph, wrt)
     output = _output(graph, of, rule)
-    if whole("seed", seed) < 0:
-        raise ArgumentError(f"seed = {quoted(seed)}: expected 0, 1, 2, …")
+    if check_integer("seed", seed) < 0:
+        raise ArgumentError(f"seed = {quote(seed)}: expected 0, 1, 2, …")
     if tolerance is not None:
-        expect("tolerance", tolerance, Real, "a number")
+        check_type("tolerance", tolerance, Real, "a number")
     rng = np.random.default_rng(seed)
     moved = {name: graph.inputs[name] for name in names}
     v = _tangents(graph, moved, {} if tangents is None else tangents, rng)
@@ -133,11 +142,11 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
     if wrt is None:
         return possible
-    given = [wrt] if isinstance(wrt, str) else several("wrt", wrt, "names of variables")
+    given = [wrt] if isinstance(wrt, str) else check_sequence("wrt", wrt, "names of variables")
     if not given:
-        raise ArgumentError(f"wrt = {quoted(wrt)}: expected the name of a variable at least.")
+        raise ArgumentError(f"wrt = {quote(wrt)}: expected the name of a variable at least.")
     asked = map(identifier, given)
-    return [one_of("wrt", name, possible, BY) for name in asked]
+    return [check_choice("wrt", name, possible, BY) for name in asked]
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
@@ -156,12 +165,12 @@ def _tangents(
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
-    expect("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
+    check_type("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
     tangents = by_name("tangents", tangents.items())
     for name in tangents:
-        one_of("tangents", name, moved, "what moves is {}.")
+        check_choice("tangents", name, moved, "what moves is {}.")
     return {
-        name: _chosen(f"tangents[{quoted(name)}]", tangents.get(name), graph.given[variable], rng)
+        name: _chosen(f"tangents[{quote(name)}]", tangents.get(name), graph.given[variable], rng)
         for name, variable in moved.items()
     }
 

@@ -14,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, check_function, quoted, real
+from lab.errors import ArgumentError, check_function, check_nonnegative, quote
 from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
@@ -75,7 +75,7 @@ def finite_differences(
     error falls with step**6 (Fornberg 1988, table 1).
     """
     check_function("function", function)
-    step = real("step", step)
+    step = check_nonnegative("step", step)
     at = np.array(as_array("at", at, dtype="float64"))
     ones = np.ones_like(at)
     entries = [
@@ -176,4 +176,4 @@ def _number(value: SupportsFloat) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"function: it returned {quoted(value)}, expected a number.") from error
+        raise ArgumentError(f"function: it returned {quote(value)}, expected a number.") from error

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, GradientError, listing, quoted, refused, whole
-from lab.records import refuse_masked
+from lab.errors import ArgumentError, GradientError, argument_error, check_integer, listing, quote
+from lab.records import check_unmasked
 
 
 def name_of(function: object) -> str:
@@ -19,10 +19,10 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
     """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
-        if whole("argnum", number, "the number of an argument, from 0") < 0:
-            raise refused("argnum", argnum, "expected the number of an argument, from 0.")
+        if check_integer("argnum", number, "the number of an argument, from 0") < 0:
+            raise argument_error("argnum", argnum, "expected the number of an argument, from 0.")
     if len(set(numbers)) < len(numbers) or not numbers:
-        raise refused("argnum", argnum, "expected numbers of arguments, each once.")
+        raise argument_error("argnum", argnum, "expected numbers of arguments, each once.")
     return numbers
 
 
@@ -41,9 +41,9 @@ def check_start(what: str, value: object) -> None:
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
     if kind == "f":
-        refuse_masked(what, value)
+        check_unmasked(what, value)
         return
-    what = f"{what} = {quoted(value)}"
+    what = f"{what} = {quote(value)}"
     if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
         raise ArgumentError(
@@ -69,7 +69,7 @@ def check_real_number(function: object, value: object) -> None:
     else:
         what = f"of type {type(value).__name__}"
     raise ArgumentError(
-        f"f not in R: {name_of(function)} returned {quoted(value)}, {what}; only one real "
+        f"f not in R: {name_of(function)} returned {quote(value)}, {what}; only one real "
         "number has a gradient."
     )
 
@@ -88,7 +88,7 @@ def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> 
     for name, value in kwargs.items():
         if isinstance(value, node):
             raise GradientError(
-                f"{operation}: {name} = {quoted(value)} is a node given by keyword; only "
+                f"{operation}: {name} = {quote(value)} is a node given by keyword; only "
                 "arguments given by position are differentiated."
             )
 
@@ -118,14 +118,14 @@ def check_gradients(
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(
-            f"gradient_maker of {operation}: returned {quoted(gradients)}; expected a list "
+            f"gradient_maker of {operation}: returned {quote(gradients)}; expected a list "
             f"of one function for each of the {len(args)} arguments."
         )
     completed = [*gradients, *[None] * (len(args) - len(gradients))]
     lacking = [n for n, (g, on) in enumerate(zip(completed, on_top, strict=True)) if on and not g]
     if lacking:
         raise GradientError(
-            f"{operation}: argument {listing(lacking)} = {quoted(args[lacking[0]])} is a "
+            f"{operation}: argument {listing(lacking)} = {quote(args[lacking[0]])} is a "
             "node, but there is no gradient by it; give its value, lab.eager.value_of(…)."
         )
     return completed
@@ -133,7 +133,7 @@ def check_gradients(
 
 def bad_setter(old: np.ndarray, setter: Any, error: Exception) -> ArgumentError:
     """What to raise for a Setter that `old` cannot take, from numpy's own `error`."""
-    what = f"Setter(index={quoted(setter.index)}, value={quoted(setter.value)})"
+    what = f"Setter(index={quote(setter.index)}, value={quote(setter.value)})"
     if isinstance(error, IndexError):
         return ArgumentError(f"{what}: there is no such place in shape {old.shape}; {error}.")
     entries = np.shape(old[setter.index])

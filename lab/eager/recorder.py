@@ -13,8 +13,8 @@ import numpy as np
 from lab.eager import records
 from lab.eager.records import Event, NodeRecord, RecordedValue, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
-from lab.errors import check_function, whole
-from lab.progress import holding
+from lab.errors import check_function, check_integer
+from lab.progress import set_context
 from lab.records import freeze
 
 
@@ -25,14 +25,14 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
     """
     check_function("function", function)
     recorder = Recorder()
-    with holding(new_tape, recorder.new_tape), holding(_CURRENT, recorder):
+    with set_context(new_tape, recorder.new_tape), set_context(_CURRENT, recorder):
         result = function(*args, **kwargs)
     return recorder.recording(result)
 
 
 def steps(count: int) -> Iterable[int]:
     """``range(count)`` for a loop whose recorded nodes shall know in which step they were made."""
-    count, recorder = whole("count", count, "a whole number of steps"), _CURRENT.get()
+    count, recorder = check_integer("count", count, "a whole number of steps"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
 

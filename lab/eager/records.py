@@ -12,7 +12,7 @@ import numpy as np
 
 from lab.equations.events import records as plain
 from lab.equations.events.events import OTHERS, Listed
-from lab.notation import indexed
+from lab.notation import value_symbol
 from lab.records import record_of_arrays
 
 
@@ -229,7 +229,7 @@ class _Run:
         node = self.recording.nodes[number]
         others = [a for a in node.arguments if isinstance(a, int)]
         reads = [self._read(self._slot(n, VALUES), self._value(n)) for n in dict.fromkeys(others)]
-        names = [a if isinstance(a, str) else indexed("n", a) for a in node.arguments]
+        names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
         made = f"{node.operation}({', '.join(names)})" if node.operation else "given"
         slot, new = self._slot(number, VALUES), self._value(number)
         formula = f"{slot} = {made}"
@@ -242,7 +242,7 @@ class _Run:
         value, factor, symbols = self._array(one.gradient, one.target), None, ""
         if not value.ndim and not source.value.ndim and np.isfinite(source.value) and source.value:
             factor = np.asarray(value / source.value)
-            symbols = f"∂{indexed('n', one.source)}/∂{indexed('n', one.target)}"
+            symbols = f"∂{value_symbol('n', one.source)}/∂{value_symbol('n', one.target)}"
         written = f"{source.name}·{symbols}" if symbols else f"from {source.name}"
         write = self._arrives(
             one.target, plain.Term(value, source, factor, written, symbols), (source,)
@@ -264,7 +264,7 @@ class _Run:
 
     def _slot(self, number: int, which: int) -> plain.Slot:
         node, row = self.recording.nodes[number], self.rows[number]
-        name = indexed("n", number)
+        name = value_symbol("n", number)
         label = name if which == VALUES else f"∇{name}"
         tape = "values" if which == VALUES else "gradients"
         quantity = name if which == VALUES else f"gradient wrt {name}"

@@ -34,7 +34,7 @@ from lab.eager.checks import (
     check_start,
     name_of,
 )
-from lab.errors import check_function, expect
+from lab.errors import check_function, check_type
 
 #: What a rule computes with: numbers and arrays, and nodes of them where a tape records the rule.
 Value = Union[np.ndarray, "Node"]
@@ -187,7 +187,7 @@ def D(  # noqa: N802 (its name in the mathematics)
     """
     check_function("function", function)
     check_function("forward_pass", forward_pass)
-    expect("name", name, (str, NoneType), "a text")
+    check_type("name", name, (str, NoneType), "a text")
     operation = name or name_of(function)
 
     @wraps(function)

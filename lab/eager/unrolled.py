@@ -11,7 +11,7 @@ from pytensor.tensor import _as_tensor_variable
 from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
-from lab.errors import ArgumentError, GradientError, listing, quoted
+from lab.errors import ArgumentError, GradientError, listing, quote
 from lab.loops.variables import State, results_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def unrolled(loop: "Loop") -> Function:
     truncated.
     """
     if not hasattr(loop, "truncate_gradient"):
-        raise ArgumentError(f"loop = {quoted(loop)}: expected a lab.Loop.")
+        raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")

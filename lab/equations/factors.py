@@ -6,7 +6,7 @@ one factor in everything that it writes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
+from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
@@ -34,7 +34,7 @@ def without_names(expression: Expression) -> Term | None:
 
 
 def _spelled_out(term: Term, known: Mapping[str, Term]) -> Term:
-    if isinstance(term, Named):
+    if isinstance(term, SharedTerm):
         return known[term.name]
     if isinstance(term, Call):
         return Call(term.name, tuple(_spelled_out(part, known) for part in term.arguments))

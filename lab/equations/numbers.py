@@ -16,15 +16,15 @@ from lab.notation import (
     Expression,
     Leaf,
     Let,
-    Named,
     Number,
+    SharedTerm,
     Style,
     Term,
     body_of,
     calls_of,
     leaves_of,
     number_text,
-    text,
+    render,
 )
 
 MOST = 40  # operations, beyond which no one adds up what is printed
@@ -83,7 +83,7 @@ def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
             return np.asarray(known_as, float)
         if isinstance(term, Number):
             return np.asarray(float(term.written))
-        if isinstance(term, Named):
+        if isinstance(term, SharedTerm):
             if term.name not in known:
                 known[term.name] = worth(named[term.name])
             return known[term.name]
@@ -181,7 +181,7 @@ def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
 def _right(
     expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int, style: Style
 ) -> str:
-    return text(expression, lambda leaf: number_text(used[leaf], digits), style)
+    return render(expression, lambda leaf: number_text(used[leaf], digits), style)
 
 
 def _worth(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> float | None:

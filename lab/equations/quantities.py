@@ -4,7 +4,7 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 from the cost, or through one reader, directly; several parts of one gradient are numbered.
 """
 
-from lab.notation import PLAIN, Style, below, indexed, positioned, prime, ranges
+from lab.notation import PLAIN, Style, primes, ranges_text, slot_symbol, subscript, value_symbol
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import SequenceTrace, TapeTrace
@@ -12,7 +12,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace
 
 def cost_name(order: int, style: Style = PLAIN) -> str:
     """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
-    return f"C{prime(order - 1, style)}"
+    return f"C{primes(order - 1, style)}"
 
 
 def derivative_name(
@@ -24,7 +24,7 @@ def derivative_name(
     such parts, `part` tells which, from 1: ``∂₂C/∂x₃``.
     """
     d = style.partial if direct else "d"
-    above = f"{d}{below(part, style) if part else ''}{cost_name(order, style)}"
+    above = f"{d}{subscript(part, style) if part else ''}{cost_name(order, style)}"
     nested = "/" in held or r"\frac" in held
     return style.ratio(above, f"{d}({held})" if nested else f"{d}{held}")
 
@@ -58,7 +58,7 @@ class Quantities(ScanOf):
 
     def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
         """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
-        return positioned(self._buffer(tape), tape.position(row), style)
+        return slot_symbol(self._buffer(tape), tape.position(row), style)
 
     def _buffer(self, tape: TapeTrace) -> str:
         several = sum(not other.is_total for other in self.scan.tapes) > 1
@@ -99,7 +99,7 @@ class Quantities(ScanOf):
         found = [n + 1 for n in self.seeded_by()]
         if not found:
             return "direct gradient of the cost"
-        return f"output of Scan{'s' * (len(found) > 1)} {ranges(found)}"
+        return f"output of Scan{'s' * (len(found) > 1)} {ranges_text(found)}"
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""
@@ -109,7 +109,7 @@ class Quantities(ScanOf):
         for sequence in self.scan.sequences:
             if sequence.name == variable:
                 return self.sequence_label(sequence, index, style)
-        return indexed(variable, index, style)
+        return value_symbol(variable, index, style)
 
     def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
         """What all values of a variable are: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
@@ -129,14 +129,14 @@ class Quantities(ScanOf):
             if isinstance(output, TapeTrace):  # whose gradient comes in from outside
                 name = reader.parent.named_at(output, index, style)
                 return derivative_name(reader.scan.order, name, style)
-        return indexed(held.axis.variable, index, style)
+        return value_symbol(held.axis.variable, index, style)
 
     def named_at(
         self, tape: TapeTrace, index: int | str | None, style: Style, direct: bool = False
     ) -> str:
         """``dC/dx₃``, ``∂₂C/∂u₄₋ₖ``: what a tape holds at an index in time."""
         if tape.gradient_of is None or self.parent is None:
-            return indexed(tape.name, index, style)
+            return value_symbol(tape.name, index, style)
         held = self.parent.quantity_name(tape.gradient_of, index, style)
         share = 0 if direct else self.share(tape)
         if share and tape.collects:  # which is added to where the loop begins

@@ -10,7 +10,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 
 from lab.equations.system import Quantity, Role, System
-from lab.errors import GraphError, expect, refused
+from lab.errors import GraphError, argument_error, check_type
 from lab.gradients.decisions import decisions_of
 from lab.notation import Expression, Leaf, Number
 from lab.scans.buffers import initial_of
@@ -47,8 +47,8 @@ def system(
     Raises GraphError if there is no Scan or more than one.
     """
     node = the_scan(subject)
-    given = {} if given is None else expect("given", given, Mapping, "initial values by name")
-    expect("name", name, str, "a text")
+    given = {} if given is None else check_type("given", given, Mapping, "initial values by name")
+    check_type("name", name, str, "a text")
     parts = read_node(node)
     cuts = list(zip(parts.variables, _cuts_of(parts, node), strict=True))
     named = [_argument_name(part, cut.base, node) for part, (cut, _) in cuts]
@@ -71,7 +71,7 @@ def the_scan(subject: object) -> Apply:
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
-        raise refused(
+        raise argument_error(
             "subject", subject, "expected a Scan's node, or a variable that depends on one."
         )
     nodes = scan_nodes([subject])

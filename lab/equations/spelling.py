@@ -14,8 +14,18 @@ import numpy as np
 
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
-from lab.errors import expect, refused, whole
-from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
+from lab.errors import argument_error, check_integer, check_type
+from lab.notation import (
+    PLAIN,
+    Leaf,
+    Style,
+    index_formula,
+    leaves_of,
+    offsets_text,
+    render,
+    symbol,
+    tap_symbol,
+)
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
 from lab.traces.untaken import values_of
@@ -34,13 +44,13 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
 
     `style` is `notation.PLAIN` or `LATEX`.
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
-    expect("style", style, Style, "a lab.notation.Style")
-    if not 0 <= whole("scan", scan) < len(trace.scans):
-        raise refused("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
+    check_type("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    check_type("style", style, Style, "a lab.notation.Style")
+    if not 0 <= check_integer("scan", scan) < len(trace.scans):
+        raise argument_error("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
     made = trace.scans[scan]
-    if not 0 <= whole("step", step) < made.steps:
-        raise refused("step", step, f"{made.name} makes the steps 0 to {made.steps - 1}.")
+    if not 0 <= check_integer("step", step) < made.steps:
+        raise argument_error("step", step, f"{made.name} makes the steps 0 to {made.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))
@@ -56,12 +66,12 @@ class Speller:
 
     def at(self, formula: Formula, step: int) -> str:
         """``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
-        right = text(formula.expression, lambda leaf: self.position(leaf, step), self.style)
+        right = render(formula.expression, lambda leaf: self.position(leaf, step), self.style)
         return f"{self.position(formula.target, step)} {self.sign(formula)} {right}"
 
     def equation(self, formula: Formula) -> str:
         """``x[t] = x[t−1]²``: the formula of all steps."""
-        right = text(formula.expression, self.general, self.style)
+        right = render(formula.expression, self.general, self.style)
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
     def numbers(self, formula: Formula, step: int) -> str:
@@ -110,15 +120,15 @@ class Speller:
             first, *others = variable.axis.index[:2].tolist()
             way = others[0] - first if others else 1
             if in_loop and way == 1:
-                return tapped(leaf.variable, first - variable.now, self.style)
-            index = following(first, way, self.style)
+                return tap_symbol(leaf.variable, first - variable.now, self.style)
+            index = index_formula(first, way, self.style)
             return self.named.sequence_label(variable, index, self.style)
         if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
             return symbol(leaf.variable, self.style)
         if in_loop or variable.tape.reads or variable.axis is None:
-            return tapped(leaf.variable, leaf.tap, self.style)
+            return tap_symbol(leaf.variable, leaf.tap, self.style)
         first, *others = variable.axis.index[:2].tolist() or [0]
-        index = following(first, others[0] - first if others else 1, self.style)
+        index = index_formula(first, others[0] - first if others else 1, self.style)
         return self.named.named_at(variable, index, self.style)
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
@@ -134,15 +144,15 @@ def loop_offsets(named: Quantities) -> str:
         return ""
     starts = {tape.name: tape.tape.origin for tape in scan.held if tape.kind is not Kind.MIT_MOT}
     starts |= {s.axis.variable: s.now for s in scan.sequences}
-    return offsets({name: start + scan.first for name, start in starts.items()})
+    return offsets_text({name: start + scan.first for name, start in starts.items()})
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:
     """What a reader of the results must know: gradients of what, what is added, what cancels."""
     called = [name.partition(" = ")[0] for name in trace.names]
     told = [
-        f"{name} has {value.size} entries: {following} is the gradient of their sum"
-        for name, following, value in zip(called, called[1:], trace.outputs, strict=False)
+        f"{name} has {value.size} entries: {successor} is the gradient of their sum"
+        for name, successor, value in zip(called, called[1:], trace.outputs, strict=False)
         if name and value.ndim
     ]
     for feed in trace.feeds:
@@ -189,8 +199,8 @@ def untaken_words(trace: Trace) -> tuple[str, ...]:
 def _untaken(trace: Trace, one: Untaken) -> str:
     scan = trace.scans[one.scan]
     forward, step = (one.scan, one.step) if one.forward is None else (one.forward, one.forward_step)
-    branch = text(one.branch, Speller(Quantities(trace, forward)).general)
-    product = text(one.product, Speller(Quantities(trace, one.scan)).general)
+    branch = render(one.branch, Speller(Quantities(trace, forward)).general)
+    product = render(one.product, Speller(Quantities(trace, one.scan)).general)
     return (
         f"At step {step} of {trace.scans[forward].name}, where did not take {branch}. The gradient "
         f"of that is 0, but at step {one.step} of {scan.name} the 0 meets what is not finite: "

@@ -25,14 +25,14 @@ from lab.notation import (
     Leaf,
     Number,
     Style,
-    following,
-    indexed,
+    index_formula,
+    integers,
     leaves_of,
-    offsets,
-    positioned,
-    signed,
-    tapped,
-    text,
+    offsets_text,
+    render,
+    slot_symbol,
+    tap_symbol,
+    value_symbol,
 )
 from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
@@ -182,16 +182,18 @@ class Writer:
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
-            return indexed(name, None, self.style)
+            return value_symbol(name, None, self.style)
         if quantity.kind is Kind.MIT_MOT:
-            place = following(leaf.tap or 0, style=self.style)
-            return positioned(self.tape(quantity), place, self.style)
+            place = index_formula(leaf.tap or 0, style=self.style)
+            return slot_symbol(self.tape(quantity), place, self.style)
         if quantity.role is not Role.INPUT:
-            return tapped(quantity.symbol, leaf.tap or 0, self.style)
+            return tap_symbol(quantity.symbol, leaf.tap or 0, self.style)
         first, way, length = quantity.first, quantity.way, quantity.length
         if way == 1 and not length and first >= 0:
-            return tapped(quantity.symbol, first - quantity.now, self.style)
-        return indexed(quantity.symbol, following(first, way, self.style, length), self.style)
+            return tap_symbol(quantity.symbol, first - quantity.now, self.style)
+        return value_symbol(
+            quantity.symbol, index_formula(first, way, self.style, length), self.style
+        )
 
     def tape(self, quantity: Quantity) -> str:
         """``buf``, or ``buf_dx`` of several: the buffer of a gradient, as in pictures."""
@@ -200,7 +202,7 @@ class Writer:
 
     def at(self, quantity: Quantity, index: int) -> str:
         """``x₀``: a value by its number."""
-        return indexed(quantity.symbol, index, self.style)
+        return value_symbol(quantity.symbol, index, self.style)
 
     @property
     def offsets(self) -> str:
@@ -211,11 +213,11 @@ class Writer:
                 starts[quantity.symbol] = quantity.tape.origin
             elif quantity.role is Role.INPUT and quantity.way == 1 and quantity.first >= 0:
                 starts.setdefault(quantity.symbol, quantity.now)
-        return offsets(starts, self.style)
+        return offsets_text(starts, self.style)
 
     def right(self, expression: Expression) -> str:
         """An expression in terms of the system's variables."""
-        return text(expression, self.term, self.style)
+        return render(expression, self.term, self.style)
 
     def sign(self, formula: Formula) -> str:
         """``=``, or an arrow where a value that was there is replaced."""
@@ -259,7 +261,7 @@ class Writer:
         steps, more = self.system.steps, quantity.tape.origin
         if not isinstance(steps, Number):
             last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
-            return f"{self.at(quantity, 0)}, …, {indexed(quantity.symbol, last, self.style)}"
+            return f"{self.at(quantity, 0)}, …, {value_symbol(quantity.symbol, last, self.style)}"
         names = [self.at(quantity, row) for row in range(more + _count(steps))]
         return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
 
@@ -268,13 +270,13 @@ class Writer:
         names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
         dots = r"\ldots" if self.style.latex else "…"
         shown = names if len(names) < 4 else [names[0], dots, names[-1]]
-        told = text(quantity.given, self.term, self.style) if quantity.given else ""
+        told = render(quantity.given, self.term, self.style) if quantity.given else ""
         return ", ".join(shown), told
 
     def row(self, quantity: Quantity) -> tuple[str, ...]:
         """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""
         role, values = str(quantity.role), self.source(quantity)
-        reads, writes = signed(*quantity.tape.reads), signed(*quantity.tape.writes)
+        reads, writes = integers(*quantity.tape.reads), integers(*quantity.tape.writes)
         match quantity.role:
             case Role.STATE | Role.OUTPUT:
                 role += f" ({quantity.kind})"

@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import printable
 from lab.gradients.status import Status, Undefined
-from lab.records import reached
+from lab.records import find_reachable
 from lab.scans.names import split_name, unique_names
 from lab.scans.node import LoopVariable, ScanParts, is_scan, labels_of, scan_name
 from lab.tape import Tape
@@ -217,7 +217,7 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
         is_end = variable.owner is None or is_scan(variable.owner)
         return [] if is_end else variable.owner.inputs
 
-    sources = {variable.owner for variable in reached(node.inputs, before)}
+    sources = {variable.owner for variable in find_reachable(node.inputs, before)}
     found = [loop for loop in loops if loop in sources]
     return found[0] if len(found) == 1 else None
 

@@ -13,7 +13,7 @@ from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.gradients.outcomes import PartNames, outcomes, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
-from lab.notation import Leaf, tapped, text
+from lab.notation import Leaf, render, tap_symbol
 from lab.records import cached_property
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, labels_of
@@ -85,7 +85,7 @@ def _texts(d: Decisions, names: PartNames) -> Texts:
     leaves = {v: Leaf(name, None, -1) for v, name in names.arguments.items()}
     expressions = formulas(found, leaves)
     return {
-        variable: text(expression, lambda leaf: leaf.variable)
+        variable: render(expression, lambda leaf: leaf.variable)
         for variable, expression in zip(found, expressions, strict=True)
     }
 
@@ -132,7 +132,7 @@ def _classes(d: Decisions, names: PartNames) -> Iterator[Item]:
 
 def _rule(d: Decisions, names: PartNames) -> Iterator[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
-    results = listing(tapped(part.name, tap) for part, tap in d.step.output_cotangents)
+    results = listing(tap_symbol(part.name, tap) for part, tap in d.step.output_cotangents)
     rule = "gradient of an argument = sum over the results of cotangent × d result / d argument"
     yield Item("rule", rule, "PyTensor's grad of the step, with the gradients of its results given")
     yield Item("arguments", inputs)
@@ -142,7 +142,7 @@ def _rule(d: Decisions, names: PartNames) -> Iterator[Item]:
 def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     for (part, tap), cotangent in d.step.output_cotangents.items():
         come = "its gradient will come in as"
-        yield Item(tapped(part.name, tap), come, names.argument(cotangent))
+        yield Item(tap_symbol(part.name, tap), come, names.argument(cotangent))
     for result, stand_in in d.step.reused.items():
         told = "its recorded value can be read instead of computed again"
         yield Item(names.argument(stand_in), told, texts[result], Verdict.REUSED)
@@ -151,7 +151,7 @@ def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item
 def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.output_cotangents:
-        results.setdefault(dict(part.writes)[tap], []).append(tapped(part.name, tap))
+        results.setdefault(dict(part.writes)[tap], []).append(tap_symbol(part.name, tap))
     for several in results.values():
         if len(several) > 1:
             told = "one expression, several results: their gradients are added"
@@ -183,10 +183,10 @@ def _accumulation(d: Decisions) -> Iterator[Item]:
                 )
                 verdict = Verdict.OVERWRITTEN
             kind = "overwritten" if tap in state.tape.overwritten else "preserved"
-            yield Item(f"{tapped(state.name, tap)}, {kind}", decision, verdict=verdict)
+            yield Item(f"{tap_symbol(state.name, tap)}, {kind}", decision, verdict=verdict)
         for tap in reverse.cleared:
             told = "written without being read: its gradient is cleared"
-            yield Item(tapped(state.name, -tap), told, verdict=Verdict.CLEARED)
+            yield Item(tap_symbol(state.name, -tap), told, verdict=Verdict.CLEARED)
 
 
 def _sequences(d: Decisions, names: PartNames) -> Iterator[Item]:
@@ -196,7 +196,7 @@ def _sequences(d: Decisions, names: PartNames) -> Iterator[Item]:
             yield Item(str(group), "none is needed", verdict=Verdict.ABSENT)
         for reading in members:
             source = names.parts[reading.source]
-            subject = source if source.endswith("]") else tapped(source, reading.tap)
+            subject = source if source.endswith("]") else tap_symbol(source, reading.tap)
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
             whole = source if source.endswith("]") else reading.variable.name
             slices = f"{whole}{reading.slices}"
@@ -212,7 +212,7 @@ def _tapes(d: Decisions, texts: Texts) -> Iterator[Item]:
         over, kept = _taps(variable.tape.overwritten), _taps(variable.tape.preserved)
         yield Item(variable.name, f"overwrites {over}, preserves {kept}")
         for tap, result in variable.writes:
-            yield Item(tapped(variable.name, tap), "is written", texts[result])
+            yield Item(tap_symbol(variable.name, tap), "is written", texts[result])
 
 
 def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:

@@ -19,13 +19,13 @@ from lab.errors import (
     GradientError,
     GraphError,
     LabError,
-    expect,
+    check_choice,
+    check_integer,
+    check_type,
     first_line,
-    one_of,
     printable,
-    quoted,
-    refusing_depth,
-    whole,
+    quote,
+    translate_recursion_error,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.forward.series import Carrying, Jet, coefficient
@@ -40,7 +40,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.verify import Run, verify
-from lab.notation import prime
+from lab.notation import primes
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
@@ -94,7 +94,7 @@ class Derivative:
     @property
     def names(self) -> tuple[str, ...]:
         """What `values` are called: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀ and so on."""
-        names = [f"C{prime(k)}" for k in range(self.order + 1)]
+        names = [f"C{primes(k)}" for k in range(self.order + 1)]
         by = self.by or self.wrt.name or "input"
         cost = self.cost or printable(self.values[0].name or "your cost")
         return (f"C = {cost}", *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
@@ -170,19 +170,19 @@ def derivative(
     when the order makes 32 Scans or more: every order doubles their number; not if the work
     is watched (`lab.progress`).  In Taylor mode an operation without a rule is a GradientError.
     """
-    order = whole("order", order, "0, 1, 2, …")
-    one_of("mode", mode, MODES)
+    order = check_integer("order", order, "0, 1, 2, …")
+    check_choice("mode", mode, MODES)
     if order < 0:
-        raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
+        raise ArgumentError(f"order = {quote(order)}: expected 0, 1, 2, …")
     check_differentiable(cost, wrt)
     if direction is not None:
-        expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
+        check_type("direction", direction, Variable, "a PyTensor variable of the type of wrt")
     if rule is not None:
-        expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
+        check_type("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
         if mode != "reverse":
-            raise ArgumentError(f"rule = {quoted(rule)}: mode = {mode!r} follows no rule.")
+            raise ArgumentError(f"rule = {quote(rule)}: mode = {mode!r} follows no rule.")
     if mode == "taylor" and order > HIGHEST:
-        raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {HIGHEST}.")
+        raise ArgumentError(f"order = {quote(order)}: by mode = {mode!r}, at most {HIGHEST}.")
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces(), share_derivations():
@@ -202,7 +202,7 @@ def check_scan_count(cost: Variable, order: int) -> None:
     if expected > MOST_SCANS:
         count = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
         raise ArgumentError(
-            f"order = {quoted(order)}: every order doubles the number of Scans, which would be "
+            f"order = {quote(order)}: every order doubles the number of Scans, which would be "
             f"{count}; at most {MOST_SCANS:,} are made."
         )
     if expected >= MANY_SCANS and not is_watched():
@@ -275,16 +275,16 @@ def _refuse_truncation(cost: Variable) -> None:
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:
     """Raise ArgumentError unless `cost` is a real scalar, and `wrt` can move a little."""
-    expect("cost", cost, TensorVariable, "a scalar PyTensor variable")
-    told = f"cost = {quoted(cost)} ({cost.type})"
+    check_type("cost", cost, TensorVariable, "a scalar PyTensor variable")
+    told = f"cost = {quote(cost)} ({cost.type})"
     if cost.type.ndim != 0:
         raise ArgumentError(f"{told}: a derivative starts from a scalar.")
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"{told}: a derivative starts from a real number.")
-    expect("wrt", wrt, Variable, "a PyTensor variable")
+    check_type("wrt", wrt, Variable, "a PyTensor variable")
     if not is_real(wrt):
         raise ArgumentError(
-            f"wrt = {quoted(wrt)} ({wrt.type}): only real variables can be differentiated by."
+            f"wrt = {quote(wrt)} ({wrt.type}): only real variables can be differentiated by."
         )
 
 
@@ -305,7 +305,7 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
     """
     missing: Literal["raise", "ignore"] = "raise" if order == 1 else "ignore"
     try:
-        with refusing_depth("cost"):
+        with translate_recursion_error("cost"):
             gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
@@ -313,7 +313,7 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
         raise
     except PULLBACK_ERRORS as error:
         between = next(filter(is_complex, ancestors([target])), None)
-        reason = f"{quoted(between)} is complex, and has no gradient there."
+        reason = f"{quote(between)} is complex, and has no gradient there."
         reason = first_line(error) if between is None else reason
         message = f"wrt = {wrt}: PyTensor could not build derivative {order}. {reason}"
         raise GradientError(message) from error

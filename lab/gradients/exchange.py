@@ -17,7 +17,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.scan.op import Scan
 
 from lab.gradients.pullback import pullback
-from lab.progress import holding
+from lab.progress import set_context
 from lab.scans.node import Pullback, with_initial_values
 
 P = ParamSpec("P")
@@ -54,7 +54,7 @@ def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
             for name in METHODS:
                 type.__setattr__(kind, name, _chosen(kind, name, getattr(kind, name)))
     try:
-        with holding(_CHOSEN, {**_CHOSEN.get(), kind: exchange}):
+        with set_context(_CHOSEN, {**_CHOSEN.get(), kind: exchange}):
             yield
     finally:
         with _LOCK:

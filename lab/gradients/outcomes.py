@@ -26,7 +26,7 @@ from lab.gradients.status import (
     is_continuous,
     status_of,
 )
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value, links
 from lab.tape import Kind
@@ -50,12 +50,12 @@ class PartNames:
         for part in parts:
             in_time = part.kind is not Kind.PARAMETER and part not in totals
             for tap, argument in part.reads if part.inner_inputs else ():
-                arguments.setdefault(argument, tapped(part.name, tap) if in_time else part.name)
+                arguments.setdefault(argument, tap_symbol(part.name, tap) if in_time else part.name)
         for (
             part,
             tap,
         ), cotangent in d.step.output_cotangents.items():  # of what no tape is read for
-            arguments.setdefault(cotangent, tapped(f"d{part.name}", tap))
+            arguments.setdefault(cotangent, tap_symbol(f"d{part.name}", tap))
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
         for part, name in renamed:
@@ -72,7 +72,7 @@ def _forward(d: Decisions) -> Names:
     """Return names for the variables of the forward Scan, which may be a derivative itself."""
     parts, own = d.forward.variables, decisions_of(d.parent.op)
     if own is None:
-        full = {part: tapped(part.name, _start(part.outer_input)) for part in parts}
+        full = {part: tap_symbol(part.name, _start(part.outer_input)) for part in parts}
         return _make_unique(parts, full)
     known = _backward(own)
     names = [known[part] for part in own.backward.variables]
@@ -85,7 +85,7 @@ def _backward(d: Decisions) -> Names:
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
     for part, (name, tap) in taps.items():
-        full[part] = name if name.endswith("]") else tapped(name, tap)
+        full[part] = name if name.endswith("]") else tap_symbol(name, tap)
     for total in d.totals:
         full[total.variable] += forward[total.source].removeprefix(total.source.name)
     return _make_unique(parts, full)

@@ -26,7 +26,14 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType, integer_dtypes
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError, KindError, expect, first_line, refused, several
+from lab.errors import (
+    GradientError,
+    KindError,
+    argument_error,
+    check_sequence,
+    check_type,
+    first_line,
+)
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
@@ -51,7 +58,7 @@ from lab.gradients.status import (
 )
 from lab.gradients.step import classify, differentiate_step
 from lab.gradients.tapes import rebuild_tape, remaining_outputs, reverse_state
-from lab.progress import holding, pause
+from lab.progress import pause, set_context
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
     LoopVariable,
@@ -102,14 +109,16 @@ def derive(
     and no output whose rows count its steps, and for a mit-mot that writes below all its read taps.
     """
     pause()
-    expect("op", op, Scan, "the op of a Scan's node")
+    check_type("op", op, Scan, "the op of a Scan's node")
     if rule is not None:
-        expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
+        check_type("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
     inputs = _variables("inputs", inputs, op.n_outer_inputs)
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
     if getattr(inputs[0].type, "dtype", "") not in integer_dtypes:
-        raise refused("inputs", inputs[0], "expected the number of steps, an integer, first.")
+        raise argument_error(
+            "inputs", inputs[0], "expected the number of steps, an integer, first."
+        )
     try:
         given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
     except TypeError as error:
@@ -184,7 +193,7 @@ def share_derivations() -> AbstractContextManager[None]:
 
     Rows, names and the node are built for each Scan.
     """
-    return holding(_cache, DerivationCache())
+    return set_context(_cache, DerivationCache())
 
 
 def _cache_key(task: Task, classes: Classification) -> Hashable:
@@ -242,9 +251,9 @@ def _reuse_derivation(task: Task, classes: Classification, made: Derivation) -> 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
     """Check that `given` are `count` variables, and return them."""
-    variables = several(argument, given, "a list of PyTensor variables", Variable)
+    variables = check_sequence(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
-        raise refused(argument, given, f"expected {count} variables, as this Scan has.")
+        raise argument_error(argument, given, f"expected {count} variables, as this Scan has.")
     return variables
 
 

@@ -18,7 +18,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import refusing_depth
+from lab.errors import translate_recursion_error
 from lab.scans.buffers import as_tensor
 
 AnyVariable = TypeVar("AnyVariable", bound=Variable)
@@ -111,14 +111,14 @@ def marker(status: Disconnected | Undefined) -> Variable:
 
 def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
     """Return PyTensor's gradient; raise the errors of PyTensor's pullbacks."""
-    with refusing_depth("cost"):
+    with translate_recursion_error("cost"):
         (gradient,) = cast(Sequence[Variable], grad(cost, [wrt]))
     return gradient
 
 
 def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
     """Return PyTensor's gradients; those that are not connected are markers for `status_of`."""
-    with refusing_depth("cost"):
+    with translate_recursion_error("cost"):
         gradients = grad(
             cost,
             list(wrt),

@@ -14,7 +14,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError, refusing_depth
+from lab.errors import GradientError, translate_recursion_error
 from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
     Connected,
@@ -26,7 +26,7 @@ from lab.gradients.status import (
     placeholder,
     status_of,
 )
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
@@ -74,7 +74,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     mit-mots, whose slots may have been written since.
     """
     output_cotangents = {
-        (part, tap): placeholder(as_tensor(result), tapped(f"d{part.name}", tap))
+        (part, tap): placeholder(as_tensor(result), tap_symbol(f"d{part.name}", tap))
         for part in classes.reached
         for tap, result in part.writes
     }
@@ -94,7 +94,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     direct = _grad_of(known, wrt)
 
     recorded = {
-        result: placeholder(result, tapped(part.name, tap))
+        result: placeholder(result, tap_symbol(part.name, tap))
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result.owner is not None
@@ -129,7 +129,7 @@ def _grad_of(
         for result, gradient in known.items()
     }
     try:
-        with refusing_depth("cost"):
+        with translate_recursion_error("cost"):
             gradients = grad(
                 cost=None,
                 known_grads=copies,

@@ -13,7 +13,7 @@ from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
 from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
 from lab.gradients.status import Connected, cast_like, placeholder
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
@@ -35,7 +35,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     arguments = {
         tap: output_cotangents[tap]
         if tap in output_cotangents
-        else placeholder(like, tapped(name, tap))
+        else placeholder(like, tap_symbol(name, tap))
         for tap in tape.reads
     }
     accumulated = task.rule.accumulates(state.tape)

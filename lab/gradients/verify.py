@@ -10,7 +10,7 @@ from pytensor.compile.mode import Mode, get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quote
 
 
 class Run(Protocol):
@@ -30,9 +30,9 @@ def mode_named(mode: Mode | str | None) -> Mode:
     try:
         found = get_mode(mode)
     except Exception as error:  # whatever it makes of another value
-        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
+        raise ArgumentError(f"mode = {quote(mode)}: PyTensor knows no such mode.") from error
     if not isinstance(found, Mode):
-        raise ArgumentError(f"mode = {quoted(mode)}: expected a mode of PyTensor, or its name.")
+        raise ArgumentError(f"mode = {quote(mode)}: expected a mode of PyTensor, or its name.")
     return found
 
 
@@ -50,7 +50,7 @@ def verify(
     is of another graph, LabError where PyTensor fails.
     """
     if not _is_run(run):
-        raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
+        raise KindError(f"trace = {quote(run)}: expected a Trace of this graph.")
     mode_named(mode)
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
@@ -65,7 +65,7 @@ def verify(
         theirs = compiled(*(g.value for g in given[: len(inputs)]))
     except Exception as error:  # whatever it stumbles over
         told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
-        raise LabError(f"verify, mode = {quoted(mode)}: {told}") from error
+        raise LabError(f"verify, mode = {quote(mode)}: {told}") from error
     recorded = (*run.outputs, *run.outputs[: len(others)])
     return max(map(_difference, recorded, theirs), default=0.0)
 

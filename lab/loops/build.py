@@ -17,17 +17,17 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import (
     ArgumentError,
     LabError,
+    argument_error,
     first_line,
     listing,
-    quoted,
-    refused,
-    refusing_depth,
-    shortened,
+    quote,
+    shorten,
+    translate_recursion_error,
 )
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import one_named
 from lab.loops.variables import Parameter, results_of
-from lab.notation import indexed, number_text
+from lab.notation import number_text, value_symbol
 from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -110,7 +110,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
         until=condition,
         truncate_gradient=loop.truncate_gradient,
     )
-    with refusing_depth("step"):
+    with translate_recursion_error("step"):
         node = build_scan(scan)
     filled = {part.name: rows for part, rows in outer_outputs(scan, node).items()}
     reach = {state.name: state.reach for state in loop.states}
@@ -133,14 +133,14 @@ def _call_step(
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
         raise ArgumentError(
-            f"step = {quoted(loop.step)}: it does not tell what it takes; wrap it in a function."
+            f"step = {quote(loop.step)}: it does not tell what it takes; wrap it in a function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in named:
         if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
             raise ArgumentError(
-                f"step: it takes {quoted(parameter.name)}, but the loop's variables are "
+                f"step: it takes {quote(parameter.name)}, but the loop's variables are "
                 f"{listing(arguments)}."
             )
     unused = [name for name in arguments if name not in {p.name for p in named}]
@@ -176,10 +176,10 @@ def _refuse_strangers(
     for variable in graph_inputs([r for r in results if isinstance(r, Variable)], blockers=own):
         if variable in own or isinstance(variable, Constant):
             continue
-        name = shortened(variable.name or "w")
+        name = shorten(variable.name or "w")
         if isinstance(variable.type, type(random_generator_type)):
             raise ArgumentError(
-                f"step: it draws from {quoted(variable)}, which is none of its arguments; declare "
+                f"step: it draws from {quote(variable)}, which is none of its arguments; declare "
                 "random=(lab.RandomState('rng'),), take rng, draw with rng=rng and "
                 "return_next_rng=True, and return the next generator last."
             )
@@ -187,7 +187,7 @@ def _refuse_strangers(
         value = f"{name}.get_value()" if shared else "…"
         raise ArgumentError(
             f"step: it reads {'the shared variable' if shared else 'the variable'} "
-            f"{quoted(variable)}, which is none of its arguments; declare "
+            f"{quote(variable)}, which is none of its arguments; declare "
             f"parameters=(lab.Parameter({name!r}, {value}),) and take {name} as an argument."
         )
 
@@ -227,7 +227,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
         return pt.as_tensor_variable(value)
     except Exception as error:  # whatever an object says that is asked for its numbers
         raise ArgumentError(
-            f"step: for {name} it returned {quoted(value)}, which is no tensor."
+            f"step: for {name} it returned {quote(value)}, which is no tensor."
         ) from error
 
 
@@ -262,7 +262,7 @@ def scalar_cost(
     of = one_named("of", of, graph.outputs, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
-            raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.")
+            raise argument_error("cost", cost, "expected 'last', 'sum', or a weight per step.")
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     values = graph.outputs[of]
@@ -289,7 +289,9 @@ def cost_label(
     if not isinstance(cost, str) or cost != "last":
         each = np.ones(steps) if isinstance(cost, str) else as_weights(cost)
         weights = {n: weight for n, weight in enumerate(each.tolist(), first) if weight}
-    values = {n: indexed(of, n) if is_number else f"sum({indexed(of, n)})" for n in weights}
+    values = {
+        n: value_symbol(of, n) if is_number else f"sum({value_symbol(of, n)})" for n in weights
+    }
     terms = [f"{number_text(weights[n])}·{values[n]}".removeprefix("1·") for n in weights]
     terms = terms if len(terms) < 4 else [terms[0], "…", terms[-1]]
     return " + ".join(terms).replace("+ -1·", "− ").replace("+ -", "− ") or "0"
@@ -309,5 +311,5 @@ def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1:
-        raise refused("cost", cost, "expected a list of weights, one for each step.")
+        raise argument_error("cost", cost, "expected a list of weights, one for each step.")
     return weights

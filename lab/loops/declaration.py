@@ -13,7 +13,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, check_function, expect, one_of, quoted, refused
+from lab.errors import (
+    ArgumentError,
+    argument_error,
+    check_choice,
+    check_function,
+    check_type,
+    quote,
+)
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
 from lab.tape import check_taps
@@ -50,7 +57,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         checked_name(self.name)
-        expect("reason", self.reason, str, "a text")
+        check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():
             members = getattr(self, group)
@@ -58,7 +65,7 @@ class Declaration:
                 isinstance(member, kind) for member in members
             ):
                 raise ArgumentError(
-                    f"{group} = {quoted(members)}: expected a tuple of {kind.__name__}, as in "
+                    f"{group} = {quote(members)}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
             object.__setattr__(self, group, tuple(map(identifier, members)))
@@ -69,7 +76,7 @@ class Declaration:
         for name in names:
             checked_name(name)
             if names.count(name) > 1:
-                raise refused("name", name, "every name may be used only once in a loop.")
+                raise argument_error("name", name, "every name may be used only once in a loop.")
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
@@ -100,7 +107,7 @@ class Declaration:
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
-            raise refused("n_steps", self.n_steps, "expected a whole number of steps.")
+            raise argument_error("n_steps", self.n_steps, "expected a whole number of steps.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or not np.isfinite(value) or value != np.round(value):
@@ -117,12 +124,12 @@ class Declaration:
         needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
         if needed > MOST_BYTES:
             raise ArgumentError(
-                f"n_steps = {quoted(self.steps)}: the values of so many steps take about "
+                f"n_steps = {quote(self.steps)}: the values of so many steps take about "
                 f"{min(needed, 10**300) / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
             )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
-            raise refused(
+            raise argument_error(
                 "truncate_gradient", limit, "expected a number of steps, or -1 for all of them."
             )
         for sequence in self.sequences:
@@ -140,11 +147,11 @@ class Declaration:
         """Taps by name: those that have none, or an empty one, are of the first state."""
         if not isinstance(taps, Mapping):
             told = "taps, as in (-2, -1), or a dictionary from names to taps"
-            taps = {"": check_taps(expect("taps", taps, Iterable, told), "taps")}
+            taps = {"": check_taps(check_type("taps", taps, Iterable, told), "taps")}
         taps = by_name("taps", taps.items())
         if "" in taps and not self.states:
             told = "it has no state; name a sequence, as in {'u': (0, 1)}."
-            raise refused(f"taps of loop {self.name}", taps[""], told)
+            raise argument_error(f"taps of loop {self.name}", taps[""], told)
         return {name or self.states[0].name: some for name, some in taps.items()}
 
     def with_taps(self, taps: Mapping[str, Iterable[int]] | Iterable[int]) -> Self:
@@ -155,7 +162,7 @@ class Declaration:
         taps = self.named_taps(taps)
         tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
-            one_of("taps", name, tapped, "the loop's states and sequences are {}.")
+            check_choice("taps", name, tapped, "the loop's states and sequences are {}.")
         return replace(
             self,
             states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
@@ -172,12 +179,12 @@ class Declaration:
 
     def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
         """The same loop with other values for the named variables."""
-        expect(argument, values, Mapping, "values by name, as in {'x': 0.95}")
+        check_type(argument, values, Mapping, "values by name, as in {'x': 0.95}")
         values = by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
         for name in values:
             if counted is None or name != counted.name:
-                one_of(argument, name, self.valued, "the loop's variables are {}.")
+                check_choice(argument, name, self.valued, "the loop's variables are {}.")
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
             n_steps = counted.with_value(values[counted.name])

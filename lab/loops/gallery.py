@@ -13,7 +13,7 @@ from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import Named
+from lab.errors import Registry
 from lab.loops.loop import Loop
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
@@ -158,7 +158,7 @@ def _gallery() -> dict[str, Loop]:
     }
 
 
-loops = Named(
+loops = Registry(
     "loop",
     {name: replace(loop, name=name) for name, loop in _gallery().items()},
     "the gallery has {}.",

@@ -16,14 +16,14 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import expect, one_of
+from lab.errors import check_choice, check_type
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, cost_label, scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import one_named
 from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
-from lab.notation import Number, indexed
+from lab.notation import Number, value_symbol
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 
@@ -52,7 +52,7 @@ class Loop(Declaration):
         """
         known = [one.name for one in fields(cls)]
         for name in others:
-            one_of("argument", name, known, "a loop has the fields {}.")
+            check_choice("argument", name, known, "a loop has the fields {}.")
         return cls(*written_loop(text, states, sequences, parameters), **others)
 
     def build(self) -> LoopGraph:
@@ -84,7 +84,9 @@ class Loop(Declaration):
         mode: str = "reverse",
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
-        graph = self.build() if graph is None else expect("graph", graph, LoopGraph, "a LoopGraph")
+        graph = (
+            self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
+        )
         wrt = one_named("wrt", wrt, self.valued, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         starts = {state.name: state.reach for state in self.states}
@@ -118,7 +120,7 @@ def _initial_values(variable: object) -> str:
     """What is given of a state: x₀, or (x₀, x₁); empty for what is no state."""
     if not isinstance(variable, State):
         return ""
-    names = [indexed(variable.name, index) for index in range(variable.reach)]
+    names = [value_symbol(variable.name, index) for index in range(variable.reach)]
     names = names if len(names) < 4 else [names[0], "…", names[-1]]
     return f"({', '.join(names)})" if len(names) > 1 else names[0]
 

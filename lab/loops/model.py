@@ -15,7 +15,7 @@ from pytensor.graph.basic import Variable, equal_computations
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GraphError, first_line, one_of, several
+from lab.errors import GraphError, check_choice, check_sequence, first_line
 from lab.scans.buffers import as_tensor
 
 
@@ -37,17 +37,21 @@ class LogDensity:
         found = {**self.given}
         for key, value in point.items():
             name = key.name if isinstance(key, Variable) else key
-            found[named[one_of("given", name, named)]] = value
+            found[named[check_choice("given", name, named)]] = value
         return found
 
     def by(self, wrt: object = None) -> tuple[TensorVariable, ...]:
         """The inputs that `wrt` means: all, or those that are named, by a name or a variable."""
         if wrt is None:
             return tuple(dict.fromkeys(self.free.values()))
-        asked = [wrt] if isinstance(wrt, str | Variable) else several("wrt", wrt, "variables")
+        asked = (
+            [wrt] if isinstance(wrt, str | Variable) else check_sequence("wrt", wrt, "variables")
+        )
         names = [one.name if isinstance(one, Variable) else one for one in asked]
         told = "the model's variables are {}."
-        return tuple(dict.fromkeys(self.free[one_of("wrt", n, self.free, told)] for n in names))
+        return tuple(
+            dict.fromkeys(self.free[check_choice("wrt", n, self.free, told)] for n in names)
+        )
 
 
 def log_density(subject: object) -> LogDensity | None:

@@ -10,7 +10,7 @@ from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, expect, quoted, refused, shortened
+from lab.errors import ArgumentError, argument_error, check_type, quote, shorten
 from lab.loops.text.source import identifier
 from lab.records import as_array
 from lab.tape import check_taps
@@ -25,11 +25,11 @@ def as_value(value: object, argument: str) -> np.ndarray:
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "c":
         raise ArgumentError(
-            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
+            f"{argument} = {quote(value)}: loops take real numbers only; give the real and "
             "imaginary parts as variables of their own."
         )
     if array.dtype.name not in all_dtypes:
-        raise refused(argument, value, "expected a number or an array of numbers.")
+        raise argument_error(argument, value, "expected a number or an array of numbers.")
     kept = isinstance(value, np.ndarray | np.generic)
     return array.astype(array.dtype if kept else config.floatX, copy=True)
 
@@ -37,7 +37,9 @@ def as_value(value: object, argument: str) -> np.ndarray:
 def checked_name(name: object) -> str:
     """A variable's name in its one form; ArgumentError for what can be none."""
     if not isinstance(name, str) or not name.isprintable() or not name:
-        raise refused("name", name, "a variable's name is a text of printable letters, not empty.")
+        raise argument_error(
+            "name", name, "a variable's name is a text of printable letters, not empty."
+        )
     return identifier(name)
 
 
@@ -46,16 +48,16 @@ Takes = int | tuple[int, ...] | None
 
 def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
     """Raise ArgumentError if a step that takes certain taps, or so many, is given others."""
-    expect("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
+    check_type("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
     if isinstance(takes, tuple) and taps != takes:
         raise ArgumentError(
-            f"taps of {variable} = {quoted(list(taps))}: this loop's step is written for the taps "
-            f"{quoted(list(takes))}."
+            f"taps of {variable} = {quote(list(taps))}: this loop's step is written for the taps "
+            f"{quote(list(takes))}."
         )
     if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
-            f"taps of {variable} = {quoted(list(taps))}: this loop's step takes exactly "
-            f"{quoted(takes)} {'tap' if takes == 1 else 'taps'}."
+            f"taps of {variable} = {quote(list(taps))}: this loop's step takes exactly "
+            f"{quote(takes)} {'tap' if takes == 1 else 'taps'}."
         )
 
 
@@ -69,7 +71,7 @@ class _Called:
     @property
     def called(self) -> str:
         """As in "state x"."""
-        return f"{self.kind} {shortened(self.name)}"
+        return f"{self.kind} {shorten(self.name)}"
 
     def with_value(self, value: object) -> Self:
         """The same variable with another value, or a state with other initial ones."""
@@ -100,7 +102,7 @@ class State(_Called):
             raise ArgumentError(f"taps of {self.called} = []: a state needs at least one tap.")
         if max(taps) >= 0:
             raise ArgumentError(
-                f"taps of {self.called} = {quoted(list(taps))}: a state can only look back, "
+                f"taps of {self.called} = {quote(list(taps))}: a state can only look back, "
                 "so every tap must be below 0. Look ahead with a sequence."
             )
         check_takes(taps, self.takes, self.called)
@@ -110,7 +112,7 @@ class State(_Called):
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of {self.called}: the taps {quoted(list(taps))} reach back "
+                f"initial of {self.called}: the taps {quote(list(taps))} reach back "
                 f"{self.reach} steps, so {self.reach} initial values are needed, oldest first, "
                 f"not {count}."
             )
@@ -202,7 +204,7 @@ class RandomState(_Called):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise refused(f"seed of {self.called}", self.seed, "expected 0, 1, 2, …")
+            raise argument_error(f"seed of {self.called}", self.seed, "expected 0, 1, 2, …")
 
 
 Valued = State | Sequence | Parameter

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, listing, quoted, several
+from lab.errors import ArgumentError, check_sequence, listing, quote
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import by_name
 from lab.loops.text.terms import Line, compute
@@ -86,7 +86,7 @@ def written_loop(
     missing = [name for name in names.states if name not in targets]
     if missing:
         raise ArgumentError(
-            f"step = {quoted(text)}: nothing is assigned to {listing(missing)}; each state needs a "
+            f"step = {quote(text)}: nothing is assigned to {listing(missing)}; each state needs a "
             f"line, as '{missing[0]} = …'."
         )
     outputs = tuple(name for name in targets if name not in names.states)
@@ -108,7 +108,7 @@ def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     if isinstance(given, Mapping):
         return tuple(by_name(group, given.items()).items())
     kind = GROUPS[group]
-    items = several(group, given, f"values by name, or a tuple of {kind.__name__}", kind)
+    items = check_sequence(group, given, f"values by name, or a tuple of {kind.__name__}", kind)
     return tuple((item.name, item) for item in items)
 
 
@@ -118,7 +118,7 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:
         raise ArgumentError(
-            f"step: {quoted(stops[1].written)} is a second until(…); join conditions with 'or'."
+            f"step: {quote(stops[1].written)} is a second until(…); join conditions with 'or'."
         )
     if not bare:
         return lines
@@ -126,7 +126,7 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
     if len(names.states) != 1 or formulas > 1:
         example = names.states[0] if names.states else "y"
         raise ArgumentError(
-            f"step: {quoted(bare[0].written)} is assigned to nothing; a loop with other than one "
+            f"step: {quote(bare[0].written)} is assigned to nothing; a loop with other than one "
             f"state and one formula needs lines such as '{example} = …'."
         )
     return tuple(line if line.is_until else replace(line, target=names.states[0]) for line in lines)
@@ -167,12 +167,12 @@ def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> 
     if read is None and len(taps) > 1:
         steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
         raise ArgumentError(
-            f"taps of {kind} {name} = {quoted(list(taps))}: the step reads {quoted(name)} alone, "
+            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {quote(name)} alone, "
             f"which means one tap; name the taps as {steps}."
         )
     if read is not None and taps != read:
         raise ArgumentError(
-            f"taps of {kind} {name} = {quoted(list(taps))}: the step reads it at "
-            f"{quoted(list(read))}; give these taps, or none, or change the text."
+            f"taps of {kind} {name} = {quote(list(taps))}: the step reads it at "
+            f"{quote(list(read))}; give these taps, or none, or change the text."
         )
     return replace(item, takes=read or 1)

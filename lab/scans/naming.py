@@ -14,8 +14,8 @@ from lab.notation import (
     Expression,
     Leaf,
     Let,
-    Named,
     Number,
+    SharedTerm,
     Slice,
     Term,
     body_of,
@@ -37,7 +37,7 @@ def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -
 
     def whole(term: Term, named: Mapping[str, Term]) -> Term:
         """The term without names, equal parts of which are one object."""
-        if isinstance(term, Named):
+        if isinstance(term, SharedTerm):
             return named[term.name]
         inside = [whole(part, named) for part in _parts(term)]
         if inside:
@@ -91,7 +91,7 @@ def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()
         name = names.get(id(part))
         if name is not None:
             bound.append(Binding(name, tree))
-        written[id(part)] = tree if name is None else Named(name)
+        written[id(part)] = tree if name is None else SharedTerm(name)
     return Let(tuple(reversed(bound)), tree)
 
 

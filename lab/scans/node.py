@@ -24,7 +24,7 @@ from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GraphError, printable
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.names import found_names, readable
@@ -315,7 +315,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     for variable in variables:
         for tap, argument in variable.reads:
             argument.name = (
-                variable.name if variable.kind in UNINDEXED else tapped(variable.name, tap)
+                variable.name if variable.kind in UNINDEXED else tap_symbol(variable.name, tap)
             )
 
     return ScanParts(

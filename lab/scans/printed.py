@@ -10,7 +10,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.printing import debugprint
 
-from lab.errors import LONGEST, listing, shortened
+from lab.errors import MAX_CHARACTERS, listing, shorten
 from lab.scans.node import ScanParts, outer_outputs
 from lab.tape import Kind
 
@@ -68,7 +68,7 @@ def line_of(variable: Variable) -> str:
             if code and PYTENSOR not in PurePath(path).parents:
                 is_ours = LAB in PurePath(path).parents
                 told = f"{PurePath(path).name}:{number}: {code}"
-                return "" if is_ours else shortened(told, 4 * LONGEST)
+                return "" if is_ours else shorten(told, 4 * MAX_CHARACTERS)
     return ""
 
 

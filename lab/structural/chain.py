@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_function, several
+from lab.errors import ArgumentError, check_function, check_sequence
 from lab.structural.arrays import Array, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
@@ -253,7 +253,7 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
     Whatever else the function uses is a constant of the chain.
     """
     check_function("function", function)
-    inputs = several("inputs", inputs, "a list of arrays")
+    inputs = check_sequence("inputs", inputs, "a list of arrays")
     recorder = Recorder()
     given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]
     result = function(*given)
@@ -272,12 +272,12 @@ def jvp(
 ) -> tuple[Array, Array]:
     """(f(inputs), J v), for a chain or a function made of primitives."""
     output, adjoint = vjp(function, inputs)
-    return output, adjoint.T(*several("tangents", tangents, "a list of arrays"))
+    return output, adjoint.T(*check_sequence("tangents", tangents, "a list of arrays"))
 
 
 def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Array, Adjoint]:
     """(f(inputs), J.T), for a chain or a function made of primitives."""
-    inputs = several("inputs", inputs, "a list of arrays")
+    inputs = check_sequence("inputs", inputs, "a list of arrays")
     chain = function if isinstance(function, Chain) else record(function, inputs)
     linear = chain.linearize(inputs)
     return linear.output, linear.T

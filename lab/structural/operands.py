@@ -7,8 +7,8 @@ import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab import errors
-from lab.errors import ArgumentError, listing, whole
-from lab.records import refuse_masked
+from lab.errors import ArgumentError, check_integer, listing
+from lab.records import check_unmasked
 
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -36,7 +36,7 @@ def quoted(value: object) -> str:
     """`value` in an error message: in full if it is short."""
     if isinstance(value, np.ndarray) and value.size > 4:
         return f"{value.dtype} array of shape {value.shape}"
-    return errors.quoted(value)
+    return errors.quote(value)
 
 
 def refused(primitive: str, name: str, value: object, why: str) -> ArgumentError:
@@ -81,7 +81,7 @@ def operands(
 
 
 def _array(primitive: str, name: str, value: object) -> np.ndarray:
-    refuse_masked(f"{primitive}: {name}", value)
+    check_unmasked(f"{primitive}: {name}", value)
     array = _as_array(primitive, name, value)
     if array.dtype.kind not in "iufc" or isinstance(value, bool):
         raise refused(primitive, name, value, "expected numbers")
@@ -132,10 +132,10 @@ def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
     return tuple(shape)
 
 
-def unbroadcast(value: np.ndarray, part: Form, whole: Form) -> np.ndarray:
-    """`value`, in the form of the whole, summed over the axes along which `part` was repeated."""
-    extra = tuple(range(whole.ndim - part.ndim))
-    pairs = zip(part.shape, whole.shape[len(extra) :], strict=True)
+def unbroadcast(value: np.ndarray, part: Form, full: Form) -> np.ndarray:
+    """`value`, in the form `full`, summed over the axes along which `part` was repeated."""
+    extra = tuple(range(full.ndim - part.ndim))
+    pairs = zip(part.shape, full.shape[len(extra) :], strict=True)
     repeated = (len(extra) + n for n, (mine, all_) in enumerate(pairs) if mine == 1 != all_)
     axes = (*extra, *repeated)
     return value.sum(axis=axes, keepdims=True).squeeze(axis=extra) if axes else value
@@ -143,7 +143,7 @@ def unbroadcast(value: np.ndarray, part: Form, whole: Form) -> np.ndarray:
 
 def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     """`dim` as an axis that counts from the front."""
-    number = whole(f"{primitive}: dim", dim)
+    number = check_integer(f"{primitive}: dim", dim)
     if ndim == 0:
         raise ArgumentError(f"{primitive}: dim = {dim}: {what} is a number without dimensions.")
     if not -ndim <= number < ndim:

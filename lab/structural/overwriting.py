@@ -10,7 +10,7 @@ Nothing here has a derivative of its own: the chain rule finds that
 
 from collections.abc import Callable
 
-from lab.errors import ArgumentError, expect, quoted, whole
+from lab.errors import ArgumentError, check_integer, check_type, quote
 from lab.structural.arrays import Array
 from lab.structural.chain import Recorded, cat, narrow
 from lab.tape import Tape
@@ -23,7 +23,7 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
     transposes it.  x and y have as many dimensions, so that a single
     row is a y of length 1.
     """
-    start, rows, new = whole("set_subtensor: i", i), _length("x", x), _length("y", y)
+    start, rows, new = check_integer("set_subtensor: i", i), _length("x", x), _length("y", y)
     if not 0 <= start <= rows - new:
         raise ArgumentError(
             f"set_subtensor: i = {i}: y has {new} rows and x has {rows}; expected i from 0, and "
@@ -44,8 +44,8 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     to those of the buffer before it and of what was written: that is a step of the reverse
     tape (`Tape.reverse`), except that the latter leaves a slot as it is that nobody reads again.
     """
-    expect("tape_step: tape", tape, Tape, "a lab.tape.Tape")
-    whole("tape_step: step", step)
+    check_type("tape_step: tape", tape, Tape, "a lab.tape.Tape")
+    check_integer("tape_step: step", step)
 
     def move(buffer: Array, written: Array) -> Array:
         read = [narrow(buffer, 0, tape.row(step, tap), 1) for tap in tape.reads]
@@ -61,5 +61,5 @@ def _length(name: str, value: object) -> int:
     held = value.value if isinstance(value, Recorded) else value
     shape = getattr(held, "shape", ())
     if not isinstance(shape, tuple) or not shape:  # of a variable, shape is a variable
-        raise ArgumentError(f"set_subtensor: {name} = {quoted(held)}: expected rows.")
+        raise ArgumentError(f"set_subtensor: {name} = {quote(held)}: expected rows.")
     return int(shape[0])

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from lab.errors import ArgumentError, Named, whole
+from lab.errors import ArgumentError, Registry, check_integer
 from lab.structural.arrays import kept, part, scatter, sealed
 from lab.structural.operands import (
     COMPLEX,
@@ -80,7 +80,7 @@ def _narrow(
     names: Names, inputs: Inputs, dim: object, start: object, length: object
 ) -> Linearization:
     """The tangent is the same part; a gets g in that part, and zero outside of it."""
-    at, entries = whole("narrow: start", start), whole("narrow: length", length)
+    at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
     values, (a,) = operands("narrow", names, inputs, REAL + COMPLEX)
     axis = axis_of("narrow", dim, a.ndim, a.name)
     size = a.shape[axis]
@@ -144,4 +144,4 @@ _PRIMITIVES = (
     Primitive("narrow", ("a", "dim", "start", "length"), ("dim", "start", "length"), _narrow),
     Primitive("clamp", ("x", "lo", "hi"), (), _clamp),
 )
-primitives = Named("primitive", {one.name: one for one in _PRIMITIVES}, "the primitives are {}.")
+primitives = Registry("primitive", {one.name: one for one in _PRIMITIVES}, "the primitives are {}.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import expect
+from lab.errors import check_type
 from lab.records import cached_property
 from lab.structural.primitive import Linearization
 
@@ -48,7 +48,7 @@ class Sources:
 
 def sources(linear: Linearization) -> Sources:
     """Who goes where in a linearization at arrays."""
-    expect("linear", linear, Linearization, "what a primitive of lab.structural makes")
+    check_type("linear", linear, Linearization, "what a primitive of lab.structural makes")
     sizes = tuple(value.size for value in linear.values)
     starts = np.cumsum([0, *sizes])
     codes = np.split(np.arange(starts[-1]), starts[1:-1])

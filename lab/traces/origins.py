@@ -12,7 +12,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.records import reached
+from lab.records import find_reachable
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import selected
 from lab.traces.loop_run import Computed, Recording
@@ -240,4 +240,4 @@ def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
         node = None if found in filled else found.owner
         return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
 
-    return [found for found in reached([variable], made_of) if found in filled]
+    return [found for found in find_reachable([variable], made_of) if found in filled]

@@ -21,7 +21,7 @@ from pytensor.graph.traversal import explicit_graph_inputs, toposort
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 from lab.errors import GraphError
-from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
+from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, is_scan, read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
@@ -111,7 +111,7 @@ class Instructions:
                 return np.asarray(leaf(term), dtype="float64")
             if isinstance(term, Number):
                 return self.each("constant", float(term.written))
-            if isinstance(term, Named):
+            if isinstance(term, SharedTerm):
                 return place(named[term.name])
             if not isinstance(term, Call):
                 raise GraphError(f"{term}: expected a number.")

@@ -15,7 +15,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GraphError, KindError, first_line, quoted
+from lab.errors import ArgumentError, GraphError, KindError, first_line, quote
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
@@ -77,10 +77,10 @@ def run(
 def checked_values(given: object) -> dict[Variable, Computed]:
     """What is `given` of variables, each as it holds it; ArgumentError for what is none."""
     if not isinstance(given, Mapping):
-        raise KindError(f"given = {quoted(given)}: expected a dict of variables and their values.")
+        raise KindError(f"given = {quote(given)}: expected a dict of variables and their values.")
     for variable in given:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quote(variable)} is not a PyTensor variable.")
     return {variable: checked(variable, value) for variable, value in given.items()}
 
 
@@ -97,7 +97,7 @@ def checked(variable: Variable, value: object) -> Computed:
         return taken
     except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
+            f"given: {variable} is of type {variable.type} and cannot be {quote(value)}."
         ) from error
 
 

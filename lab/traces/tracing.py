@@ -9,11 +9,11 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, expect, printable, quoted, refused, several
+from lab.errors import ArgumentError, argument_error, check_sequence, check_type, printable, quote
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivation import deciding
 from lab.gradients.derivative import Derivative
-from lab.notation import Leaf, tapped
+from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
@@ -75,21 +75,23 @@ def trace(
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
     asked = [outputs] if isinstance(outputs, Variable) else outputs
-    asked = list(several("outputs", asked, "a Derivative, or PyTensor variables", Variable))
-    extra = list(several("also", also, "PyTensor variables", Variable))
+    asked = list(check_sequence("outputs", asked, "a Derivative, or PyTensor variables", Variable))
+    extra = list(check_sequence("also", also, "PyTensor variables", Variable))
     if names is not None:
-        names = several("names", names, "a name for each output")
+        names = check_sequence("names", names, "a name for each output")
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
-            raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
-    expect("rewritten", rewritten, bool, "True or False")
+            raise ArgumentError(f"names = {quote(names)}: expected a name for each output.")
+    check_type("rewritten", rewritten, bool, "True or False")
     keep = check_keep(keep)
     if keep != "all" and rewritten:
-        raise refused("keep", keep, 'a graph that is rewritten is traced whole, by keep = "all".')
+        raise argument_error(
+            "keep", keep, 'a graph that is rewritten is traced whole, by keep = "all".'
+        )
     if backend is not None:
-        expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
+        check_type("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":
             told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
-            raise ArgumentError(f"backend = {quoted(backend)}: {told}.")
+            raise ArgumentError(f"backend = {quote(backend)}: {told}.")
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
@@ -181,7 +183,7 @@ def traced(
 
 def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
     """What happened in the Scans inside one step of a Scan."""
-    made = {result: tapped(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
+    made = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
         list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings, ids
     )

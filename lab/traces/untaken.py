@@ -16,7 +16,7 @@ from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import toposort
 
 from lab.errors import printable
-from lab.notation import Call, Expression, Leaf, Number, Term, text
+from lab.notation import Call, Expression, Leaf, Number, Term, render
 from lab.records import freeze
 from lab.scans.formula import written as constant_text
 from lab.scans.node import is_scan
@@ -206,7 +206,7 @@ def _fault(
 
 
 def _plain(term: Term) -> str:
-    return text(term, lambda leaf: leaf.variable)
+    return render(term, lambda leaf: leaf.variable)
 
 
 def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> Term:

@@ -25,7 +25,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.basic import tensor_from_scalar
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GraphError, first_line, quoted, refused
+from lab.errors import ArgumentError, GraphError, argument_error, first_line, quote
 from lab.gradients.decisions import decisions_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
@@ -54,7 +54,7 @@ def check_keep(keep: object) -> Keep:
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
             return keep
-    raise refused("keep", keep, 'expected "all", "last", or a range of steps, as "500:510".')
+    raise argument_error("keep", keep, 'expected "all", "last", or a range of steps, as "500:510".')
 
 
 def keep_text(keep: Keep) -> str:
@@ -260,7 +260,9 @@ class _Graph:
             else:
                 first, last, _ = keep.indices(steps)
                 if first >= last:
-                    raise refused("keep", keep, f"{parts.called} makes the steps 0 to {steps - 1}.")
+                    raise argument_error(
+                        "keep", keep, f"{parts.called} makes the steps 0 to {steps - 1}."
+                    )
             first = max(0, min(first, steps - 1))
             found[node] = Window(steps, first, max(first + 1, min(last, steps)))
         return found
@@ -294,7 +296,7 @@ def _function(
                 inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
             )
     except Exception as error:  # whatever a backend makes of a graph
-        raise GraphError(f"backend = {quoted(mode)}: {first_line(error)}") from error
+        raise GraphError(f"backend = {quote(mode)}: {first_line(error)}") from error
 
 
 Found = Mapping[object, Computed]  # by variable, or by part and number

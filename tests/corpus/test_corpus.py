@@ -18,7 +18,7 @@ from graphs.prints import misplaced, printed
 
 import lab
 from lab.errors import LabError
-from lab.progress import quietly
+from lab.progress import hide_progress
 from visual.drawing.catalogue import PICTURES, Kind
 from visual.drawing.draw import posed
 from visual.scene.shapes import Scene
@@ -115,7 +115,10 @@ def what_happens(cost, wrt, given, seconds):
 @pytest.mark.parametrize("name", GRAPHS if ALL else SUITE)
 def test_a_graph_of_the_corpus(name, record_property):
     seconds = {}
-    with quietly(), pytensor.config.change_flags(cxx=""):  # C++ would be compiled for a minute
+    with (
+        hide_progress(),
+        pytensor.config.change_flags(cxx=""),
+    ):  # C++ would be compiled for a minute
         refused = what_happens(*GRAPHS[name](), seconds)
     for told, value in (("graph", name), ("seconds", seconds), ("refused", refused)):
         record_property(told, value)
@@ -159,5 +162,5 @@ def test_a_picture_that_is_too_large_is_found(monkeypatch):
     cost, wrt, given = GRAPHS["numerics.newton_root"]()
     wide = Kind("wide", "wider than a column", lambda *_, **__: Scene(WIDE + 1, 9, (), "a", "b"))
     monkeypatch.setitem(globals(), "PICTURES", {"wide": wide})
-    with pytest.raises(AssertionError, match="wide"), quietly():
+    with pytest.raises(AssertionError, match="wide"), hide_progress():
         what_happens(cost, wrt, given, {})

@@ -8,7 +8,7 @@ from fuzzing.outcomes import SEEDS, check_sentence, tried
 
 import lab
 import visual
-from lab.errors import quoted
+from lab.errors import quote
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_an_odd_argument_is_used_or_refused_by_its_name(seed):
 
 @pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
 def test_whatever_it_is_can_be_quoted(odd):
-    told = quoted(odd)
+    told = quote(odd)
     check_sentence(f"it is {told}")
     assert len(told) <= 80
 

@@ -5,19 +5,19 @@ from itertools import combinations
 
 import pytest
 
-from lab.notation import LONGEST, Call, Leaf, ranges, text
+from lab.notation import MAX_CHARACTERS, Call, Leaf, ranges_text, render
 
 
 def test_numbers_that_follow_each_other_are_told_by_their_ends():
     for chosen in combinations(range(9), 5):
-        told, found = ranges(chosen), list[int]()
+        told, found = ranges_text(chosen), list[int]()
         for part in told.split(", "):
             first, _, last = part.partition("–")
             found += range(int(first), int(last or first) + 1)
             assert not last or int(last) >= int(first) + 2
         assert found == list(chosen)
-    assert ranges([1, 33, 34, 35, 37]) == "1, 33–35, 37"
-    assert ranges([]) == ""
+    assert ranges_text([1, 33, 34, 35, 37]) == "1, 33–35, 37"
+    assert ranges_text([]) == ""
 
 
 @pytest.mark.parametrize("unwritten", [0, 1, 7])
@@ -25,6 +25,6 @@ def test_operations_that_are_not_written_are_counted_once(unwritten):
     """A long sum repeats one operation, then has `unwritten` others, which do not fit."""
     repeated = Call("sin", (Leaf("x", None, 0),))
     others = tuple(Call(f"f{number}", (Leaf("x", None, 0),)) for number in range(unwritten))
-    words = text(Call("Add", (repeated,) * LONGEST + others), lambda leaf: leaf.variable)
+    words = render(Call("Add", (repeated,) * MAX_CHARACTERS + others), lambda leaf: leaf.variable)
     counts = re.findall(r"\((-?\d+) more operations?\)", words)
     assert counts == [str(unwritten)] * bool(unwritten)

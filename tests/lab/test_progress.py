@@ -9,7 +9,7 @@ import lab
 import visual
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops import gallery
-from lab.progress import Interrupted, Progress, is_watched, pause, quietly, watched
+from lab.progress import Interrupted, Progress, hide_progress, is_watched, pause, watch_work
 
 
 def counting(most=None):
@@ -26,7 +26,7 @@ def counting(most=None):
 
 def worked(make):
     counted, watch = counting()
-    with watched(watch):
+    with watch_work(watch):
         made = make()
     return len(counted), made
 
@@ -50,7 +50,7 @@ def test_work_can_be_given_up_at_every_pause(name):
     assert pauses > 5
     for most in (0, pauses // 2, pauses - 1):
         counted, watch = counting(most)
-        with pytest.raises(Interrupted), watched(watch):
+        with pytest.raises(Interrupted), watch_work(watch):
             WORKS[name]()
         assert len(counted) == most + 1
     assert not is_watched()
@@ -64,7 +64,7 @@ def test_every_step_of_a_long_loop_is_a_pause():
 
 def test_what_was_given_up_is_right_when_it_is_asked_for_again():
     loop, (_, watch) = rnn(), counting(60)
-    with pytest.raises(Interrupted), watched(watch):
+    with pytest.raises(Interrupted), watch_work(watch):
         visual.draw(loop, "tapes", order=2)
     assert visual.draw(loop, "tapes", order=2).svg() == visual.draw(rnn(), order=2).svg()
 
@@ -75,7 +75,7 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
     cost = graph.outputs["x"][-1]
     with pytest.warns(ManyScansWarning):
         lab.derivative(cost, graph.inputs["x"], 1)
-    for watch in (watched(lambda: None), quietly()):
+    for watch in (watch_work(lambda: None), hide_progress()):
         with warnings.catch_warnings(), watch:
             warnings.simplefilter("error")
             lab.derivative(cost, graph.inputs["x"], 1)
@@ -87,7 +87,7 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
 
 def test_being_quiet_keeps_the_one_who_watches():
     counted, watch = counting()
-    with watched(watch), quietly():
+    with watch_work(watch), hide_progress():
         pause()
     pause()
     assert len(counted) == 1
@@ -95,7 +95,7 @@ def test_being_quiet_keeps_the_one_who_watches():
 
 def test_one_thread_is_watched_and_not_another():
     found = []
-    with watched(lambda: None):
+    with watch_work(lambda: None):
         thread = threading.Thread(target=lambda: found.append(is_watched()))
         thread.start()
         thread.join()

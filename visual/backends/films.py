@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.progress import counted, pause
+from lab.progress import pause, progress_bar
 from visual.scene.formats import HOLD, PACE, content, register
 from visual.scene.shapes import Group, Scene, Shape
 
@@ -30,7 +30,7 @@ def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
     """Yield all frames as PNG, with a progress bar."""
     count = len(scene.moments)
-    for frame in counted(frames(scene), "frames", "frame", count):
+    for frame in progress_bar(frames(scene), "frames", "frame", count):
         pause()
         yield content(".png", frame, scale)
 

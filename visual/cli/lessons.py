@@ -14,7 +14,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError, quoted
+from lab.errors import ArgumentError, LabError, quote
 from visual.scene.formats import write_whole
 
 HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
@@ -41,7 +41,7 @@ def copied(folder: Path) -> Iterator[str]:
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
-        raise ArgumentError(f"folder = {quoted(str(folder))}: expected a folder, got a file.")
+        raise ArgumentError(f"folder = {quote(str(folder))}: expected a folder, got a file.")
     for path in lessons():
         written = _written(path, folder)
         if written is not None:
@@ -71,7 +71,7 @@ def _written(lesson: Path, folder: Path) -> Path | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
+        raise ArgumentError(f"folder = {quote(str(folder))}: {error.strerror}.") from error
     return write_whole(path, jupytext.writes(notebook, "ipynb"))
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import current_thread, main_thread
 from typing import NoReturn
 
-from lab.errors import LabError, one_of, printable, shortened
+from lab.errors import LabError, check_choice, printable, shorten
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments and not arguments[0].startswith("-"):
             refuse_retired(arguments[0], RETIRED_COMMANDS, "scantape {}")
-            one_of("command", arguments[0], COMMANDS)
+            check_choice("command", arguments[0], COMMANDS)
         made = parser(arguments)
         options = made.parse_args(list(_joined(arguments)))
         if options.run is None:
@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the process with the line."""
-        self.exit(2, f"scantape: {shortened(message, 500)}\n")
+        self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 
 class _Version(argparse.Action):

@@ -2,7 +2,7 @@
 
 import argparse
 
-from lab.errors import ArgumentError, LabError, listing, shortened
+from lab.errors import ArgumentError, LabError, listing, shorten
 from lab.loops.loop import Loop
 from visual.cli.shared import Commands, add, loop_named, show
 from visual.options import TAPS, words
@@ -70,11 +70,11 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
     if not equals:
         if len(loops) > 1:
             raise ArgumentError(
-                f"--taps {shortened(text)}: of which loop? Write it as in square=-2,-1."
+                f"--taps {shorten(text)}: of which loop? Write it as in square=-2,-1."
             )
         name = loops[0].name
     named = [loop for loop in loops if loop.name == name.strip()]
     if not named:
         known = listing(loop.name for loop in loops)
-        raise ArgumentError(f"--taps {shortened(text)}: the loops of this page are {known}.")
+        raise ArgumentError(f"--taps {shorten(text)}: the loops of this page are {known}.")
     return named[0].name, [TAPS.read(one.split(";"), named[0]) for one in patterns.split("/")]

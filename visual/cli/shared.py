@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
+from lab.errors import ArgumentError, LabError, closest_match, first_line, listing, quote, shorten
 from lab.gradients.derivative import derivative
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
@@ -144,7 +144,7 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     loop = made_by(option, name)
     if not isinstance(loop, Loop):
         raise ArgumentError(
-            f"{option} {shortened(name)}: expected a lab.Loop, not {quoted(loop)}, a "
+            f"{option} {shorten(name)}: expected a lab.Loop, not {quote(loop)}, a "
             f"{type(loop).__name__}."
         )
     return loop
@@ -169,7 +169,7 @@ def graph_of(name: str, subject: object = None) -> tuple[Any, Any, Any]:
         case (Variable() as cost, wrt, None | Mapping() as given):
             return cost, wrt, given
     raise ArgumentError(
-        f"{name} = {quoted(subject)}: expected (cost, wrt) or (cost, wrt, given), with a cost that "
+        f"{name} = {quote(subject)}: expected (cost, wrt) or (cost, wrt, given), with a cost that "
         "is a variable of PyTensor, and values of inputs in a dictionary."
     )
 
@@ -180,10 +180,10 @@ def made_by(option: str, name: str) -> object:
         return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
-        like = nearest(name, loops)
+        like = closest_match(name, loops)
         told = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
         raise ArgumentError(
-            f"{option} {shortened(name)}: {told} For your own, write module:function."
+            f"{option} {shorten(name)}: {told} For your own, write module:function."
         )
     sys.path.insert(0, "")
     try:
@@ -192,6 +192,6 @@ def made_by(option: str, name: str) -> object:
     except (LabError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever the user's module raises
-        raise ArgumentError(f"{option} {shortened(name)}: {first_line(error)}") from error
+        raise ArgumentError(f"{option} {shorten(name)}: {first_line(error)}") from error
     is_unnamed = isinstance(made, Loop) and made.name == UNNAMED
     return replace(made, name=function) if is_unnamed else made

@@ -4,7 +4,7 @@ import argparse
 
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, listing, one_of
+from lab.errors import ArgumentError, check_choice, listing
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.reports.runs.first import first
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
         variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
     }
     named = AT.values(options.at)
-    values = {inputs[one_of("--at", name, inputs)]: value for name, value in named.items()}
+    values = {inputs[check_choice("--at", name, inputs)]: value for name, value in named.items()}
     missing = [name for name, v in inputs.items() if v not in {**(given or {}), **values}]
     if missing:
         raise ArgumentError(

@@ -9,7 +9,7 @@ is an option of `visual.draw`, of the command and of the workbench.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.errors import ArgumentError, GraphError, Registry, check_choice, listing, quote
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.nested import with_ways, within
@@ -99,7 +99,10 @@ class Kind:
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
         told = f"the options of the picture {self.name} are {{}}."
-        return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
+        return {
+            n: own[check_choice("option", n, own, told)].check(value)
+            for n, value in options.items()
+        }
 
 
 def _unrolled(
@@ -130,7 +133,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     number = opened(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
-        raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
+        raise ArgumentError(f"scan = {quote(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], NamedScan(study.trace, number), **options)
 
 
@@ -253,7 +256,7 @@ _KINDS = (
 )
 
 
-class _Pictures(Named[Kind]):
+class _Pictures(Registry[Kind]):
     """The kinds by name; an error for a retired picture names its replacement."""
 
     def __getitem__(self, name: object) -> Kind:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from lab.errors import ArgumentError, expect, listing, whole
+from lab.errors import ArgumentError, check_integer, check_type, listing
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
@@ -84,7 +84,7 @@ def posed(subject: object, given: Values | None, choices: Mapping[str, object]) 
     """The study of a loop's derivative, a graph's or a model's, as chosen."""
     density = log_density(subject)
     if density is not None:
-        order = whole("order", choices.get("order", ORDER.default))
+        order = check_integer("order", choices.get("order", ORDER.default))
         (by, *_) = density.by(choices.get("wrt"))
         given = density.at(AT.check(choices.get("at", {})))
         subject = replace(derivative(density.cost, by, order), cost="the log-density")
@@ -97,4 +97,4 @@ def posed(subject: object, given: Values | None, choices: Mapping[str, object]) 
             )
         return study(subject, choose(), given)
     told = "a lab.Loop, a lab.Derivative or a PyMC model"
-    return studied(expect("subject", subject, Loop, told), choose(**choices))
+    return studied(check_type("subject", subject, Loop, told), choose(**choices))

@@ -5,8 +5,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
-from lab.progress import counted
+from lab.errors import (
+    ArgumentError,
+    LabError,
+    check_choice,
+    check_sequence,
+    check_type,
+    listing,
+    quote,
+)
+from lab.progress import progress_bar
 from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
@@ -39,24 +47,24 @@ def export(
     that could not be drawn why.
     """
     listed = [formats] if isinstance(formats, str) else formats
-    listed = several("formats", listed, f"some of {listing(FORMATS)}")
+    listed = check_sequence("formats", listed, f"some of {listing(FORMATS)}")
     for name in listed:
         refuse_retired(f".{name}" if isinstance(name, str) else name, RETIRED_FORMATS, "format {}")
-    formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
+    formats = tuple(dict.fromkeys(check_choice("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
     THEMES[theme]  # refuses what is none
-    expect("folder", folder, (str, os.PathLike), "the name of a folder")
+    check_type("folder", folder, (str, os.PathLike), "the name of a folder")
     path = Path(folder)
     is_there = os.path.exists(path)
     if (is_there and not path.is_dir()) or not path.parent.is_dir():
-        why = "it is a file" if is_there else f"there is no {quoted(str(path.parent))}"
-        raise ArgumentError(f"folder = {quoted(str(path))} cannot be made: {why}.")
+        why = "it is a file" if is_there else f"there is no {quote(str(path.parent))}"
+        raise ArgumentError(f"folder = {quote(str(path))} cannot be made: {why}.")
     drawn: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
     choices, options = parted(chosen)
     study = posed(subject, given, choices)
-    for kind in counted(PICTURES.values(), "export", "picture"):
+    for kind in progress_bar(PICTURES.values(), "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
@@ -80,7 +88,7 @@ def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"folder = {quoted(str(folder))} cannot be made: {reason}.") from error
+        raise ArgumentError(f"folder = {quote(str(folder))} cannot be made: {reason}.") from error
     try:
         return [write_whole(folder / name, content) for name, content in files.items()][-1]
     except BaseException:

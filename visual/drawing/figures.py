@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import ArgumentError, Named, quoted
+from lab.errors import ArgumentError, Registry, quote
 from lab.loops.gallery import loops
 from visual.drawing.paper import lacking, on_paper, sheet, wider
 from visual.options import NO_LEGEND, SHOWN, WIDTH
@@ -43,7 +43,7 @@ FIGURES: Mapping[int, Figure] = {
 }
 
 
-PAPER = Named(
+PAPER = Registry(
     "option",
     {choice.name: choice for choice in (WIDTH, SHOWN, NO_LEGEND)},
     "the options of a figure are {}.",
@@ -53,7 +53,7 @@ PAPER = Named(
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     """The figure with a number from 1 to 8, for a `paper` as pictures of loops are."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
-        raise ArgumentError(f"number = {quoted(number)}: expected 1 to {len(FIGURES)}.")
+        raise ArgumentError(f"number = {quote(number)}: expected 1 to {len(FIGURES)}.")
     chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     direct, laid = chosen.all_direct, sheet(**paper)

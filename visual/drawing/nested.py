@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from pytensor.graph.basic import Apply
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, listing, quote
 from lab.records import cached_property
 from lab.scans.node import inner_graph
 from lab.scans.replacing import scan_nodes
@@ -62,7 +62,7 @@ def within(study: Study, path: Sequence[int]) -> Study:
         step_of(found, step, INSIDE.name)
         if not found.nested:
             raise ArgumentError(
-                f"inside = {quoted(path)}: {number} · {found.name} has no Scan in its step, or "
+                f"inside = {quote(path)}: {number} · {found.name} has no Scan in its step, or "
                 "more steps than 500."
             )
         study = Within(study.differentiate, study.order, {}, outer=study, scan=scan, step=step)

@@ -33,13 +33,13 @@ from visual.options import (
     TAPS,
     WRT,
     Value,
-    whole,
+    check_integer,
     whole_or_none,
 )
 
 # What a form offers has an end; Python does not.
 CHECKS: Mapping[str, Callable[[object], Value]] = {
-    "order": partial(whole, "order"),
+    "order": partial(check_integer, "order"),
     "steps": partial(whole_or_none, "steps"),
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quote
 from visual.scene.shapes import Scene
 
 LONGEST = 120
@@ -188,4 +188,4 @@ def read_numbers(given: object) -> tuple[float, ...]:
 def check_tries(tries: int) -> None:
     """Raise ArgumentError unless `tries` counts tries."""
     if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
-        raise ArgumentError(f"tries = {quoted(tries)}: expected 1 for the first try, then 2, 3, …")
+        raise ArgumentError(f"tries = {quote(tries)}: expected 1 for the first try, then 2, 3, …")

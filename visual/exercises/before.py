@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.notation import signed
+from lab.notation import integers
 from lab.traces.touched import Touched
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import heading, kind_text, note
@@ -102,7 +102,7 @@ def _slot(
     named: NamedScan, tape: TapeTrace, row: int, width: float, value: np.ndarray | None
 ) -> Piece:
     role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
-    label = words(f"pos {signed(tape.position(row))}", LETTERS - 1, muted=True)
+    label = words(f"pos {integers(tape.position(row))}", LETTERS - 1, muted=True)
     key, name = named.row_key(tape, row), named.slot_label(tape, row)
     box = cell(Box(0, 0, width, HIGH, role), value, name, key=key)
     return above(label, sized(width, HIGH, box), apart=3, align=0.5)

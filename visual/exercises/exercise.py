@@ -14,7 +14,15 @@ from functools import partial
 from random import Random
 from types import MappingProxyType
 
-from lab.errors import GraphError, listing, one_of, quoted, refused, several, whole
+from lab.errors import (
+    GraphError,
+    argument_error,
+    check_choice,
+    check_integer,
+    check_sequence,
+    listing,
+    quote,
+)
 from lab.traces.trace import Trace
 from visual.exercises.answers import Task, Verdict
 from visual.exercises.progress import MOST, Answered
@@ -61,14 +69,14 @@ class Exercise(Single):
 def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
     """The question of an exercise; the same for the same trace, kind and seed."""
     if not isinstance(trace, Trace):
-        raise refused("trace", trace, "expected a Trace, as of loop.trace().")
-    one_of("kind", kind, Ask)
-    whole("seed", seed)
+        raise argument_error("trace", trace, "expected a Trace, as of loop.trace().")
+    check_choice("kind", kind, Ask)
+    check_integer("seed", seed)
     candidates = list(CANDIDATES[Ask(kind)](trace))
     derivatives = [make for order, make in candidates if order] or [make for _, make in candidates]
     if not candidates:
         raise GraphError(
-            f"kind = {quoted(kind)}: this trace allows no such question. The trace of a "
+            f"kind = {quote(kind)}: this trace allows no such question. The trace of a "
             "derivative of a loop of single numbers allows all."
         )
     task = derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))]()
@@ -89,9 +97,9 @@ class Exercises(Sheet):
 
     def __init__(self, members: Sequence[Asked]) -> None:
         if not isinstance(members, list | tuple) or not members:
-            raise refused("members", members, "expected a tuple of exercises.")
+            raise argument_error("members", members, "expected a tuple of exercises.")
         if not all(isinstance(member, Asked) for member in members):
-            raise refused("members", members, "expected exercises only.")
+            raise argument_error("members", members, "expected exercises only.")
         self.members = tuple(members)
         super().__init__(*(member.task for member in members))
 
@@ -100,8 +108,8 @@ class Exercises(Sheet):
         cls, trace: Trace, kinds: Iterable[str] = tuple(Ask), seed: int = 0, theme: str = "light"
     ) -> "Exercises":
         """An exercise of every kind that the trace allows."""
-        members, seed = [], whole("seed", seed)
-        for place, kind in enumerate(several("kinds", kinds, f"some of {listing(Ask)}")):
+        members, seed = [], check_integer("seed", seed)
+        for place, kind in enumerate(check_sequence("kinds", kinds, f"some of {listing(Ask)}")):
             try:
                 members.append(Exercise(trace, kind, seed + place, theme))
             except GraphError:
@@ -135,7 +143,7 @@ class Exercises(Sheet):
     def answer(self, given: object) -> Verdict:
         """The verdict on an answer to the present exercise, which is done if it is right."""
         if self.current is None:
-            raise refused("answer", given, "all exercises are done; see `again`.")
+            raise argument_error("answer", given, "all exercises are done; see `again`.")
         tries = self.tries
         verdict = self.current.check(given, tries + 1)
         if verdict.is_right:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from lab.errors import ArgumentError, first_line, quoted
+from lab.errors import ArgumentError, first_line, quote
 from visual.scene.formats import write_whole
 
 FILE, MOST = "scantape-progress.json", 2
@@ -51,10 +51,10 @@ def load(file: Path, is_optional: bool = True) -> dict[str, Answered]:
     except FileNotFoundError:
         if is_optional:
             return {}
-        raise ArgumentError(f"{quoted(str(file))}: there is no such file.") from None
+        raise ArgumentError(f"{quote(str(file))}: there is no such file.") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(
-            f"{quoted(str(file))}: expected what {FILE} holds: {first_line(error)}."
+            f"{quote(str(file))}: expected what {FILE} holds: {first_line(error)}."
         ) from error
 
 
@@ -92,7 +92,7 @@ def keep(answers: Mapping[str, Answered], without: Collection[str] = ()) -> None
     except (OSError, ValueError) as error:  # a Timeout is an OSError
         if isinstance(error, ArgumentError):
             raise
-        raise ArgumentError(f"{quoted(str(file))} cannot be locked: {first_line(error)}") from error
+        raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
 
 
 @dataclass(frozen=True)

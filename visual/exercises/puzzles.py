@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lab.notation import indexed, number_text, tapped
+from lab.notation import number_text, tap_symbol, value_symbol
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
@@ -126,12 +126,12 @@ class Puzzle(Asked):
 
     def _question(self) -> str:
         is_open = self.missing is Missing.TAPS
-        names = ["x[?]" if is_open else tapped("x", tap) for tap in self.taps]
+        names = ["x[?]" if is_open else tap_symbol("x", tap) for tap in self.taps]
         step = self.rule.text(names) if self.missing is not Missing.STEP else "?"
         start = ", ".join(
-            f"{indexed('x', n)} = {number_text(value)}" for n, value in enumerate(self.start)
+            f"{value_symbol('x', n)} = {number_text(value)}" for n, value in enumerate(self.start)
         )
-        cost = " + ".join(indexed("x", n) for n in self.costs)
+        cost = " + ".join(value_symbol("x", n) for n in self.costs)
         cost = "?" if self.missing is Missing.COST else cost
         reads = f", reading at {taps_text(self.taps)}" if self.missing is Missing.STEP else ""
         wanted = {
@@ -180,7 +180,7 @@ class Puzzle(Asked):
 
     @property
     def _step(self) -> str:
-        return self.rule.text([tapped("x", tap) for tap in self.taps])
+        return self.rule.text([tap_symbol("x", tap) for tap in self.taps])
 
     def _beside(self, right: "Puzzle") -> str:
         """What the tape would hold where it differs first, coming from its end."""
@@ -218,12 +218,12 @@ class Puzzle(Asked):
         rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
         if self.missing is Missing.COST:
             rows = {"state": (self.states(), Role.INPUT), **rows}
-        heads = (words(indexed("x", n), 11, muted=True) for n in range(len(self.tape())))
+        heads = (words(value_symbol("x", n), 11, muted=True) for n in range(len(self.tape())))
         table = [[gap(NAME), *(above(gap(CELL), head, align=0.5) for head in heads)]]
         for label, (values, role) in rows.items():
             box = Box(0, 0, CELL, HEIGHT, role)
             cells = (
-                cell(box, np.array(value), f"{label} {indexed('x', n)}")
+                cell(box, np.array(value), f"{label} {value_symbol('x', n)}")
                 for n, value in enumerate(values)
             )
             name = sized(NAME, HEIGHT, Text(NAME - 12, 27, label, 13, "end", bold=True))
@@ -258,4 +258,4 @@ def _factor(value: float) -> str:
 
 
 def _slot(n: int) -> str:
-    return f"the slot of {indexed('x', n)}"
+    return f"the slot of {value_symbol('x', n)}"

@@ -14,7 +14,7 @@ from math import isfinite
 from numbers import Real
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, quoted, several
+from lab.errors import ArgumentError, check_sequence, quote
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
@@ -47,10 +47,8 @@ class Question(Single):
         hints = hint if isinstance(hint, tuple) else (hint,)
         _check_words({"question": question, "why": why}, hints)
         if not isinstance(mistakes, Mapping):
-            raise ArgumentError(
-                f"mistakes = {quoted(mistakes)}: expected reasons by wrong answers."
-            )
-        choices = several("choices", choices, "several texts")
+            raise ArgumentError(f"mistakes = {quote(mistakes)}: expected reasons by wrong answers.")
+        choices = check_sequence("choices", choices, "several texts")
         if choices:
             _check_choices(choices, (answer, *mistakes))
         else:
@@ -78,24 +76,24 @@ class Question(Single):
 def _check_words(texts: Mapping[str, object], hints: tuple[object, ...]) -> None:
     for name, words in texts.items():
         if not isinstance(words, str) or not words.strip():
-            raise ArgumentError(f"{name} = {quoted(words)}: expected a text, not empty.")
+            raise ArgumentError(f"{name} = {quote(words)}: expected a text, not empty.")
     for hint in hints:
         if not isinstance(hint, str):
-            raise ArgumentError(f"hint = {quoted(hint)}: expected a text, or several.")
+            raise ArgumentError(f"hint = {quote(hint)}: expected a text, or several.")
 
 
 def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> None:
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
             raise ArgumentError(
-                f"choices: {quoted(choice)} is none; expected texts without spaces around them."
+                f"choices: {quote(choice)} is none; expected texts without spaces around them."
             )
         if choices.count(choice) > 1:
-            raise ArgumentError(f"choices: {quoted(choice)} is there more than once.")
+            raise ArgumentError(f"choices: {quote(choice)} is there more than once.")
     for answer in answers:
         if answer not in choices:
             told = ", ".join(map(repr, choices))
-            raise ArgumentError(f"answer = {quoted(answer)}: expected one of {told}.")
+            raise ArgumentError(f"answer = {quote(answer)}: expected one of {told}.")
 
 
 def _check_numbers(
@@ -105,12 +103,12 @@ def _check_numbers(
     for number in (*numbers, *mistakes):
         if not _is_finite(number):
             raise ArgumentError(
-                f"answer = {quoted(number)}: expected a number, or one of the choices."
+                f"answer = {quote(number)}: expected a number, or one of the choices."
             )
     if not numbers:
         raise ArgumentError("answer = (): expected a number at least.")
     if tolerance is not None and not (_is_finite(tolerance) and tolerance >= 0):
-        raise ArgumentError(f"tolerance = {quoted(tolerance)}: expected 0 or more.")
+        raise ArgumentError(f"tolerance = {quote(tolerance)}: expected 0 or more.")
 
 
 def _near(right: tuple[float, ...]) -> float:

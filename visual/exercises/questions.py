@@ -16,7 +16,7 @@ import numpy as np
 from lab.equations.events.events import events
 from lab.equations.events.records import Read, Write
 from lab.equations.spelling import Speller
-from lab.notation import Call, Leaf, Number, Term, leaves_of, signed, summands_of
+from lab.notation import Call, Leaf, Number, Term, integers, leaves_of, summands_of
 from lab.tape import Kind, Tape
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace, Trace
@@ -138,7 +138,7 @@ def _near(held: TapeTrace, step: int) -> range:
 def _slot_reason(tape: Tape, step: int, position: int) -> str:
     """What a step does with a position, in words."""
     tap = position - step
-    where = f"Position {signed(position)} is tap {signed(tap)} of this step:"
+    where = f"Position {integers(position)} is tap {integers(tap)} of this step:"
     return f"{where} {REASONS[use_of(tape, tap)]}"
 
 
@@ -200,7 +200,7 @@ def _number_task(named: NamedScan, step: int, formula: Formula, write: Write) ->
     )
     question = (
         f"Which number will step {step} of {named.scan.name} write at position "
-        f"{signed(step + (formula.target.tap or 0))} of {held.name}? Before it, {given}."
+        f"{integers(step + (formula.target.tap or 0))} of {held.name}? Before it, {given}."
     )
     return _task(question, named, step, held, answer, write.formula)
 
@@ -296,9 +296,9 @@ def _tap_reason(tape: Tape, tap: int, reads: bool) -> str:
     """Why a gradient's tape has no such tap."""
     if not reads and -tap in tape.writes:
         return (
-            f"At {signed(-tap)} the loop only writes: that gradient is read at {signed(tap)}, "
+            f"At {integers(-tap)} the loop only writes: that gradient is read at {integers(tap)}, "
             "and then done with."
         )
     if tap in tape.taps:
-        return f"{signed(tap)} is a tap of the loop itself; its gradient's tap is another."
-    return f"At {signed(-tap)}, the loop neither reads nor writes."
+        return f"{integers(tap)} is a tap of the loop itself; its gradient's tap is another."
+    return f"At {integers(-tap)}, the loop neither reads nor writes."

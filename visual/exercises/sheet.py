@@ -11,7 +11,7 @@ from typing import Any
 
 import traitlets
 
-from lab.errors import quoted
+from lab.errors import quote
 from visual.backends.dark import style
 from visual.exercises.answers import Task, Verdict, check_tries
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
@@ -62,7 +62,7 @@ class Sheet(Widget):
                 as_answered(told)
             except (TypeError, ValueError, AttributeError):
                 raise traitlets.TraitError(
-                    f"progress = {quoted({name: told})}: expected tries, points from 0 to 2, and "
+                    f"progress = {quote({name: told})}: expected tries, points from 0 to 2, and "
                     "whether it is done, by questions."
                 ) from None
         return proposal["value"]

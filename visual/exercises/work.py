@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, check_function, expect, first_line, listing, quoted
+from lab.errors import ArgumentError, check_function, check_type, first_line, listing, quote
 from lab.notation import number_text
 from lab.traces.trace import Trace
 from visual.exercises.answers import Outcome, Verdict, check_tries
@@ -58,16 +58,16 @@ class Work:
     slips: Mapping[str, Function] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        expect("name", self.name, str, "a text")
+        check_type("name", self.name, str, "a text")
         if not isinstance(self.slips, Mapping):
-            raise ArgumentError(f"slips = {quoted(self.slips)}: expected functions by words.")
+            raise ArgumentError(f"slips = {quote(self.slips)}: expected functions by words.")
         for function in (self.right, *self.slips.values()):
             check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
-            raise ArgumentError(f"cases = {quoted(self.cases)}: expected tuples of arguments.")
+            raise ArgumentError(f"cases = {quote(self.cases)}: expected tuples of arguments.")
         if not isinstance(self.hints, tuple) or not all(isinstance(h, str) for h in self.hints):
-            raise ArgumentError(f"hints = {quoted(self.hints)}: expected a tuple of texts.")
+            raise ArgumentError(f"hints = {quote(self.hints)}: expected a tuple of texts.")
 
     def __call__(self, written: Function) -> Checked:
         """Check a function, and keep what came of it; nbgrader gets an AssertionError."""
@@ -106,7 +106,7 @@ class Work:
         try:
             given = _numbers(returned)
         except (TypeError, ValueError):
-            return Verdict(Outcome.WRONG, f"It returns {quoted(returned)}: expected numbers.")
+            return Verdict(Outcome.WRONG, f"It returns {quote(returned)}: expected numbers.")
         made = self.right(*deepcopy(case))
         right = _numbers(made)
         if _same(given, right):
@@ -141,7 +141,7 @@ class Work:
 
 
 def _called(case: tuple[object, ...]) -> str:
-    return ", ".join(quoted(one) for one in case)
+    return ", ".join(quote(one) for one in case)
 
 
 def _gradient(trace: Trace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
-from lab.errors import several, whole
+from lab.errors import check_integer, check_sequence
 from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
@@ -21,8 +21,8 @@ def one_or_more(name: str, values: object) -> tuple[int, ...]:
     """A whole number, or several; none where nothing was chosen."""
     expected = "a whole number, or several as in (2, 7)"
     given = () if values is None else values
-    listed = (given,) if isinstance(given, Integral) else several(name, given, expected)
-    return tuple(whole(name, number, expected) for number in listed)
+    listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
+    return tuple(check_integer(name, number, expected) for number in listed)
 
 
 @dataclass(frozen=True)

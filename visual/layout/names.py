@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 
 from lab.equations.quantities import Quantities, cost_name, index_of
-from lab.notation import Leaf, leaves_of, signed
+from lab.notation import Leaf, integers, leaves_of
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
     """``−1, 0``."""
-    return signed(*numbers) or nothing
+    return integers(*numbers) or nothing
 
 
 def counted(number: int, word: str) -> str:

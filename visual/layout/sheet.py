@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, expect, quoted
+from lab.errors import ArgumentError, check_type, quote
 from lab.traces.trace import ScanTrace
 
 
@@ -47,7 +47,7 @@ class Sheet:
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
             raise ArgumentError(
-                f"steps = {quoted(f'{shown.start}:{shown.stop}')}: {name} makes "
+                f"steps = {quote(f'{shown.start}:{shown.stop}')}: {name} makes "
                 f"{steps} steps; expected 0:{steps} or a part of it."
             )
         return shown
@@ -58,4 +58,4 @@ SCREEN = Sheet()
 
 def check_sheet(sheet: object) -> None:
     """Raise ArgumentError for a `sheet` that is none."""
-    expect("sheet", sheet, Sheet, "a visual.layout.sheet.Sheet")
+    check_type("sheet", sheet, Sheet, "a visual.layout.sheet.Sheet")

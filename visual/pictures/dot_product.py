@@ -15,8 +15,8 @@ import numpy as np
 
 from lab.checks.check import inner
 from lab.equations.quantities import index_of
-from lab.errors import KindError, quoted
-from lab.notation import indexed
+from lab.errors import KindError, quote
+from lab.notation import value_symbol
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, column_header, finished, heading
 from visual.layout.cells import cell
@@ -51,7 +51,7 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     are folded, as for `tapes`; the sums count what is not shown.
     """
     if not hasattr(test, "products"):
-        raise KindError(f"test = {quoted(test)}: expected what lab.dot_product found.")
+        raise KindError(f"test = {quote(test)}: expected what lab.dot_product found.")
     forward, backward = test.products
     away = abs(forward - backward)
     relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
@@ -115,8 +115,8 @@ def halves(test: "DotProduct") -> Halves:
     forward = tuple(
         (
             Product(
-                (indexed("g", first + k), test.cotangent[k]),
-                (indexed(f"d{test.of}", first + k), test.tangent[k]),
+                (value_symbol("g", first + k), test.cotangent[k]),
+                (value_symbol(f"d{test.of}", first + k), test.tangent[k]),
             ),
         )
         for k in range(steps)
@@ -154,7 +154,7 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, lis
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequence[int]) -> Product:
     """Some entries of a sequence with theirs; a single one as itself."""
     if len(entries) == 1:
-        label, chosen = indexed(name, entries[0]), entries[0]
+        label, chosen = value_symbol(name, entries[0]), entries[0]
         return Product((f"g{label}", gradient[chosen]), (f"d{label}", tangent[chosen]))
     ends = f"{name}[{entries[0]}…{entries[-1]}]"
     rows = list(entries)
@@ -257,8 +257,8 @@ class _Rows:
         access = min(tape.writes, key=lambda access: access.tap)
         row = int(access.rows[step])
         index = index_of(tape, row)
-        name = f"g{indexed(tape.gradient_of, index)}" if tape.gradient_of else ""
-        name = name or indexed(tape.name, index)
+        name = f"g{value_symbol(tape.gradient_of, index)}" if tape.gradient_of else ""
+        name = name or value_symbol(tape.name, index)
         name = f"{name} so far" if tape.is_total else name
         key = NamedScan(trace, len(trace.scans) - 1).row_key(tape, row)
         forward = trace is self.test.forward

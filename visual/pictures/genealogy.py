@@ -16,8 +16,8 @@ import numpy as np
 
 from lab.equations.spelling import result_words
 from lab.errors import listing
-from lab.notation import Leaf, prime, text
-from lab.records import reached
+from lab.notation import Leaf, primes, render
+from lab.records import find_reachable
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, Source, TapeTrace, Trace
 from visual.layout.canvas import finished, heading, kind_text
@@ -362,7 +362,7 @@ def computed_by(trace: Trace, output: int) -> frozenset[int]:
         return [(feed.scan, feed.variable) for feed in scan.feeds if feed.into in needed]
 
     last = ((feed.scan, feed.variable) for feed in trace.feeds if feed.into == output)
-    return frozenset(number for number, _ in reached(last, before))
+    return frozenset(number for number, _ in find_reachable(last, before))
 
 
 def _arguments(scan: ScanTrace, variable: int) -> set[int]:
@@ -375,7 +375,7 @@ def _arguments(scan: ScanTrace, variable: int) -> set[int]:
         return [r.source for r in scan.results if r.target and r.target.argument == own]
 
     start: list[Source] = [Leaf("", None, variable)]
-    found = reached(start, before)
+    found = find_reachable(start, before)
     return {source.argument for source in found if isinstance(source, Leaf)}
 
 
@@ -400,7 +400,7 @@ def _step_function(scan: ScanTrace) -> tuple[object, ...]:
     """The taps and formulas of a Scan without the names of its variables."""
     tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
     formulas = [
-        (f.target.argument, f.target.tap, text(f.expression, lambda v: f"{v.argument}[{v.tap}]"))
+        (f.target.argument, f.target.tap, render(f.expression, lambda v: f"{v.argument}[{v.tap}]"))
         for f in scan.formulas
     ]
     return (*tapes, *formulas)
@@ -409,7 +409,7 @@ def _step_function(scan: ScanTrace) -> tuple[object, ...]:
 def _last_order(trace: Trace) -> int:
     """The order of the last output, if the outputs are a cost and its derivatives."""
     names = [name.split(" = ")[0] for name in trace.names]
-    wanted = [f"C{prime(order)}" for order in range(len(names))]
+    wanted = [f"C{primes(order)}" for order in range(len(names))]
     return len(names) - 1 if names == wanted and names else 0
 
 
@@ -419,7 +419,7 @@ def _sentence(trace: Trace, order: int) -> str:
     for number, scan in enumerate(trace.scans):
         if scan.order == order and scan.parent is not None:
             new.setdefault(scan.parent, []).append(number)
-    value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
+    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
     if not new:
         return _nothing_new(trace, order, before)
     count = sum(map(len, new.values()))
@@ -444,7 +444,7 @@ def _sentence(trace: Trace, order: int) -> str:
 
 
 def _nothing_new(trace: Trace, order: int, before: list[int]) -> str:
-    value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
+    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
     known = _last_order(trace) >= order
     zero = known and not np.any(trace.outputs[order])
     start = f"{value} needs no new Scan"

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.errors import expect
+from lab.errors import check_type
 from lab.gradients.derivative import Derivative
-from lab.notation import indexed, number_text
+from lab.notation import number_text, value_symbol
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
 from visual.layout.cells import full_text
@@ -46,7 +46,7 @@ def influence(derivative: Derivative | Influence, scan: int = 1, sheet: Sheet = 
     every patch shows the largest of its block.  Raises what `lab.influence` raises.
     """
     told = "a Derivative, or what lab.influence has found"
-    expect("derivative", derivative, (Derivative, Influence), told)
+    check_type("derivative", derivative, (Derivative, Influence), told)
     check_sheet(sheet)
     if isinstance(derivative, Derivative):
         derivative = influence_in(derivative, scan=scan)
@@ -90,7 +90,7 @@ def _within(found: Influence, steps: range) -> Influence:
 
 
 def _how_to_read(found: Influence) -> Iterator[str]:
-    moved, moving = indexed(found.of, "t"), indexed(found.by, "s")
+    moved, moving = value_symbol(found.of, "t"), value_symbol(found.by, "s")
     most = "" if found.is_scalar else ", at most: the spectral norm"
     yield f"a patch: how much {moved}, its row, moves with {moving}, its column{most}"
     yield "of the loop itself, whatever the order of the derivative"
@@ -226,7 +226,7 @@ def _curve(series: Series, room: float) -> Piece:
 def _text(title: str, found: Influence) -> str:
     """The twin: what is read off, a table of all pairs, and the curves."""
     columns = [
-        Series(f"by {indexed(found.by, s)}", found.rows, as_numbers(found.sizes[:, j]), "t")
+        Series(f"by {value_symbol(found.by, s)}", found.rows, as_numbers(found.sizes[:, j]), "t")
         for j, s in enumerate(found.columns.tolist())
     ]
     last = Series(found.called(int(found.rows[-1]), "k"), found.index, as_numbers(found.last), "k")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.errors import expect
+from lab.errors import check_type
 from lab.notation import size_text
 from lab.reports.runs.memory import BEGINS, Buffer, Memory, Plan
 from lab.reports.runs.memory import memory as memory_of
@@ -51,7 +51,7 @@ def memory(
     Of more than 14 buffers, those that later Scans read are shown first, and the largest.  Raises
     what `lab.memory` raises.
     """
-    expect("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
+    check_type("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     title = f"Memory of {found.loop}: {size_text(found.peak)} at most"

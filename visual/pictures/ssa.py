@@ -12,8 +12,8 @@ from itertools import count
 from string import ascii_lowercase
 from textwrap import wrap
 
-from lab.errors import ArgumentError, GraphError, listing, quoted
-from lab.notation import Leaf, indexed, text
+from lab.errors import ArgumentError, GraphError, listing, quote
+from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import (
@@ -97,7 +97,7 @@ def ssa(
     chosen = opened(trace, scan, numbers)
     if chosen not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
-        raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
+        raise ArgumentError(f"scan = {quote(scan)}: the Scans with shared slots are {known}.")
     values, strip = flow(trace), list[Piece]()
     if not all and len(trace.scans) > 2:
         hint = f"scan={numbers[0] + 1} opens another, all=True shows everything"
@@ -319,7 +319,7 @@ class _Block:
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
-        return indexed(letter, value.version)
+        return value_symbol(letter, value.version)
 
     def _small(self, lane: Lane, slot: Slot, value: Value, y: float) -> Group:
         """A slot of the buffer, with the name of what it holds."""
@@ -350,7 +350,7 @@ class _Block:
         if (value.argument, value.row) not in self.letters:
             return [], y
         names = {leaf: self._leaf(leaf, write) for leaf in write.leaves}
-        whole = f"{self._name(value)} = {text(write.formula.expression, names.__getitem__)}"
+        whole = f"{self._name(value)} = {render(write.formula.expression, names.__getitem__)}"
         lines = wrap(
             whole,
             int((self.start - 20 - self.left) / (MONO * MONO_WIDTH)),

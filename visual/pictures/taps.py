@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from itertools import chain, pairwise
 
-from lab.errors import ArgumentError, listing, quoted, whole
+from lab.errors import ArgumentError, check_integer, listing, quote
 from lab.gradients.decisions import symbol
-from lab.notation import signed, tapped
+from lab.notation import integers, tap_symbol
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import finished, heading
@@ -99,7 +99,7 @@ class Conversion:
     def words(self) -> str:
         """The rule in a sentence, without its reason."""
         was, becomes, _ = self.rule.value
-        return f"{was} at {signed(self.tap)} → its gradient, at {self.signs}, is {becomes}"
+        return f"{was} at {integers(self.tap)} → its gradient, at {self.signs}, is {becomes}"
 
 
 def reverse(tape: Tape) -> Tape:
@@ -126,7 +126,7 @@ def conversions(tape: Tape) -> tuple[Conversion, ...]:
 
 
 def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
-    signs = f"−({signed(tap)}) = {signed(-tap)}" if tap else "−0 = 0"
+    signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
     use = use_of(tape, tap)
     if use is Use.OVERWRITTEN:
         return Conversion(tap, signs, Rule.NOT_ADDED)
@@ -163,7 +163,11 @@ class Generation:
 
     def holds(self, tap: int) -> str:
         """What stands at a tap: what that is the gradient of, or of a loop the tap itself."""
-        return f"gradient of {tapped(self.source, -tap)}" if self.source else f"tap {signed(tap)}"
+        return (
+            f"gradient of {tap_symbol(self.source, -tap)}"
+            if self.source
+            else f"tap {integers(tap)}"
+        )
 
     def does(self, tap: int) -> str:
         """What a step does with a tap, in a few words."""
@@ -211,8 +215,8 @@ def taps(
     loops are taken that are no derivatives.  Variables with the same taps are drawn once.
     """
     expected = f"a whole number, 0 to {ORDERS}"
-    if not 0 <= whole("orders", orders, expected) <= ORDERS:
-        raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
+    if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
+        raise ArgumentError(f"orders = {quote(orders)}: expected {expected}.")
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
     first = tapes.order if isinstance(tapes, ScanTrace) else 0
@@ -273,7 +277,7 @@ def _drawn(
 def _turned(tape: Tape) -> str:
     """Why the taps of a gradient are others, at the first tap that has another sign."""
     tap = next(filter(None, tape.taps), 0)
-    ago, ahead = (tapped("", one)[1:-1] for one in (tap, -tap))
+    ago, ahead = (tap_symbol("", one)[1:-1] for one in (tap, -tap))
     so = f": its {ahead} is the {ago} above it, so taps change sign" if tap else ""
     return f"A gradient's steps count the other way{so} and arrows turn round."
 
@@ -308,7 +312,10 @@ def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
     for line in lines:
         for before, after in pairwise(line):
             for each in after.rules:
-                place, gradient = tapped(before.name, each.tap), tapped(after.name, -each.tap)
+                place, gradient = (
+                    tap_symbol(before.name, each.tap),
+                    tap_symbol(after.name, -each.tap),
+                )
                 told.setdefault(each.rule, each.rule.told(place, gradient))
     return [told[rule] for rule in Rule if rule in told]
 
@@ -328,7 +335,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             pairs += [(tape.name, tape.tape) for tape in scan.held]
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
-        raise ArgumentError(f"tapes = {quoted(tapes)}: expected a Tape, Tapes by name, or a Trace.")
+        raise ArgumentError(f"tapes = {quote(tapes)}: expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}
     for called, tape in pairs:
         names = names_of.get(tape, ())
@@ -347,7 +354,7 @@ def _strip(
     left = {m: start + n * pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
     folds = {start + n * pitch: m.hidden for n, m in enumerate(row) if isinstance(m, Gap)}
     heads = [
-        Text(x + slot / 2, 12, f"t{signed(m) if m <= 0 else f'+{m}'}" if m else "t", 12, "middle")
+        Text(x + slot / 2, 12, f"t{integers(m) if m <= 0 else f'+{m}'}" if m else "t", 12, "middle")
         for m, x in left.items()
     ]
     time = Text(start - BETWEEN - 2, 12, "time →", SMALL, "end", muted=True)
@@ -395,14 +402,14 @@ def _fold(hidden: int, x: float, y: float, wide: float) -> Text:
 
 def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Group:
     """A place, as the step of a generation sees it."""
-    use, does, name = use_of(each.tape, tap), each.does(tap), tapped(each.name, tap)
+    use, does, name = use_of(each.tape, tap), each.does(tap), tap_symbol(each.name, tap)
     role, room = LOOKS[use], wide - 10
     inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
         lines, holds = [shortened(name, room, 13, bold=True), does], each.holds(tap)
         if text_width("read, added to", SMALL) > room:
             fits = text_width(name, SMALL, bold=True) <= room
-            lines = [name, holds] if fits and not order else [name if fits else signed(tap)]
+            lines = [name, holds] if fits and not order else [name if fits else integers(tap)]
         elif text_width(holds, SMALL) <= room:
             lines.insert(1, holds)
         y = 20 + 9 * (3 - len(lines))
@@ -410,7 +417,7 @@ def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Grou
         for n, words in enumerate(lines):
             size = SMALL if n else first
             inside.append(Text(wide / 2, y + 16 * n, words, size, "middle", bold=not n, role=role))
-    title = f"{name}, tap {signed(tap)}: {does or WORDS[use]}"
+    title = f"{name}, tap {integers(tap)}: {does or WORDS[use]}"
     return Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title)
 
 
@@ -423,7 +430,7 @@ def _arcs(each: Generation, middles: Mapping[int, float], below: bool) -> list[G
         start, end = middles[read] + aside, middles[write] - aside
         high = way * ARC * (0.7 + 0.5 * abs(write - read) / longest)
         curve = ((start, 2.0 * way), (start, high), (end, high), (end, 3.0 * way))
-        title = f"{tapped(each.name, read)} goes into {tapped(each.name, write)}"
+        title = f"{tap_symbol(each.name, read)} goes into {tap_symbol(each.name, write)}"
         found.append(Group((Arrow(curve, accent=below),), title=title))
     return found
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lab.equations.events.records import Role
-from lab.notation import signed
+from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
@@ -110,7 +110,7 @@ def _offer(example: Mapping[str, object]) -> str:
     """Return ``square, taps −2, −1, 2 steps, order 2``."""
     words = [str(example["loop"])]
     taps = example.get("taps")
-    words += [f"taps {signed(*some)}" for some in taps.values()] if isinstance(taps, dict) else []
+    words += [f"taps {integers(*some)}" for some in taps.values()] if isinstance(taps, dict) else []
     words += [f"{example['steps']} steps"] if "steps" in example else []
     words += [f"cost {example['cost']}"] if "cost" in example else []
     return ", ".join([*words, f"order {example['order']}"])

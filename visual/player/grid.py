@@ -10,15 +10,15 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, listing, quoted, several
+from lab.errors import ArgumentError, check_sequence, listing, quote
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
-from lab.notation import signed
+from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, break_rule
 from visual.drawing.draw import studied
 from visual.drawing.study import Study, choose
-from visual.options import COST, ORDER, RULE, Argument, Choice, Value, numbers, whole, words
+from visual.options import COST, ORDER, RULE, Argument, Choice, Value, check_integer, numbers, words
 
 # For steps that take any number of taps, and for those that take one or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
@@ -61,7 +61,7 @@ class Pattern:
 
 
 def _written(taps: tuple[int, ...]) -> str:
-    return ", ".join(map(signed, taps))
+    return ", ".join(map(integers, taps))
 
 
 def own(loop: Loop) -> Pattern:
@@ -107,7 +107,7 @@ def each(
         given = usual
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
-    given = several(name, given, "one, or several")
+    given = check_sequence(name, given, "one, or several")
     kept = tuple(dict.fromkeys(map(one_of, given)))
     if not kept:
         raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
@@ -121,7 +121,7 @@ def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(
-                f"loops: two are called {quoted(name)}; on a page every loop has a name of its "
+                f"loops: two are called {quote(name)}; on a page every loop has a name of its "
                 "own, as in lab.Loop(…, name='decay')."
             )
     return loops
@@ -132,7 +132,7 @@ def _loop(given: object) -> Loop:
         return given
     if not isinstance(given, str) or given not in gallery.loops:
         raise ArgumentError(
-            f"loops: {quoted(given)} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
+            f"loops: {quote(given)} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
         )
     return gallery.loops[given]
 
@@ -140,12 +140,12 @@ def _loop(given: object) -> Loop:
 def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """The patterns of every loop."""
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"taps = {quoted(given)}: expected patterns by the names of loops.")
+        raise ArgumentError(f"taps = {quote(given)}: expected patterns by the names of loops.")
     names = [loop.name for loop in loops]
     for name in given:
         if name not in names:
             raise ArgumentError(
-                f"taps of {quoted(name)}: the loops of this page are {listing(names)}."
+                f"taps of {quote(name)}: the loops of this page are {listing(names)}."
             )
     return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
 
@@ -158,7 +158,7 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     listed = tuple(given) if isinstance(given, Iterable) else ()
     if not several_given or not all(isinstance(one, Iterable) for one in listed):
         raise ArgumentError(
-            f"taps of loop {loop.name} = {quoted(given)}: expected several patterns, as in "
+            f"taps of loop {loop.name} = {quote(given)}: expected several patterns, as in "
             "[(-1,), (-2, -1)]."
         )
     patterns = [pattern(loop, one) for one in listed]
@@ -198,7 +198,7 @@ class Several(Choice):
 
 
 def _order(value: object) -> int:
-    order = whole("orders", value)
+    order = check_integer("orders", value)
     if order < ORDER.least:
         raise ArgumentError(f"orders: {order} is no order of a derivative; expected 0, 1, 2, …")
     return order
@@ -213,7 +213,7 @@ def _cost(value: object) -> Cost:
     if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
         return COST.check(value)
     raise ArgumentError(
-        f"costs: {quoted(value)} is no cost; expected {listing(COST.known)}, or one weight for "
+        f"costs: {quote(value)} is no cost; expected {listing(COST.known)}, or one weight for "
         "each step, as in ['last', (0, 0, 1, 0.5)]."
     )
 
@@ -320,7 +320,7 @@ class Grid:
         for choice in CHOICES:
             put(self, choice.name, choice.check(getattr(self, choice.name)))
         if not isinstance(self.title, str) or not self.title.strip():
-            raise ArgumentError(f"title = {quoted(self.title)}: expected a text, not empty.")
+            raise ArgumentError(f"title = {quote(self.title)}: expected a text, not empty.")
 
     @property
     def combinations(self) -> tuple[Combination, ...]:

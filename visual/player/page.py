@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, LabError, listing, quoted
+from lab.errors import ArgumentError, LabError, listing, quote
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops.loop import Loop
 from lab.loops.variables import RandomState, value_of
-from lab.progress import counted
+from lab.progress import progress_bar
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.program import Program, program_of
@@ -103,7 +103,7 @@ class Page:
         """For each combination the packed machine, or why it has none."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # progress shows that it takes long
-            progress = counted(self.grid.combinations, "page", "combination")
+            progress = progress_bar(self.grid.combinations, "page", "combination")
             runs = {at: _packed(at) for at in progress}
         self._check(runs)
         return runs
@@ -121,7 +121,7 @@ class Page:
                 if getattr(at, choice) not in known:
                     option = getattr(at, choice)
                     option = option.name if isinstance(option, Loop) else option
-                    raise ArgumentError(f"{name}: {quoted(option)} has no machine. {error}")
+                    raise ArgumentError(f"{name}: {quote(option)} has no machine. {error}")
         size = sum(len(run) for run in runs.values() if isinstance(run, str))
         if size > LARGEST:
             raise ArgumentError(

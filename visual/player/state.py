@@ -12,9 +12,10 @@ its ``#``.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from urllib.parse import quote, unquote
+from urllib.parse import quote as quote_url
+from urllib.parse import unquote
 
-from lab.errors import ArgumentError, expect, one_of, quoted
+from lab.errors import ArgumentError, check_choice, check_type, quote
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
 NUMBERS = ("steps", "order", "cost", "truncate", "moment")
@@ -29,13 +30,13 @@ def as_text(state: Mapping[str, object]) -> str:
     """Return the text of a state; `from_text` gives an equal state."""
     pairs = []
     for key, value in state.items():
-        one_of("key", key, KEYS)
+        check_choice("key", key, KEYS)
         entries = {key: value}
         if key in MAPPINGS:
-            known = expect(key, value, Mapping, "a mapping from names to values")
+            known = check_type(key, value, Mapping, "a mapping from names to values")
             entries = {f"{key}.{name}": inner for name, inner in known.items()}
         for name, inner in entries.items():
-            pairs.append(f"{quote(name, safe='.')}={quote(_written(inner), safe=PLAIN)}")
+            pairs.append(f"{quote_url(name, safe='.')}={quote_url(_written(inner), safe=PLAIN)}")
     return "&".join(pairs)
 
 
@@ -46,13 +47,13 @@ def from_text(text: str) -> dict[str, object]:
     expected, UnknownNameError for a key that is none of `KEYS`.
     """
     state: dict[str, object] = {}
-    for pair in filter(None, expect("text", text, str, "text").rpartition("#")[2].split("&")):
+    for pair in filter(None, check_type("text", text, str, "text").rpartition("#")[2].split("&")):
         code, equals, written = pair.partition("=")
         key, _, name = unquote(code).partition(".")
-        one_of("key", key, KEYS)
+        check_choice("key", key, KEYS)
         if not equals or bool(name) != (key in MAPPINGS):
             raise ArgumentError(
-                f"text: {quoted(pair)}: expected a pair as in 'order=2' or 'at.x=1'."
+                f"text: {quote(pair)}: expected a pair as in 'order=2' or 'at.x=1'."
             )
         value = unquote(written)
         if name:
@@ -70,7 +71,7 @@ def _written(value: object, depth: int | None = None) -> str:
         return str(value)
     depth = _depth(value) if depth is None else depth
     if depth > len(SEPARATORS):
-        raise ArgumentError(f"value = {quoted(value)}: expected an array of rank 3 or less.")
+        raise ArgumentError(f"value = {quote(value)}: expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
     written = separator.join(_written(inner, depth - 1) for inner in value)
     return written + separator * (len(value) < 2)
@@ -97,4 +98,4 @@ def _read(text: str, is_word: bool) -> object:
             continue
     if is_word:
         return text
-    raise ArgumentError(f"text: {quoted(text)}: expected a number.")
+    raise ArgumentError(f"text: {quote(text)}: expected a number.")

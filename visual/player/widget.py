@@ -15,7 +15,7 @@ from typing import Any
 
 import traitlets
 
-from lab.errors import ArgumentError, expect, quoted, refused, whole
+from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from lab.reports.breaking.rules import BrokenRule
@@ -83,17 +83,17 @@ def machine(
 
     """
     if not isinstance(trace, Breakage):
-        expect("trace", trace, Trace, EXPECTED)
+        check_type("trace", trace, Trace, EXPECTED)
     if other is not None:
-        expect("other", other, Trace, EXPECTED)
+        check_type("other", other, Trace, EXPECTED)
         if rule is not None or isinstance(trace, Breakage):
             raise ArgumentError("other: expected no second run with a faulty rule. Omit either.")
     if rule is not None:
         trace = _by_rule(trace, rule)
     for name, number in (("around", around), ("entry", entry)):
         if number is not None:
-            whole(name, number)
-    expect("contributor", contributor, bool, "True or False")
+            check_integer(name, number)
+    check_type("contributor", contributor, bool, "True or False")
     shown = Machine(trace, other, around, entry, contributor)
     return shown if moment is None else shown.scene(moment)
 
@@ -103,7 +103,7 @@ def _by_rule(trace: Trace | Breakage, rule: BrokenRule | str) -> Breakage:
     known = None if isinstance(trace, Breakage) else derivative_of(trace)
     if known is None:
         raise ArgumentError(
-            f"rule = {quoted(rule)}: expected a trace of a derivative that was recorded in this "
+            f"rule = {quote(rule)}: expected a trace of a derivative that was recorded in this "
             "process. Pass lab.break_rule(loop, rule, order) as the trace instead."
         )
     return Truth(*known).broken_by(rule)
@@ -152,8 +152,8 @@ class Machine(Widget):
         return self._known(proposal["value"])
 
     def _known(self, moment: int) -> int:
-        if not 0 <= whole("moment", moment) <= self.content.moments:
-            raise refused(
+        if not 0 <= check_integer("moment", moment) <= self.content.moments:
+            raise argument_error(
                 "moment", moment, f"this machine has the moments 0 to {self.content.moments}."
             )
         return moment

@@ -14,7 +14,7 @@ from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 from typing import Any
 
-from lab.errors import ArgumentError, listing, quoted, refused
+from lab.errors import ArgumentError, argument_error, listing, quote
 from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
@@ -48,7 +48,7 @@ def content(suffix: str, picture: object, *options: object) -> Any:
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Return `path` as a Path; raise ArgumentError if it is not a path."""
     if not isinstance(path, str | os.PathLike):
-        raise refused("path", path, "expected the name of a file, such as 'tape.svg'.")
+        raise argument_error("path", path, "expected the name of a file, such as 'tape.svg'.")
     return Path(path)
 
 
@@ -56,14 +56,14 @@ def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], told: str) 
     """`path` as a Path; ArgumentError, by what is `told`, if its suffix is none of `suffixes`."""
     place = as_path(path)
     if place.suffix.lower() not in suffixes:
-        raise refused("path", str(place), f"{told}.")
+        raise argument_error("path", str(place), f"{told}.")
     _check_folder(place)
     return place
 
 
 def _check_folder(path: Path) -> None:
     if not os.path.isdir(path.parent):  # False also for invalid names
-        raise refused("path", str(path), f"there is no folder {quoted(str(path.parent))}.")
+        raise argument_error("path", str(path), f"there is no folder {quote(str(path.parent))}.")
 
 
 def check_path(path: Path, animate: bool = False) -> None:
@@ -71,11 +71,11 @@ def check_path(path: Path, animate: bool = False) -> None:
     suffix = path.suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
-        raise refused(
+        raise argument_error(
             "path", str(path), f"the suffix tells the format and can be {listing(SUFFIXES)}."
         )
     if animate and suffix not in (".svg", *MOVING):
-        raise ArgumentError(f"animate = True: {quoted(str(path))}: expected a .svg or .gif file.")
+        raise ArgumentError(f"animate = True: {quote(str(path))}: expected a .svg or .gif file.")
     _check_folder(path)
 
 
@@ -86,14 +86,14 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
         or isinstance(scale, bool)
         or not abs(scale) <= sys.float_info.max
     ):
-        raise refused("scale", scale, "expected a number, such as 2 for twice the size.")
+        raise argument_error("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
-        raise refused("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
+        raise argument_error("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
     across, down = (math.ceil(min(side * scale, MOST_SIDE)) for side in (width, height))
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
         raise ArgumentError(
-            f"scale = {quoted(scale)} would make {across:,} by {down:,} pixels; this picture can "
+            f"scale = {quote(scale)} would make {across:,} by {down:,} pixels; this picture can "
             f"have a scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
         )
 
@@ -125,5 +125,5 @@ def write_whole(path: Path, content: str | bytes) -> Path:
             raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"path = {quoted(str(path))} cannot be written: {reason}.") from error
+        raise ArgumentError(f"path = {quote(str(path))} cannot be written: {reason}.") from error
     return path

@@ -16,7 +16,7 @@ from math import atan2, ceil, cos, sin
 from pathlib import Path
 from typing import ParamSpec
 
-from lab.errors import expect, listing, one_of, quoted, refused
+from lab.errors import argument_error, check_choice, check_type, listing, quote
 from lab.traces.trace import Trace
 from visual.retired import PICTURE_OPTIONS, refuse_retired
 from visual.scene.fonts import text_width
@@ -278,7 +278,7 @@ class Scene:
 
     def __repr__(self) -> str:
         size = f"{self.width:g} by {self.height:g}"
-        return f"Scene({quoted(self.title)}, {size}, {len(self.shapes)} shapes)"
+        return f"Scene({quote(self.title)}, {size}, {len(self.shapes)} shapes)"
 
     def walk(self) -> Iterator[Shape]:
         """Yield all shapes except groups, in drawing order."""
@@ -343,7 +343,7 @@ class Scene:
         cannot be written, a scale below 0.1, or an image of more than 100 megapixels.
         """
         path = as_path(path)
-        check_path(path, expect("animate", animate, bool, "True or False"))
+        check_path(path, check_type("animate", animate, bool, "True or False"))
         suffix = path.suffix.lower()
         if not self.can_be(suffix) or (animate and not self.can_move):
             others = listing(s for s in SUFFIXES if self.can_be(s))
@@ -353,7 +353,7 @@ class Scene:
                     ".dot exists only for pictures laid out by Graphviz, the step graph and the "
                     "genealogy."
                 )
-            raise refused("path", str(path), f"this picture can be {others}; {reason}")
+            raise argument_error("path", str(path), f"this picture can be {others}; {reason}")
         return write_whole(path, self.rendered(suffix, scale, animate, theme))
 
     def can_be(self, suffix: str) -> bool:
@@ -373,8 +373,8 @@ class Scene:
         self, suffix: str, scale: float = 1.0, animate: bool = False, theme: str | None = None
     ) -> str | bytes:
         """Return the content of the file with a suffix; ArgumentError if it cannot be written."""
-        one_of("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
-        expect("animate", animate, bool, "True or False")
+        check_choice("suffix", suffix, [known for known in SUFFIXES if self.can_be(known)])
+        check_type("animate", animate, bool, "True or False")
         check_scale(scale)
         picture = self.themed(theme)
         if suffix == ".dot":

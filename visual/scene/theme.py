@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
-from lab.errors import Named
+from lab.errors import Registry
 
 
 class Role(StrEnum):
@@ -181,7 +181,7 @@ def mixed(start: str, end: str, share: float) -> str:
 LIGHT = _theme("light", 0, "#ffffff", text="#1f2937", muted="#6b7280", arrow="#9a3412")
 DARK = _theme("dark", 1, "#111827", text="#e5e7eb", muted="#9ca3af", arrow="#fdba74")
 PRINT = _theme("print", 2, "#ffffff", text="#000000", muted="#444444", arrow="#000000")
-THEMES = Named("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})
+THEMES = Registry("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})
 
 
 def heat_colour(value: float, theme: Theme) -> str:

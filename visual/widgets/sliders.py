@@ -6,7 +6,7 @@ from math import floor, log10
 import numpy as np
 
 from lab.loops.variables import Sequence, State
-from lab.notation import indexed
+from lab.notation import value_symbol
 from visual.options import AT, Control
 
 MOST_ENTRIES = 12  # of an array; of more, there is only a note
@@ -38,7 +38,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
         return name
     index = [int(number) for number in np.unravel_index(place, value.shape)]
     if isinstance(variable, Sequence) or (isinstance(variable, State) and variable.reach > 1):
-        name = indexed(name, index.pop(0))
+        name = value_symbol(name, index.pop(0))
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import traitlets
 
-from lab.errors import ArgumentError, KindError, quoted, whole
+from lab.errors import ArgumentError, KindError, check_integer, quote
 from visual.backends import dark
 from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
@@ -75,7 +75,7 @@ class Stepper(Walked):
         for scene in scenes:
             if not hasattr(scene, "svg"):
                 raise KindError(
-                    f"scenes: {quoted(scene)} is no picture; expected a Scene, or several."
+                    f"scenes: {quote(scene)} is no picture; expected a Scene, or several."
                 )
         moments = {number for scene in scenes for number in _moments(scene)}
         step = shown_step(moments, self.step, step)
@@ -105,9 +105,9 @@ def shown_step(moments: Collection[int], present: int, wanted: int | None = None
 
     ArgumentError if there is none that is wanted.
     """
-    if wanted is not None and whole("step", wanted) not in moments:
+    if wanted is not None and check_integer("step", wanted) not in moments:
         known = f"{min(moments)} to {max(moments)}" if moments else "none"
-        raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
+        raise ArgumentError(f"step = {quote(wanted)}: the moments of these pictures are {known}.")
     if wanted is not None:
         return wanted
     return present if present in moments else -1

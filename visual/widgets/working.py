@@ -16,7 +16,7 @@ from contextvars import copy_context
 from threading import Lock, RLock, Thread
 from typing import TypeVar
 
-from lab.progress import Interrupted, watched
+from lab.progress import Interrupted, watch_work
 
 T = TypeVar("T")
 GLANCE = 0.001  # seconds; enough for a thread that waits to wake up
@@ -77,7 +77,7 @@ class Work:
 
     def do(self, make: Callable[[], T]) -> T:
         """What `make` returns; Interrupted if that is not wanted any more."""
-        with TURNS, watched(self.pause):
+        with TURNS, watch_work(self.pause):
             self.pause()
             return make()
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, LabError, one_of, quoted
+from lab.errors import ArgumentError, LabError, check_choice, quote
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
-from lab.notation import signed
+from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
@@ -142,7 +142,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
 
 def _tapped(name: str, taps: Sequence[int]) -> str:
     """``taps −2, −1 of x``."""
-    return f"taps {signed(*taps)} of {name}"
+    return f"taps {integers(*taps)} of {name}"
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -234,9 +234,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             match value:
                 case [str(text), str(values)]:
                     return rewritten(bench, text, values)
-            raise ArgumentError(
-                f"written = {quoted(value)}: expected a step and values, two texts."
-            )
+            raise ArgumentError(f"written = {quote(value)}: expected a step and values, two texts.")
     change = _change(bench, key, value)
     if "view" in change:
         return bench.seen(change["view"])
@@ -267,7 +265,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
     """What a control asks for, as arguments of `Bench.changed`."""
     match key:
         case ["at", str(name), int(place)]:
-            values = bench.values[one_of("at", name, bench.values)].astype(float)
+            values = bench.values[check_choice("at", name, bench.values)].astype(float)
             if place not in range(values.size):
                 raise ArgumentError(f"at = {name}[{place}]: it has {values.size} values, from 0.")
             values.ravel()[place] = _float(name, value)
@@ -290,7 +288,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
-    raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
+    raise ArgumentError(f"key = {quote(key)}: there is no such control.")
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
@@ -304,4 +302,4 @@ def _float(name: str, written: object) -> float:
     try:
         return float(str(written))
     except ValueError:
-        raise ArgumentError(f"{name} = {quoted(written)}: expected a number.") from None
+        raise ArgumentError(f"{name} = {quote(written)}: expected a number.") from None

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from lab.errors import ArgumentError, quoted, whole
+from lab.errors import ArgumentError, check_integer, quote
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.state import Bench, BenchState, LoopBench
@@ -52,15 +52,15 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
     """
     state = from_text(text)
     step, values = state.pop("step", START[0]), state.pop("values", START[1])
-    moment = whole("moment", state.pop("moment", -1))
+    moment = check_integer("moment", state.pop("moment", -1))
     name = state.pop("loop", "square")
     if name == WRITTEN:
-        loop = written(str(step), str(values), whole("steps", state.get("steps", STEPS)))
+        loop = written(str(step), str(values), check_integer("steps", state.get("steps", STEPS)))
     elif name in gallery.loops:
         loop = gallery.loops[str(name)]
     else:
         known = f"{WRITTEN!r} with step and values, or a loop of the gallery"
-        raise ArgumentError(f"loop = {quoted(name)}: expected {known}.")
+        raise ArgumentError(f"loop = {quote(name)}: expected {known}.")
     return LoopBench.of(loop).changed(**state), moment
 
 

@@ -17,7 +17,7 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing, one_of, quoted
+from lab.errors import ArgumentError, check_choice, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -93,7 +93,7 @@ class BenchState:
         """
         known = [one.name for one in fields(self) if one.name != "loop"]
         for name in changes:
-            one_of("choice", name, known, "a workbench has the choices {}.")
+            check_choice("choice", name, known, "a workbench has the choices {}.")
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
@@ -133,7 +133,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
     """Numbers as an array of a dtype; ArgumentError if it cannot hold them."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
-        raise ArgumentError(f"value of {name} = {quoted(value)}: expected whole numbers.")
+        raise ArgumentError(f"value of {name} = {quote(value)}: expected whole numbers.")
     return array.astype(dtype)
 
 
@@ -343,7 +343,7 @@ class GraphBench(Bench):
         """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
-                f"given = {quoted(given)}: expected the values of the graph's inputs, as in "
+                f"given = {quote(given)}: expected the values of the graph's inputs, as in "
                 "{x0: 0.5}."
             )
         state = BenchState(GRAPH, order=order)
@@ -394,7 +394,7 @@ class GraphBench(Bench):
         return bench
 
     def _check(self, argument: str, name: str | None) -> None:
-        one_of(argument, name, self.inputs, "the inputs of this graph are {}.")
+        check_choice(argument, name, self.inputs, "the inputs of this graph are {}.")
 
     @property
     def _wrt(self) -> Variable:
@@ -435,7 +435,7 @@ def opened(subject: object, *about: object) -> Bench:
         case [Loop() as loop]:
             return LoopBench.of(loop)
     raise ArgumentError(
-        f"subject = {quoted(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
+        f"subject = {quote(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
         "alone, a lab.Derivative and the values of its inputs, or a cost, what to differentiate "
         "by, and the values."
     )
@@ -446,7 +446,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     if isinstance(loop, str):
         loop = _loop_named(loop)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"loop = {quoted(loop)}: expected a lab.Loop.")
+        raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     return replace(LoopBench.of(loop).changed(**kept), room=bench.room)
 

@@ -22,7 +22,7 @@ from typing import Any, TypedDict
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, first_line, listing, quoted, whole
+from lab.errors import ArgumentError, LabError, check_integer, first_line, listing, quote
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -153,7 +153,7 @@ class Workbench(Walked):
         else:
             restored = opened(subject, *about)
         bench = restored.changed(**choices)
-        moment = whole("moment", moment)
+        moment = check_integer("moment", moment)
 
         def begun() -> Drawn:
             if step is None:
@@ -354,7 +354,7 @@ class Workbench(Walked):
                     self._ask(self._give_up(), key, value)
             case _:
                 self._tell(
-                    text=f"message = {quoted(message)}: expected a number, a key and a value; "
+                    text=f"message = {quote(message)}: expected a number, a key and a value; "
                     "a number and cancel; or save."
                 )
 
@@ -433,7 +433,7 @@ LONGEST = 80  # letters of a file's name
 def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
     """The name, made of a title, and the content of a picture as a file."""
     if suffix not in FORMATS:
-        raise ArgumentError(f"save = {quoted(suffix)}: the formats are {listing(FORMATS)}.")
+        raise ArgumentError(f"save = {quote(suffix)}: the formats are {listing(FORMATS)}.")
     content = picture.rendered(f".{suffix}", SCALE)
     name = "-".join(re.findall(r"\w+", title))[:LONGEST] or "picture"
     return f"{name}.{suffix}", content.encode() if isinstance(content, str) else content

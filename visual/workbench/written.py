@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import by_name, identifier
@@ -52,8 +52,7 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
             entries = [float(entry) for entry in re.split(r"[,\s]+", value)]
         except ValueError:
             raise ArgumentError(
-                f"values: {quoted(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 "
-                "0.3'."
+                f"values: {quote(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
             ) from None
         yield name, entries if len(entries) > 1 else entries[0]
 

@@ -16,7 +16,7 @@ from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Role, Slot
 from lab.equations.events.table import table
 from lab.equations.events.timeline import Clock, Origins, Timeline
-from lab.errors import KindError, quoted, refused, whole
+from lab.errors import KindError, argument_error, check_integer, quote
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
@@ -38,7 +38,7 @@ def events(trace: object) -> "EventSequence":
         return Events(trace)
     if type(trace) not in OTHERS:
         expected = "a Trace, as of lab.gallery.loops['square'].trace(), or an eager recording"
-        raise KindError(f"trace = {quoted(trace)}: expected {expected}.")
+        raise KindError(f"trace = {quote(trace)}: expected {expected}.")
     return OTHERS[type(trace)](trace)
 
 
@@ -70,8 +70,8 @@ class EventSequence(Sequence[Event]):
 
     def check_moment(self, moment: int) -> int:
         """Return `moment`; raise ArgumentError unless it is between 0 and the number of events."""
-        if not 0 <= whole("moment", moment) <= len(self):
-            raise refused("moment", moment, f"this run has the moments 0 to {len(self)}.")
+        if not 0 <= check_integer("moment", moment) <= len(self):
+            raise argument_error("moment", moment, f"this run has the moments 0 to {len(self)}.")
         return moment
 
 

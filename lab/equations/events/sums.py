@@ -8,7 +8,7 @@ import numpy as np
 from lab.equations.events.records import Read, Term
 from lab.equations.factors import factor_of, rest_of, without_names
 from lab.equations.numbers import array_of
-from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
+from lab.notation import Call, Expression, Leaf, Let, leaves_of, render, summands_of
 from lab.notation import Term as Expr
 
 # Of the largest term: what rounding may leave between a value and the sum of its terms.
@@ -94,7 +94,7 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
     """A source times its factor; the shapes of both must be those of the written value."""
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
-    product, symbols = text(Call("Mul", (leaf, factor)), _name(read)), text(factor, _name(read))
+    product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
     if source is None or number is None or number.shape not in ((), source.value.shape):
         return Term(UNKNOWN, source, None, product, "", used)
     with np.errstate(all="ignore"):
@@ -111,7 +111,7 @@ def _summand(
     used = tuple(r for r in reads_of(part, read) if r is not source)
     value = _value(part, read)
     known = UNKNOWN if value is None else value
-    return Term(known, source, None, text(part, _name(read)), "", used, part)
+    return Term(known, source, None, render(part, _name(read)), "", used, part)
 
 
 def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:

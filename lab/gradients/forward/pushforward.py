@@ -20,10 +20,10 @@ from lab.errors import (
     ArgumentError,
     GradientError,
     GraphError,
-    expect,
+    check_sequence,
+    check_type,
     first_line,
     listing,
-    several,
 )
 from lab.gradients.forward.series import Carrying, Coefficients, Jet, coefficient, is_empty
 from lab.gradients.status import is_continuous
@@ -44,8 +44,8 @@ def pushforward(
     of the variables.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
-        expect(name, variables, (list, tuple), "a list of PyTensor variables")
-        several(name, variables, "a list of PyTensor variables", Variable)
+        check_type(name, variables, (list, tuple), "a list of PyTensor variables")
+        check_sequence(name, variables, "a list of PyTensor variables", Variable)
     if len(wrt) != len(tangents):
         raise ArgumentError(
             f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."

@@ -20,7 +20,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.exceptions import NotScalarConstantError
 
-from lab.errors import GradientError, nearest
+from lab.errors import GradientError, closest_match
 from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
@@ -295,7 +295,7 @@ def _shaped(term: Term, like: Variable) -> Variable | None:
 
 def _without_a_rule(node: Apply) -> GradientError:
     known = sorted({*SLOPES, *WRITTEN, *STILL, "Pow"})
-    like = nearest(plain_name(node), known) if isinstance(node.op, Elemwise) else None
+    like = closest_match(plain_name(node), known) if isinstance(node.op, Elemwise) else None
     return GradientError(
         f'mode = "taylor": there is no rule for the coefficients of {node.op}'
         f"{f'; there is one for {like}' if like else ''}; mode = "

@@ -18,7 +18,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, listing, nearest, quoted
+from lab.errors import ArgumentError, closest_match, listing, quote
 from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
 from lab.loops.text.terms import COMPARISONS, CONNECTIVES, CONSTANTS, FUNCTIONS, OPERATORS, Line
 from lab.notation import Call, Leaf, Number, Term
@@ -47,7 +47,7 @@ class Names:
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
-                    f"name = {quoted(name)}: in a step that is written as text, a name consists of "
+                    f"name = {quote(name)}: in a step that is written as text, a name consists of "
                     f"letters, digits and _, begins with a letter, and is not {listing(RESERVED)}."
                 )
 
@@ -60,7 +60,7 @@ class Names:
 def read_step(text: str, names: Names) -> tuple[Line, ...]:
     """The lines of a step; ArgumentError, with the place, for anything the grammar lacks."""
     if not isinstance(text, str):
-        raise ArgumentError(f"step = {quoted(text)}: expected a text, such as 'x**2'.")
+        raise ArgumentError(f"step = {quote(text)}: expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
     raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
@@ -202,7 +202,7 @@ class _Reader:
             )
         if name in self.made:
             raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
-        if like := nearest(name, self.names.all):
+        if like := closest_match(name, self.names.all):
             raise self._refused(node, f"is no name of this loop; did you mean {like!r}?")
         raise self._refused(
             node,
@@ -238,7 +238,7 @@ class _Reader:
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
         if name not in FUNCTIONS:
-            like = nearest(name, FUNCTIONS)
+            like = closest_match(name, FUNCTIONS)
             told = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
             raise self._refused(node.func, f"is no function of this grammar; {told}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)

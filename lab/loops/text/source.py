@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from lab.errors import ArgumentError, expect, one_of, quoted
+from lab.errors import ArgumentError, check_choice, check_type, quote
 
 T = TypeVar("T")
 DEEPEST = 30
@@ -25,20 +25,20 @@ def identifier(name: T) -> T:
 
 
 def one_named(argument: str, name: object, known: Iterable[str], otherwise: str) -> str:
-    """One of the names that are known: the first for None; see `one_of`."""
+    """One of the names that are known: the first for None; see `check_choice`."""
     known = list(known)
-    return known[0] if name is None else one_of(argument, identifier(name), known, otherwise)
+    return known[0] if name is None else check_choice(argument, identifier(name), known, otherwise)
 
 
 def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
     """What is given by names, each in its one form; ArgumentError if two are the same."""
     named: dict[str, T] = {}
     for name, value in given:
-        expect(argument, name, str, "the names of variables")
+        check_type(argument, name, str, "the names of variables")
         own = identifier(name)
         if own in named:
             raise ArgumentError(
-                f"{argument}: {quoted(name)} is a second {quoted(own)}; every name may be used "
+                f"{argument}: {quote(name)} is a second {quote(own)}; every name may be used "
                 "only once."
             )
         named[own] = value
@@ -47,11 +47,11 @@ def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
 
 def refused(text: str, start: int, stop: int, why: str) -> ArgumentError:
     """An error that quotes a part of the text and tells where it stands."""
-    quoted = text[start:stop].strip() or text[start:].strip()
-    quoted = quoted if len(quoted) <= 40 else f"{quoted[:39]}…"
+    excerpt = text[start:stop].strip() or text[start:].strip()
+    excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
     place = f"line {line}, column {column}" if "\n" in text else f"column {column}"
-    return ArgumentError(f"step, {place}: {quoted!r} {why}")
+    return ArgumentError(f"step, {place}: {excerpt!r} {why}")
 
 
 def statements(text: str) -> Iterator[tuple[int, int]]:

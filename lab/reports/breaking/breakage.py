@@ -18,11 +18,11 @@ from lab.checks.check import value_at
 from lab.checks.finite_differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, LabError, expect, quoted
+from lab.errors import ArgumentError, LabError, check_type, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
-from lab.notation import prime
-from lab.progress import quietly
+from lab.notation import primes
+from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.reports.tables import Report, Section, Table
@@ -97,7 +97,7 @@ class Row:
     @property
     def name(self) -> str:
         """What it is called: C′, C″, C‴ and so on."""
-        return f"C{prime(self.order)}"
+        return f"C{primes(self.order)}"
 
     @property
     def effect(self) -> Effect:
@@ -214,13 +214,13 @@ class Truth:
         cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
         for order in range(self.derivative.order, -1, -1):
             try:
-                with np.errstate(all="ignore"), quietly():  # the true side has warned
+                with np.errstate(all="ignore"), hide_progress():  # the true side has warned
                     made = derivative(cost, wrt, order, rule=rule.rule)
                     names = self.derivative.names[: order + 1]
                     return trace(made.values, self.given, names=names), refusal
             except LabError as error:
                 refusal = str(error)
-        raise LabError(f"rule = {quoted(rule.name)}: not even the cost can be computed. {refusal}")
+        raise LabError(f"rule = {quote(rule.name)}: not even the cost can be computed. {refusal}")
 
 
 def truth(
@@ -235,7 +235,7 @@ def truth(
 
     For a graph of your own, ``Truth(lab.derivative(cost, wrt, order), given)``.
     """
-    expect("loop", loop, Loop, "a lab.Loop")
+    check_type("loop", loop, Loop, "a lab.Loop")
     loop = loop if at is None else loop.with_values(at, "at")
     graph = loop.build()
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)

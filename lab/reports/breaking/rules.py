@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import Named
+from lab.errors import Registry
 from lab.gradients.decisions import PullbackRule
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
@@ -116,7 +116,7 @@ _BROKEN = (
         PullbackRule(binds=_first_two_swapped, replays=False),
     ),
 )
-BROKEN = Named("rule", {rule.name: rule for rule in _BROKEN})
+BROKEN = Registry("rule", {rule.name: rule for rule in _BROKEN})
 
 # For each rule, choices of a workbench with which the rule changes a derivative.
 _CHANGED: Mapping[str, Mapping[str, object]] = {

@@ -21,10 +21,10 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import Role, Writer
-from lab.errors import ArgumentError, first_line, listing, quoted
+from lab.errors import ArgumentError, first_line, listing, quote
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import Leaf, signed
+from lab.notation import Leaf, integers
 from lab.reports.calls.few_steps import FewSteps, few_steps
 from lab.reports.calls.written import written
 from lab.reports.tables import Report, Section, Table
@@ -149,7 +149,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     elif callable(subject):
         function = subject
     else:
-        raise ArgumentError(f"subject = {quoted(subject)}: expected a Loop or a step function.")
+        raise ArgumentError(f"subject = {quote(subject)}: expected a Loop or a step function.")
     received: list[tuple[str, ...]] = []
 
     def step(*values: Variable) -> object:
@@ -212,7 +212,7 @@ def _entry(name: str, entry: object) -> Given:
     if isinstance(variable, Variable):
         called = str(variable.name or written(variable))
     if taps is not None:
-        return Given(name, f"{called}, tap{'s' * (len(taps) != 1)} {signed(*taps)}")
+        return Given(name, f"{called}, tap{'s' * (len(taps) != 1)} {integers(*taps)}")
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
     default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
     tap = default if is_numeric or not isinstance(variable, Variable) else ""
@@ -307,4 +307,4 @@ def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
             return f"d{name}: sit-sot, a running sum"
         case Kind.NIT_SOT:
             return f"d{name}: sequence, reversed"
-    return f"d{name}: mit-mot, {'reads' if is_output else 'writes'} {signed(*taps)}"
+    return f"d{name}: mit-mot, {'reads' if is_output else 'writes'} {integers(*taps)}"

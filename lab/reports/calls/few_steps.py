@@ -13,7 +13,7 @@ import pytensor
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import number_text, signed
+from lab.notation import integers, number_text
 from lab.reports.calls.written import written
 from lab.reports.tables import Section, Table
 from lab.scans.replacing import scan_nodes
@@ -40,7 +40,7 @@ class StepsCase:
         """All fields as text, and the meaning of the number of steps."""
         scans, rows = (f"{n}" for n in self.scans), "–" if self.rows is None else f"{self.rows}"
         meaning = MEANINGS.get(self.n_steps, "a Scan, whose gradient is a Scan")
-        return (signed(self.n_steps), *scans, rows, self.sum, self.gradient, meaning)
+        return (integers(self.n_steps), *scans, rows, self.sum, self.gradient, meaning)
 
 
 MEANINGS = {

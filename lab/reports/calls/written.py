@@ -2,7 +2,7 @@
 
 from pytensor.graph.basic import Constant, Variable
 
-from lab.notation import text
+from lab.notation import render
 from lab.scans.formula import formulas
 from lab.scans.operations import plain_name
 from lab.scans.slices import index_parts
@@ -21,7 +21,7 @@ def written(variable: Variable, n: Variable | None = None) -> str:
         return f"{written(base, n)}[{inside}]"
     if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
         return written(node.inputs[0], n)
-    return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
+    return render(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
 def index_text(index: Variable | slice, n: Variable | None = None) -> str:

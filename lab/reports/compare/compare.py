@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
 from lab.checks.finite_differences import MOST_ENTRIES
-from lab.errors import ArgumentError, printable, quoted
+from lab.errors import ArgumentError, printable, quote
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, Row
@@ -49,7 +49,7 @@ def compare(
     memory.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise ArgumentError(f"order = {quoted(order)}: expected 1, 2, 3, …")
+        raise ArgumentError(f"order = {quote(order)}: expected 1, 2, 3, …")
     asked = subject_of(subject, wrt, given, cost, of)
     check_scan_count(asked.cost, order)
     with without_backtraces():

@@ -10,7 +10,7 @@ from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_words
 from lab.errors import listing
 from lab.gradients.status import Connected
-from lab.notation import signed
+from lab.notation import integers
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import relative_error, written
 from lab.reports.compare.sides import Answer
@@ -193,7 +193,7 @@ def _place(ours: Trace, parting: Parting) -> str:
     first, second = value_text(parting.true), value_text(parting.broken)
     return (
         f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "
-        f"into row {parting.row} of the tape {tape.name}, at tap {signed(parting.tap)}, ours "
+        f"into row {parting.row} of the tape {tape.name}, at tap {integers(parting.tap)}, ours "
         f"writes {first}, PyTensor's {second}."
     )
 

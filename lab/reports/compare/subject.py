@@ -10,7 +10,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 
-from lab.errors import ArgumentError, one_of, quoted, refused
+from lab.errors import ArgumentError, argument_error, check_choice, quote
 from lab.gradients.status import is_real
 from lab.loops.declaration import BY
 from lab.loops.loop import Loop
@@ -45,18 +45,18 @@ def subject_of(
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
     if given is not None and not isinstance(given, Mapping):
-        raise refused("given", given, "expected a dict of variables and their values.")
+        raise argument_error("given", given, "expected a dict of variables and their values.")
     if isinstance(subject, Loop):
         if given is not None:
             raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
         return _of_loop(subject, wrt, cost, of)
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
-            raise refused(name, value, "only of a loop is a cost made.")
+            raise argument_error(name, value, "only of a loop is a cost made.")
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         kind = getattr(subject, "type", type(subject).__name__)
         raise ArgumentError(
-            f"subject = {quoted(subject)} ({kind}): expected a scalar cost or a loop."
+            f"subject = {quote(subject)} ({kind}): expected a scalar cost or a loop."
         )
     return _made(subject, wrt, dict(given or {}))
 
@@ -68,7 +68,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     by_name = {n: v for n, v in graph.inputs.items() if is_real(v)}
     asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
-        one_of("wrt", name, by_name, BY)
+        check_choice("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
     return _made(target, chosen, dict(graph.given))
 
@@ -80,10 +80,10 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     chosen = tuple(v for v in inputs if is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
         none = "none of the graph's inputs is real."
-        raise refused("wrt", wrt, none if wrt is None else "expected one input at least.")
+        raise argument_error("wrt", wrt, none if wrt is None else "expected one input at least.")
     for variable in chosen:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
+            raise ArgumentError(f"wrt: {quote(variable)} is not a PyTensor variable.")
         if not is_real(variable):
             raise ArgumentError(
                 f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."

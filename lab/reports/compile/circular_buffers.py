@@ -19,7 +19,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
-from lab.notation import indexed
+from lab.notation import value_symbol
 from lab.reports.calls.written import index_text, written
 from lab.reports.tables import Section, Table
 from lab.scans.buffers import rows_of_buffer
@@ -203,7 +203,7 @@ class Buffer:
 
     def row(self, row: int | None) -> str:
         """Return the name of a row: ``x₃``."""
-        return "–" if row is None else indexed(self.name, row)
+        return "–" if row is None else value_symbol(self.name, row)
 
 
 def row_count(asked: int | Variable | None, n_steps: Variable, given: Values) -> Count:

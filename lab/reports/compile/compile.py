@@ -25,9 +25,9 @@ from pytensor.graph.traversal import toposort
 
 from lab.errors import (
     ArgumentError,
+    argument_error,
+    check_choice,
     listing,
-    one_of,
-    refused,
 )
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import check_differentiable, differentiate
@@ -141,7 +141,7 @@ def _listed(subject: object) -> list[Variable]:
     variables = [item for item in items if isinstance(item, Variable)]
     if variables and len(variables) == len(items):
         return variables
-    raise refused("subject", subject, "expected a variable, several, a Loop or a function.")
+    raise argument_error("subject", subject, "expected a variable, several, a Loop or a function.")
 
 
 def _of_loop(
@@ -149,7 +149,9 @@ def _of_loop(
 ) -> tuple[list[Variable], Variable | None, Values]:
     graph, variable = loop.build(), None
     if wrt is not None:
-        variable = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
+        variable = graph.inputs[
+            check_choice("wrt", identifier(wrt), graph.inputs, "this loop has {}.")
+        ]
     return [loop.cost(graph)], variable, graph.given
 
 

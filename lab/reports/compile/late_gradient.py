@@ -17,7 +17,7 @@ from lab.errors import first_line
 from lab.gradients.decisions import ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
-from lab.records import reached
+from lab.records import find_reachable
 from lab.reports.compile.compiled import BackwardSteps, LateGradient, LostRows, ScanAfter
 from lab.reports.compile.rewriting import Rewriting
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
@@ -91,4 +91,6 @@ def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
         return [p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)]
 
     filled = outer_outputs(parts, node).items()
-    return {part.name for part in reached((p for p, rows in filled if rows in used), read_by)}
+    return {
+        part.name for part in find_reachable((p for p, rows in filled if rows in used), read_by)
+    }

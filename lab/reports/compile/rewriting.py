@@ -24,7 +24,7 @@ from pytensor.tensor.subtensor import IncSubtensor
 from lab.errors import GraphError, first_line
 from lab.gradients.decisions import scan_names
 from lab.gradients.verify import mode_named
-from lab.records import cached_property, reached
+from lab.records import cached_property, find_reachable
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan, scan_name
 from lab.scans.replacing import scan_nodes
@@ -86,7 +86,7 @@ class History(Feature):
 
     def successors(self, node: Apply) -> set[Apply]:
         """Return a Scan and all operations that replaced it."""
-        return {*reached([node], lambda old: [r.new for r in self.by_old.get(old, ())])}
+        return {*find_reachable([node], lambda old: [r.new for r in self.by_old.get(old, ())])}
 
     def outputs(self, node: Apply, output: int) -> set[tuple[Apply, int]]:
         """Return an output of a Scan and all outputs that replaced it."""
@@ -94,7 +94,7 @@ class History(Feature):
         def after(old: tuple[Apply, int]) -> list[tuple[Apply, int]]:
             return [(r.new, r.into) for r in self.by_old.get(old[0], ()) if r.output == old[1]]
 
-        return {*reached([(node, output)], after)}
+        return {*find_reachable([(node, output)], after)}
 
 
 @dataclass(frozen=True, eq=False)

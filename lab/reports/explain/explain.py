@@ -23,11 +23,11 @@ from lab.errors import (
     GraphError,
     KindError,
     LabError,
+    check_sequence,
     first_line,
     listing,
     printable,
-    quoted,
-    several,
+    quote,
 )
 from lab.gradients.decisions import decisions_of, scan_names
 from lab.gradients.derivation import Derivation, deciding, derivation_of
@@ -155,9 +155,9 @@ def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variabl
     if density is not None:
         return density.cost, density.by(wrt)
     if not isinstance(cost, Variable):
-        raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
+        raise KindError(f"cost = {quote(cost)}: expected a PyTensor variable, or a PyMC model.")
     variables = (wrt,) if isinstance(wrt, Variable) else wrt
-    variables = several("wrt", variables, "PyTensor variables", Variable)
+    variables = check_sequence("wrt", variables, "PyTensor variables", Variable)
     if not variables:
         raise ArgumentError("wrt = (): expected PyTensor variables.")
     return cost, variables

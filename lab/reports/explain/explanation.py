@@ -7,7 +7,7 @@ from lab.equations.system import HEADER, Role, System, Writer
 from lab.errors import listing
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
-from lab.notation import Leaf, Number, signed, size_text
+from lab.notation import Leaf, Number, integers, size_text
 from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
 from lab.reports.tables import Lines, Report, Section, Table
@@ -104,9 +104,9 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
             name = writer.term(Leaf(name, None, quantity.argument))
         if quantity.role is Role.STATE and quantity.dtype[0] in "fc":
             back = quantity.tape.reverse()
-            variable = f"reads {signed(*back.reads)}"
+            variable = f"reads {integers(*back.reads)}"
             taps = {"overwrites": back.overwritten, "preserves": back.preserved}
-            variable += "".join(f"; {verb} {signed(*t)}" for verb, t in taps.items() if t)
+            variable += "".join(f"; {verb} {integers(*t)}" for verb, t in taps.items() if t)
         result = outcome.reason.rstrip(".")
         result = f"{outcome.gradient}: {result}" if outcome.gradient else result
         yield name, str(outcome.verdict), variable, result

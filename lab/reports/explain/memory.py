@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
-from lab.notation import size_text, tapped
+from lab.notation import size_text, tap_symbol
 from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value
 from lab.tape import Kind
@@ -74,7 +74,7 @@ def _arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArra
         elif part.kind is not Kind.SEQUENCE:
             taps.setdefault(part, []).append(reading.tap)
     for part, read in taps.items():
-        values = listing(tapped(names[part], tap) for tap in dict.fromkeys(read))
+        values = listing(tap_symbol(names[part], tap) for tap in dict.fromkeys(read))
         purpose = f"saved values: every backward step reads {values}"
         yield array(part, purpose, _more(part), names[part])
     for reverse in derivation.states:

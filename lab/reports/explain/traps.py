@@ -5,7 +5,7 @@ A trap is not an error: PyTensor builds and runs these graphs.  `finders` finds 
 
 from dataclasses import dataclass
 
-from lab.notation import signed
+from lab.notation import integers
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Trap:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        values = {k: signed(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        values = {k: integers(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
         return f"{self.scan}: {self.message.format(**values)}"
 
 
@@ -136,7 +136,7 @@ class NoSteps(Trap):
         """The message for a negative number, or for 0."""
         if self.steps < 0:
             return (
-                f"n_steps = {signed(self.steps)}. PyTensor builds the graph and raises an error "
+                f"n_steps = {integers(self.steps)}. PyTensor builds the graph and raises an error "
                 "when it runs. To read sequences from their end, use go_backwards=True."
             )
         return (

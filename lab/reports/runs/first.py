@@ -22,9 +22,9 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import ArgumentError, LabError, expect, first_line, quoted, refused
+from lab.errors import ArgumentError, LabError, argument_error, check_type, first_line, quote
 from lab.gradients.derivative import Derivative
-from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
+from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
 from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
@@ -138,7 +138,7 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
     Raises ArgumentError for another `value`.
     """
     told = 'a Trace, as of lab.gallery.loops["square"].trace(), or a Derivative with its values'
-    expect("trace", trace, (Trace, Derivative), told)
+    check_type("trace", trace, (Trace, Derivative), told)
     name, look = _looked_for(value)
     if isinstance(trace, Derivative):
         found = earliest(trace.values, trace.given, look)
@@ -188,7 +188,7 @@ def _looked_for(value: object) -> tuple[str, Look]:
             raise ValueError
         number = float(written[1:])
     except ValueError:
-        raise ArgumentError(f"value = {quoted(value)}: expected {WHAT}.") from None
+        raise ArgumentError(f"value = {quote(value)}: expected {WHAT}.") from None
     if written.startswith(">"):
         return f"more than {number:g} in size", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
@@ -201,9 +201,9 @@ def _applied(look: Look, values: np.ndarray) -> np.ndarray:
     except LabError:
         raise
     except Exception as error:
-        raise refused("value", look, f"{ANSWER}; it raised {first_line(error)}.") from error
+        raise argument_error("value", look, f"{ANSWER}; it raised {first_line(error)}.") from error
     if found.shape != np.shape(values) or found.dtype != bool:
-        raise refused("value", look, f"{ANSWER}; it returned {quoted(found)}.")
+        raise argument_error("value", look, f"{ANSWER}; it returned {quote(found)}.")
     return found
 
 
@@ -371,7 +371,7 @@ class _Run:
         speller = Speller(Quantities(self.trace, place.scan))
 
         def called(expression: Expression) -> str:
-            return text(expression, lambda leaf: speller.position(leaf, place.step))
+            return render(expression, lambda leaf: speller.position(leaf, place.step))
 
         values = _over_steps(scan, source, place.is_target)
         assert values is not None  # or it had not been found
@@ -481,7 +481,7 @@ def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) ->
         if value is None or (not isinstance(value, Number) and value.ndim):
             return ""
         numbers.append(value if isinstance(value, Number) else Number(_number(value)))
-    return text(Call(operation, tuple(numbers)), lambda leaf: "")
+    return render(Call(operation, tuple(numbers)), lambda leaf: "")
 
 
 def _number(value: np.ndarray) -> str:

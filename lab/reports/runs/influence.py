@@ -22,11 +22,19 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError, GraphError, expect, listing, one_of, refused, whole
+from lab.errors import (
+    GradientError,
+    GraphError,
+    argument_error,
+    check_choice,
+    check_integer,
+    check_type,
+    listing,
+)
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
-from lab.notation import indexed, number_text
+from lab.notation import number_text, value_symbol
 from lab.progress import Progress
 from lab.records import cached_property, freeze, record_of_arrays
 from lab.scans.buffers import as_tensor
@@ -117,7 +125,7 @@ class Influence:
 
     def called(self, of: int | str, by: int | str) -> str:
         """``dx₃/dx₁``, and of arrays ``‖dh₃/dh₁‖``."""
-        name = f"d{indexed(self.of, of)}/d{indexed(self.by, by)}"
+        name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
     @property
@@ -179,20 +187,20 @@ def influence(
     derivative, ArgumentError for a trace of something else.
     """
     told = 'a Derivative, as of lab.gallery.loops["rnn"].derivative()'
-    expect("derivative", derivative, Derivative, told)
+    check_type("derivative", derivative, Derivative, told)
     nodes = scan_nodes(derivative.values)
-    if whole("scan", scan) not in range(1, len(nodes) + 1):
-        raise refused("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
-    if not FEWEST <= whole("most", most) <= MOST:
-        raise refused("most", most, f"expected {FEWEST} to {MOST:,}.")
+    if check_integer("scan", scan) not in range(1, len(nodes) + 1):
+        raise argument_error("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
+    if not FEWEST <= check_integer("most", most) <= MOST:
+        raise argument_error("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
     parts = [read_node(node) for node in nodes]
     if trace is None:
         trace = trace_of(derivative, known)
     names = [part.called for part in parts]
-    expect("trace", trace, Trace, "a Trace of the derivative")
+    check_type("trace", trace, Trace, "a Trace of the derivative")
     if [one.name.partition(", from step")[0] for one in trace.scans] != names:
-        raise refused("trace", trace, f"expected one of {listing(names)}.")
+        raise argument_error("trace", trace, f"expected one of {listing(names)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]
@@ -202,8 +210,8 @@ def influence(
         raise GraphError(f"{steps.scan.name}: {told}.")
     if not steps.scan.steps:
         raise GraphError(f"{steps.scan.name}: it makes no step, and no value moves another.")
-    first = names[0] if of is None else one_of("of", of, names, listed)
-    second = first if by is None else one_of("by", by, names, listed)
+    first = names[0] if of is None else check_choice("of", of, names, listed)
+    second = first if by is None else check_choice("by", by, names, listed)
     with np.errstate(all="ignore"):
         return steps.influence(names.index(first), names.index(second), most)
 

@@ -20,7 +20,7 @@ from math import comb
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.errors import expect, refused, whole
+from lab.errors import argument_error, check_integer, check_type
 from lab.notation import size_text
 from lab.records import freeze, record_of_arrays
 from lab.reports.tables import Report, Section, Table
@@ -162,14 +162,14 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
     is also the smallest k that keeps to it, and the binomial plan of as many states as fit.
     Raises ArgumentError for what is no trace, Scan or limit.
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
-    if whole("scan", scan) not in range(1, len(trace.scans) + 1):
-        raise refused("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
+    check_type("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
+    if check_integer("scan", scan) not in range(1, len(trace.scans) + 1):
+        raise argument_error("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
     if trace.backend:
         told = "some steps of it are kept, and what all of them take is told of a whole one."
-        raise refused("trace", trace, told)
-    if limit is not None and whole("limit", limit) < 1:
-        raise refused("limit", limit, "expected a number of bytes, 1 or more.")
+        raise argument_error("trace", trace, told)
+    if limit is not None and check_integer("limit", limit) < 1:
+        raise argument_error("limit", limit, "expected a number of bytes, 1 or more.")
     buffers = tuple(_buffers(trace))
     lengths = [one.steps for one in trace.scans]
     loop = ScanOf(trace, scan - 1).root.scan

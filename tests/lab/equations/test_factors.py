@@ -3,7 +3,7 @@
 import pytest
 
 from lab.equations.factors import factor_of
-from lab.notation import Binding, Call, Leaf, Let, Named, Number, text
+from lab.notation import Binding, Call, Leaf, Let, Number, SharedTerm, render
 
 A, B, X = Leaf("a", 0, 0), Leaf("b", 0, 1), Leaf("x", None, 2)
 TWO = Number("2")
@@ -19,7 +19,13 @@ TWO = Number("2")
         (Call("Sub", (A, Call("TrueDiv", (A, X)))), "1 − 1/x"),
         (Call("Sub", (B, Call("Mul", (A, X)))), "−x"),
         (Call("Neg", (A,)), "−1"),
-        (Let((Binding("c", Call("Mul", (A, X))),), Call("Add", (Named("c"), Named("c")))), "x + x"),
+        (
+            Let(
+                (Binding("c", Call("Mul", (A, X))),),
+                Call("Add", (SharedTerm("c"), SharedTerm("c"))),
+            ),
+            "x + x",
+        ),
         (B, None),
         (Call("Mul", (A, A)), None),
         (Call("TrueDiv", (X, A)), None),
@@ -29,4 +35,4 @@ TWO = Number("2")
 )
 def test_factors(expression, factor):
     found = factor_of(expression, A)
-    assert (None if found is None else text(found, lambda leaf: leaf.variable)) == factor
+    assert (None if found is None else render(found, lambda leaf: leaf.variable)) == factor

@@ -19,7 +19,7 @@ from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward import taylor
-from lab.progress import quietly
+from lab.progress import hide_progress
 from lab.traces.run import run
 from visual.cli.main import main
 
@@ -31,7 +31,7 @@ LOOPS = [name for name in gallery.loops if name != "undefined"]  # it has no rul
 
 def values(loop, order, mode, **choice):
     """What a run gives; to note what it reads and writes as well would take as long again."""
-    with quietly():
+    with hide_progress():
         derived = loop.derivative(order, mode=mode, **choice)
         found, _ = run(derived.values, derived.given, record=False)
     return [found[value] for value in derived.values]

@@ -14,7 +14,7 @@ from lab import check, gallery
 from lab.gradients import derivative as module
 from lab.gradients import pullback
 from lab.gradients.decisions import PullbackRule
-from lab.progress import quietly
+from lab.progress import hide_progress
 from lab.scans.node import inner_graph
 
 ORDER = 3
@@ -39,7 +39,7 @@ def compute_the_same(one, other):
 
 @pytest.mark.parametrize("order", range(1, 6))
 def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle_says(order):
-    with quietly():  # many Scans are meant
+    with hide_progress():  # many Scans are meant
         derived = made("square", order=order)
     counts = {}
     for one in derived.genealogy:
@@ -92,7 +92,7 @@ def test_what_differs_by_what_a_gradient_reaches_is_not_shared(monkeypatch):
 
 
 def test_a_high_order_is_the_closed_form():
-    with quietly():
+    with hide_progress():
         derived = lab.derivative(*_square(), 7)
     found = lab.trace(derived, {derived.wrt: X0}).outputs
     factor, powers = 1.0, []

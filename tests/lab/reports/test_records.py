@@ -18,7 +18,7 @@ from pytensor.graph.traversal import explicit_graph_inputs
 import lab
 import visual
 from lab.loops import gallery
-from lab.records import same
+from lab.records import are_equal
 from lab.reports.breaking.rules import BROKEN
 from lab.reports.tables import as_html
 
@@ -113,7 +113,7 @@ def test_a_record_is_plain_data(name):
     assert strangers(record) == []
     for twin in (pickle.loads(pickle.dumps(record)), copy.deepcopy(record)):
         assert twin is not record
-        assert same(twin, record)
+        assert are_equal(twin, record)
         assert strangers(twin) == []
         assert [*shown(name, twin)] == before
 

@@ -11,7 +11,7 @@ import lab
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, loop_offsets
 from lab.loops import gallery
-from lab.notation import LATEX, text
+from lab.notation import LATEX, render
 
 
 def spelled(name, scan, step, style=None, **options):
@@ -78,7 +78,7 @@ def recomputed(named, formula, step):
         values[name] = np.asarray(speller.value(found, step)).view(Remembering)
         return name
 
-    return computed(text(formula.expression, leaf), values)
+    return computed(render(formula.expression, leaf), values)
 
 
 def disagreements(trace):

@@ -5,7 +5,7 @@ import pytest
 
 import lab
 from lab.loops import gallery
-from lab.notation import prime
+from lab.notation import primes
 from lab.scans.names import readable
 from lab.scans.replacing import scan_nodes
 
@@ -45,4 +45,4 @@ def test_pytensors_own_gradients_are_called_alike():
 
 
 def test_primes_of_derivatives():
-    assert [prime(order) for order in (0, 1, 4, 5, 12)] == ["", "′", "⁗", "⁽⁵⁾", "⁽¹²⁾"]
+    assert [primes(order) for order in (0, 1, 4, 5, 12)] == ["", "′", "⁗", "⁽⁵⁾", "⁽¹²⁾"]

@@ -14,7 +14,7 @@ from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.notation import LATEX, LONGEST, Call, Leaf, Let, leaves_of, text
+from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, render
 from lab.scans.formula import _product
 from lab.scans.naming import DEEPEST, shared
 from lab.scans.replacing import scan_nodes
@@ -32,7 +32,7 @@ def nested(times, start=X):
 
 
 def plainly(term):
-    return text(term, lambda leaf: leaf.variable)
+    return render(term, lambda leaf: leaf.variable)
 
 
 def deep(times):
@@ -50,7 +50,7 @@ def test_what_is_used_twice_stands_behind_and_only_if_that_is_shorter():
     short = Call("exp", (X,))
     assert isinstance(shared(Call("Add", (short, short))), Call)
     assert plainly(shared(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
-    assert text(shared(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
+    assert render(shared(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
 
 
 def test_no_part_is_called_as_the_step_is():
@@ -77,9 +77,9 @@ def test_every_walk_visits_each_operation_once(times):
     assert made.operations == 3 * times == len(notation.calls_of(made))
     assert leaves_of(made) == [X]
     asked = []
-    written = text(made, lambda leaf: asked.append(leaf) or leaf.variable)
+    written = render(made, lambda leaf: asked.append(leaf) or leaf.variable)
     more = int(written.rpartition("(")[2].split()[0].replace(",", ""))
-    assert len(written) < LONGEST + 60
+    assert len(written) < MAX_CHARACTERS + 60
     assert more + sum(written.count(f) for f in ("sin(", "cos(", "·")) == 3 * times
     assert len(asked) <= 2
     assert pickle.loads(pickle.dumps(made)) == made
@@ -100,7 +100,7 @@ def test_a_deep_chain_is_cut_into_pieces():
 def test_a_wide_sum_is_bounded_too():
     wide = Call("Add", tuple(Call("exp", (Leaf(f"x{i}", None, i),)) for i in range(10_000)))
     written = plainly(wide)
-    assert len(written) < LONGEST + 60
+    assert len(written) < MAX_CHARACTERS + 60
     assert written.count("exp(") + 10_000 - written.count("exp(") == 10_000
     assert written.endswith(f"{10_000 - written.count('exp('):,} more operations)")
 
@@ -121,7 +121,7 @@ def test_a_step_of_a_hundred_levels_is_traced_and_drawn():
     for named in Quantities.each(trace):
         (formula,), spell = named.scan.formulas, Speller(named)
         for written in (spell.equation(formula), spell.at(formula, 0)):
-            assert len(written) < LONGEST + 100
+            assert len(written) < MAX_CHARACTERS + 100
 
 
 def test_formulas_of_equal_steps_are_computed_once(monkeypatch):

@@ -18,7 +18,7 @@ from PIL import Image, ImageSequence
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.progress import Interrupted, watched
+from lab.progress import Interrupted, watch_work
 from visual.backends.films import frames
 from visual.scene.shapes import Text
 
@@ -125,7 +125,7 @@ def test_a_film_is_given_up():
     def stop():
         raise Interrupted
 
-    with pytest.raises(Interrupted), watched(stop):
+    with pytest.raises(Interrupted), watch_work(stop):
         visual.draw(SQUARE).rendered(".gif")
 
 

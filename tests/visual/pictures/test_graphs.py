@@ -27,7 +27,7 @@ from lab.equations.numbers import array_of
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.loops import gallery
 from lab.notation import Leaf, Number, leaves_of, number_text
-from lab.records import reached
+from lab.records import find_reachable
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -659,8 +659,8 @@ def wrong_results(quantities, scan):
         recorded = value_at(scan, node.place, scan.steps - 1)
         if made is not None and not np.allclose(made, recorded, rtol=1e-5, atol=1e-12):
             wrong.append(node.place)
-        needed = reached([node.place.source], partial(used_by, scan))
-        drawn = reached([node], lambda n: n.inputs)
+        needed = find_reachable([node.place.source], partial(used_by, scan))
+        drawn = find_reachable([node], lambda n: n.inputs)
         wrong += [n.place for n in drawn if n.part is Part.ARGUMENT and n.place not in needed]
         told = {before.place for before in node.inputs}
         untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)

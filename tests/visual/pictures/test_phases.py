@@ -16,7 +16,7 @@ from lab.errors import ArgumentError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
 from lab.loops import gallery
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from visual.pictures.phases.phases import PURPOSES, phases
@@ -356,7 +356,7 @@ def test_slots_look_as_on_tapes(name):
                 if box.role in (Role.OVERWRITTEN, Role.PRESERVED) and inside.mono
             }
             expected = {
-                (tapped(tape.name, tap), role)
+                (tap_symbol(tape.name, tap), role)
                 for tape in scan.held
                 if tape.kind is Kind.MIT_MOT
                 for taps, role in (

@@ -14,7 +14,7 @@ from twins import assert_twin
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.notation import leaves_of, signed, tapped
+from lab.notation import integers, leaves_of, tap_symbol
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
 from visual.pictures.taps import Rule, conversions, reverse, taps
@@ -45,7 +45,11 @@ def drawn(scene, name, order):
         if (called, line) != (name, f"order {order}"):
             continue
         assert step == order
-        assert not words or words[0] == signed(int(tap)) or words[0].endswith(tapped("", int(tap)))
+        assert (
+            not words
+            or words[0] == integers(int(tap))
+            or words[0].endswith(tap_symbol("", int(tap)))
+        )
         read, written = MEANS[role]
         for found, holds in ((reads, read), (writes, written), (idle, not (read or written))):
             if holds:
@@ -146,7 +150,9 @@ def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
     number, tape = 0, trace.scans[0].tapes[0]
     for row in range(4 if name != "fibonacci" else 2):
         goes = {
-            f"{tapped(tape.name, leaf.tap)} goes into {tapped(tape.name, formula.target.tap)}"
+            tap_symbol(tape.name, leaf.tap)
+            + " goes into "
+            + tap_symbol(tape.name, formula.target.tap)
             for formula in trace.scans[number].formulas
             for leaf in leaves_of(formula.expression)
             if {leaf.variable, formula.target.variable} == {tape.name}
@@ -154,7 +160,7 @@ def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
         }
         assert {title for title in titles if title.startswith(f"{tape.name}[")} == goes != set()
         drawn = {words[0] for _, _, words, _, step in cells(scene) if words and step == row}
-        assert {tapped(tape.name, tap) for tap in tape.tape.taps} <= drawn
+        assert {tap_symbol(tape.name, tap) for tap in tape.tape.taps} <= drawn
         number = min((n for n, s in enumerate(trace.scans) if s.parent == number), default=0)
         held = (one for one in trace.scans[number].tapes if not one.is_total)
         tape = next((one for one in held if one.gradient_of == tape.name), tape)

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.eager.records import Recording
-from lab.errors import ArgumentError, expect, quoted, whole
+from lab.errors import ArgumentError, check_integer, check_type, quote
 from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap
 from visual.layout.grid import shown
@@ -90,11 +90,11 @@ def eager(
     many nodes are hidden.  With `all` every tape is open, in a picture of any width.  Raises
     ArgumentError for a node or a tape there is not.
     """
-    expect("recording", recording, Recording, "a recording of lab.eager")
+    check_type("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1
     expected = f"the number of a tape, 0 to {last}"
-    if tape is not None and whole("tape", tape, expected) not in range(last + 1):
-        raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
+    if tape is not None and check_integer("tape", tape, expected) not in range(last + 1):
+        raise ArgumentError(f"tape = {quote(tape)}: expected {expected}.")
     if switch("all", all) or tape is None:
         scene = _drawn(recording, unfold)
         if all or scene.width <= SCREEN.width:
@@ -169,8 +169,8 @@ class _Tapes:
         """The columns of all priorities beside one another, and links between them."""
         tapes = self.recording.tapes
         priorities = sorted({tapes[tape].priority for tape in self.tapes})
-        whole = beside(*map(self._column, priorities), apart=BETWEEN_TAPES)
-        return over(whole, *self._links(whole))
+        picture = beside(*map(self._column, priorities), apart=BETWEEN_TAPES)
+        return over(picture, *self._links(picture))
 
     # from top to bottom
 
@@ -289,14 +289,14 @@ class _Tapes:
                 if end in self.parts[node].anchors and sent.source in nodes:
                     yield Way(start, end, self._at(sent.step))
 
-    def _links(self, whole: Piece) -> Iterator[Piece]:
+    def _links(self, picture: Piece) -> Iterator[Piece]:
         """From outer nodes to those of which they are the value, above their rows."""
         for node, outer in self.linked.items():
-            start, end = whole.anchors[f"node {outer}"], whole.anchors[f"node {node}"]
+            start, end = picture.anchors[f"node {outer}"], picture.anchors[f"node {node}"]
             into, channel = end.left + LINK, end.top - CHANNEL
             x, y, way = start.right - LINK, start.top, list[tuple[float, float]]()
             if start.top != end.top:
-                x, y = whole.anchors[f"node {outer} track"].place(0, 0)
+                x, y = picture.anchors[f"node {outer} track"].place(0, 0)
                 way = [(start.left, y)]
             way += [(x, y), (x, channel), (into, channel), (into, end.top)]
             arrow = Arrow(tuple(way), faint=True, straight=True)
@@ -426,8 +426,10 @@ def shown_rows(
     `unfold` is a node whose neighbourhood is shown as well; tapes of other priorities are not.
     """
     expected = f"the number of a node, 0 to {len(recording.nodes) - 1}"
-    if unfold is not None and whole("unfold", unfold, expected) not in range(len(recording.nodes)):
-        raise ArgumentError(f"unfold = {quoted(unfold)}: expected {expected}.")
+    if unfold is not None and check_integer("unfold", unfold, expected) not in range(
+        len(recording.nodes)
+    ):
+        raise ArgumentError(f"unfold = {quote(unfold)}: expected {expected}.")
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = (
         tuple(n for n in row if recording.nodes[n].tape in tapes) for row in all_rows(recording)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.eager.records import RecordedValue
 from lab.errors import listing
-from lab.notation import Leaf, indexed, leaves_of
+from lab.notation import Leaf, leaves_of, value_symbol
 from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
@@ -101,7 +101,9 @@ class ScanTapes:
         if found is None or not found[0].used:
             return None
         (tape, there), keys = found, self.reading_keys(sequence, step)
-        value = _entry(sequence.values[step], indexed(sequence.name, index), keys.value, Role.INPUT)
+        value = _entry(
+            sequence.values[step], value_symbol(sequence.name, index), keys.value, Role.INPUT
+        )
         label, whole = (
             named(tape, there) for named in (self.backward.tape_label, self.backward.whole_label)
         )

@@ -13,7 +13,7 @@ from itertools import groupby
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
-from lab.errors import expect
+from lab.errors import check_type
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, State, results_of, value_of
@@ -56,7 +56,7 @@ def two_tapes(
     and the steps next to `step`.  Raises ArgumentError for loops that cannot be
     unrolled (see `lab.eager.unrolled`), and where there is no such variable.
     """
-    expect("loop", loop, Loop, "a lab.Loop")
+    check_type("loop", loop, Loop, "a lab.Loop")
     unrolled(loop)  # refuses what cannot be unrolled, before anything is run
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)

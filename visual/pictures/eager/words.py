@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.notation import indexed, number_text
+from lab.notation import number_text, value_symbol
 from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cell, value_text
 from visual.scene.shapes import Box, Group, Shape, shortened, text_width
 
@@ -28,7 +28,7 @@ SAME = " ≡ "  # between two names of one quantity
 
 def node_name(number: int) -> str:
     """``n₃``: what node 3 is called."""
-    return indexed("n", number)
+    return value_symbol("n", number)
 
 
 def ordinal(number: int) -> str:

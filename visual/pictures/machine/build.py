@@ -13,7 +13,7 @@ from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Read, Slot, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
-from lab.notation import signed
+from lab.notation import integers
 from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import TapeTrace, Trace
@@ -285,8 +285,8 @@ class _Builder:
         scan = self.trace.scans[number]
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
         taps = "; ".join(
-            f"{tape.name} reads {signed(*tape.tape.reads) or 'nothing'}, "
-            f"writes {signed(*tape.tape.writes)}"
+            f"{tape.name} reads {integers(*tape.tape.reads) or 'nothing'}, "
+            f"writes {integers(*tape.tape.writes)}"
             for tape in scan.held
         )
         events = range(own[0], own[-1] + 1) if own else range(0)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.notation import number_text, signed
+from lab.notation import integers, number_text
 from lab.reports.breaking.breakage import Breakage
 from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
@@ -43,7 +43,7 @@ def _named(trace: Trace) -> list[str]:
     starts = [f"{t.name}₀ = {number_text(t.initial[0])}" for t in tapes if not t.initial[0].ndim]
     return [
         loop.name,
-        "; ".join(f"taps {signed(*t.tape.reads)}" for t in tapes),
+        "; ".join(f"taps {integers(*t.tape.reads)}" for t in tapes),
         f"{loop.steps} steps",
         f"order {max(scan.order for scan in trace.scans)}",
         "; ".join(starts),

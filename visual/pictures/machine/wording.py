@@ -14,7 +14,7 @@ from lab.equations.events.events import Events
 from lab.equations.events.records import Event, Read, Role, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, cost_name
-from lab.notation import Call, Expression, Leaf, leaves_of, number_text, text
+from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
@@ -222,7 +222,7 @@ class Wording:
         if any(np.ndim(read.value) for read in reads.values()):
             return None
         marks = {leaf: n for n, leaf in enumerate(reads)}
-        line = text(formula.expression, lambda leaf: f"{MARK}{marks[leaf]}{END}")
+        line = render(formula.expression, lambda leaf: f"{MARK}{marks[leaf]}{END}")
         right: list[str | Operand] = []
         leaves: dict[Leaf, int] = {}
         ordered, count = list(reads), 0

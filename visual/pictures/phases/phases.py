@@ -8,7 +8,7 @@ about which variable, and the expressions that it built.
 from collections.abc import Mapping
 from textwrap import wrap
 
-from lab.errors import ArgumentError, expect, quoted, whole
+from lab.errors import ArgumentError, check_integer, check_type, quote
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import finished, heading
@@ -83,9 +83,9 @@ def phases(
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
-        raise ArgumentError(f"derivation = {quoted(record)}: expected a Derivation or its record.")
+        raise ArgumentError(f"derivation = {quote(record)}: expected a Derivation or its record.")
     if of is not None:
-        expect("of", of, NamedScan, "a NamedScan of the run")
+        check_type("of", of, NamedScan, "a NamedScan of the run")
     check_sheet(sheet)
     opened, all = _opened(record, phase), switch("all", all)
     cards = list[Piece]()
@@ -129,9 +129,9 @@ def _heading(
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
     if phase is None:
         return None
-    number = whole("phase", phase)
+    number = check_integer("phase", phase)
     if number not in range(1, len(record.phases) + 1):
-        raise ArgumentError(f"phase = {quoted(phase)}: expected a whole number, 1 to 11.")
+        raise ArgumentError(f"phase = {quote(phase)}: expected a whole number, 1 to 11.")
     return record.phases[number - 1]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
-from lab.notation import tapped
+from lab.notation import tap_symbol
 from lab.records import cached_property
 from visual.layout.canvas import formula_lines
 from visual.layout.names import NamedScan
@@ -73,7 +73,7 @@ class Pieces:
         found = {i.subject: LOOKS[i.verdict] for phase in (9, 7) for i in self.items(phase)}
         for state in self.states:
             for tap in state.backward.taps:
-                found[tapped(state.name, tap)] = SLOTS[use_of(state.backward, tap)]
+                found[tap_symbol(state.name, tap)] = SLOTS[use_of(state.backward, tap)]
         return found
 
     @cached_property
@@ -248,7 +248,7 @@ class Pieces:
         folds = len(taps) > MOST_SLOTS
         shown = [*taps[:2], *taps[-2:]] if folds else taps
         room = (self.room - 20 * folds) / len(shown) - 3
-        wide = min(max(SLOT, *(_wide(tapped(state.name, tap)) + 12 for tap in shown)), room)
+        wide = min(max(SLOT, *(_wide(tap_symbol(state.name, tap)) + 12 for tap in shown)), room)
         made = [self.slot(state, tap, wide) for tap in shown]
         if folds:
             made.insert(2, self.words("⋯", muted=True))
@@ -256,7 +256,7 @@ class Pieces:
 
     def slot(self, state: State, tap: int, wide: float) -> Piece:
         """A slot with its name and, where there is room, what the step does there."""
-        use, name = use_of(state.backward, tap), tapped(state.name, tap)
+        use, name = use_of(state.backward, tap), tap_symbol(state.name, tap)
         role, high = SLOTS[use], 36.0 if wide >= SLOT else CHIP
         does = Generation.of(state.forward, state.name).gradient(1).does(tap)
         texts = [fitted(wide / 2, 15, name, wide - 10, MONO, "middle", mono=True, role=role)]

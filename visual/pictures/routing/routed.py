@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing, quoted, several
+from lab.errors import ArgumentError, check_sequence, listing, quote
 
 if TYPE_CHECKING:  # imported when a picture is asked for: pictures of loops do without
     from lab.structural.primitive import Linearization
@@ -65,9 +65,9 @@ def routed(
     from lab.structural.sources import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
-        raise ArgumentError(f"primitive = {quoted(primitive)}: expected {listing(primitives)}.")
+        raise ArgumentError(f"primitive = {quote(primitive)}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
-    given = None if tangents is None else several("tangents", tangents, "one for each input")
+    given = None if tangents is None else check_sequence("tangents", tangents, "one for each input")
     output = np.asarray(linear.output)
     given = _counted(linear.values) if given is None else given
     if cotangent is None:

@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from lab.errors import ArgumentError, GraphError, listing, quoted, whole
-from lab.notation import Leaf, signed
+from lab.errors import ArgumentError, GraphError, check_integer, listing, quote
+from lab.notation import Leaf, integers
 from lab.traces.trace import ScanTrace, StepValue, TapeTrace, Trace
 from visual.layout.canvas import (
     HEIGHT,
@@ -100,13 +100,13 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
         )
     overwrite = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
     number = [*overwrite, *known][0] if scan is None else scan
-    if whole("scan", number) not in known:
+    if check_integer("scan", number) not in known:
         raise ArgumentError(
-            f"scan = {quoted(scan)}: the Scans that are differentiated are {listing(known)}."
+            f"scan = {quote(scan)}: the Scans that are differentiated are {listing(known)}."
         )
     source = trace.scans[number]
-    if whole("step", step) not in range(source.steps):
-        raise ArgumentError(f"step = {quoted(step)}: {source.name} makes 0 to {source.steps - 1}.")
+    if check_integer("step", step) not in range(source.steps):
+        raise ArgumentError(f"step = {quote(step)}: {source.name} makes 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
     found = transposed_step(source, tape, trace.scans[later], reverse, step)
     blocks = _Blocks(trace, number, later, found)
@@ -222,7 +222,7 @@ class _Blocks:
         texts, cells = list[Text](), self.columns.cell
         for row, x in self.slots.items():
             texts += column_header(x, 0, self._label(row), f"row {row}", cells, cells * 0.2)
-            position = f"pos {signed(self.found.tape.position(row))}"
+            position = f"pos {integers(self.found.tape.position(row))}"
             texts.append(Text(x + cells / 2, 40, position, 11, "middle", muted=True))
         return sized(self.columns.right, HEADER - BETWEEN_ROWS, *texts)
 

@@ -12,8 +12,8 @@ from enum import Enum, auto
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import PLAIN, Call, Expression, Leaf, Number, Term, text
-from lab.records import cached_property, reached
+from lab.notation import PLAIN, Call, Expression, Leaf, Number, Term, render
+from lab.records import cached_property, find_reachable
 from lab.scans.formula import written
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace
@@ -208,7 +208,7 @@ def operation_label(operation: str, inputs: "list[Source]") -> str:
     is_called = not fixed and operation not in UNARY | {"Pow", "at", *PLAIN.operators}
     if is_called and len(inputs) > 3:
         return operation
-    return text(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
+    return render(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
 
 
 def fixed_values(scan: ScanTrace) -> frozenset[int]:
@@ -224,7 +224,7 @@ def operations_below(scan: ScanTrace, target: Leaf) -> frozenset[int]:
     """The operations that a result of a step needs, but for those on shapes and constants."""
     fixed = fixed_values(scan)
     start = (r.source for r in scan.results if r.target == target)
-    found = reached(start, lambda s: scan.inside[s].inputs if isinstance(s, int) else ())
+    found = find_reachable(start, lambda s: scan.inside[s].inputs if isinstance(s, int) else ())
     made = {n for n in found if isinstance(n, int)}
     return frozenset(n for n in made - fixed if scan.inside[n].passes is None)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lab.equations.numbers import array_of
-from lab.notation import Call, Expression, Leaf, Named, Slice, Term, calls_of, leaves_of
-from lab.records import cached_property, reached
+from lab.notation import Call, Expression, Leaf, SharedTerm, Slice, Term, calls_of, leaves_of
+from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
 from lab.scans.naming import shared_by
 from lab.traces.scan_of import ScanOf
@@ -101,7 +101,9 @@ class StepQuantities:
             return leaves_of(self.terms[place])
         assert isinstance(place, StepResult)
         inside = self.scan.inside
-        found = reached([place.source], lambda s: inside[s].inputs if isinstance(s, int) else ())
+        found = find_reachable(
+            [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
+        )
         return [one for one in found if isinstance(one, Leaf)]
 
     def is_total(self, leaf: Leaf) -> bool:
@@ -121,7 +123,7 @@ class StepQuantities:
 
 def _in_leaves(term: Term, leaves: Mapping[str, Leaf]) -> Term:
     """A term with leaves for what has a name."""
-    if isinstance(term, Named):
+    if isinstance(term, SharedTerm):
         return leaves[term.name]
     if isinstance(term, Call):
         return Call(term.name, tuple(_in_leaves(one, leaves) for one in term.arguments))

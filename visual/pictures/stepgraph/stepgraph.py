@@ -15,7 +15,7 @@ import numpy as np
 from lab.equations.numbers import array_of, equation
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
-from lab.notation import Leaf, calls_of, leaves_of, summands_of, text
+from lab.notation import Leaf, calls_of, leaves_of, render, summands_of
 from lab.records import cached_property
 from lab.scans.names import readable
 from lab.traces.trace import Formula, StepResult, Trace
@@ -349,7 +349,7 @@ class _StepGraph:
         sign = ":="
         if isinstance(node.place, StepResult) and node.place.target is not None:
             sign = self.spell.sign(Formula(node.place.target, node.term))
-        told = f"{label} {sign} {text(node.term, name)}"
+        told = f"{label} {sign} {render(node.term, name)}"
         wide = min(self.unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
         letters = int((wide - 14) / (VALUE * MONO_WIDTH))
         is_short = max(map(len, numbers.split()), default=0) <= letters - DEEP

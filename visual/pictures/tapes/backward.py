@@ -11,7 +11,7 @@ import numpy as np
 
 from lab.equations.quantities import index_of
 from lab.errors import listing
-from lab.notation import leaves_of, signed
+from lab.notation import integers, leaves_of
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import column_header, gap_text
 from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
@@ -79,7 +79,7 @@ def _initial(block: Block) -> Piece:
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
             label = block.short(lane.tape, index_of(lane.tape, slot.row), label)
-            position = f"pos {signed(lane.tape.position(slot.row))}"
+            position = f"pos {integers(lane.tape.position(slot.row))}"
             shapes += _header(block, slot.x, y, label, position)
             named_columns = named_columns or label != lane.tape.name
             slots.append(_slot(block, lane.tape, slot, y + HEADER))
@@ -340,6 +340,6 @@ def positions_key(block: Block) -> str:
     lane = block.lanes[0]
     read, written = _read_and_written(lane, step)
     does = "keeps" if lane.tape.tape.preserved else "reads"
-    slots = f"slot{'s' * (len(read) > 1)} {listing(map(signed, read))}"
-    told = f"{does} {slots}, changes {listing(map(signed, written))}"
+    slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
+    told = f"{does} {slots}, changes {listing(map(integers, written))}"
     return f"{_positions(lane, step)}: step {step} {told}"

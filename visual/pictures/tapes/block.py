@@ -11,7 +11,7 @@ from functools import cache, partial
 from string import ascii_lowercase
 
 from lab.equations.spelling import Speller
-from lab.notation import below, indexed
+from lab.notation import subscript, value_symbol
 from lab.records import cached_property
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL, GAP, Columns, fold_width, numbers, place_columns
@@ -96,7 +96,10 @@ class Block:
                 variable in scan.tapes,
             )
             letter = ascii_lowercase[wholes.index(whole)] if len(wholes) > 1 else ""
-            own, last = f"{variable.name}{letter}", "" if variable.axis is None else below(longest)
+            own, last = (
+                f"{variable.name}{letter}",
+                "" if variable.axis is None else subscript(longest),
+            )
             widths = [text_width(f"{name}{last}", SMALL, mono=not is_tape) for name in (own, whole)]
             if widths[0] < widths[1] > room - (0 if is_tape else 10):
                 found[variable.argument] = own, whole
@@ -111,7 +114,7 @@ class Block:
     def short(self, variable: TapeTrace | SequenceTrace, index: int | None, label: str) -> str:
         """The label of a cell, or the short name of its variable."""
         found = self.in_short.get(variable.argument)
-        return indexed(found[0], index) if found else label
+        return value_symbol(found[0], index) if found else label
 
     @cached_property
     def outputs(self) -> list[TapeTrace]:

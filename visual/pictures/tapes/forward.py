@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.equations.spelling import Speller, loop_offsets
-from lab.notation import Leaf, indexed, leaves_of
+from lab.notation import Leaf, leaves_of, value_symbol
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL, Columns, gap_text, heading, kind_text
@@ -123,7 +123,7 @@ class _Lanes:
         for index, role, value in cells:
             x = self.columns.left.get(self.time.column(name, index))
             if x is not None:
-                label, key = indexed(name, index), f"{self.named.number}:{name}:{index}"
+                label, key = value_symbol(name, index), f"{self.named.number}:{name}:{index}"
                 drawn = cell(Box(x, y, wide, HEIGHT, role), value, label, key=key, label=label)
                 step = self.made.get((name, index))
                 moment, told = (None, "") if step is None else self.named.moment(step)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lab.equations.events.events import Events
 from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
-from lab.notation import Leaf, leaves_of, number_text, summands_of, text
+from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT
 from visual.layout.detours import Point, meets
@@ -87,7 +87,7 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
     """Return the summands of a formula that read a slot, which is written ▢: ``Wᵀ @ ▢``."""
     expression = without_names(formula.expression) or formula.expression
     return " + ".join(
-        text(term, lambda leaf: "▢" if leaf == read else name(leaf))
+        render(term, lambda leaf: "▢" if leaf == read else name(leaf))
         for term in summands_of(expression)
         if read in leaves_of(term)
     )

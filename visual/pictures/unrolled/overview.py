@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lab.notation import ranges
+from lab.notation import ranges_text
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
@@ -53,7 +53,7 @@ def overview(
     words[0] += ", their tapes as they end"
     words.append(f"open: {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
-        words[-1] += f", which reads {ranges(read)} (thin frames)"
+        words[-1] += f", which reads {ranges_text(read)} (thin frames)"
     if said := sheet.hint(hint, ""):
         words.append(said)
     across = int((sheet.line + APART) / (NARROWEST + APART))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.equations.quantities import index_of
-from lab.notation import Leaf, signed
+from lab.notation import Leaf, integers
 from lab.traces.flow import Flow, Value, Write, adds_old
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
@@ -183,7 +183,7 @@ class Quantities:
         named = self.named(number)
         label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
         if index is None and not tape.is_total:
-            label = f"{label} pos {signed(tape.position(row))}"
+            label = f"{label} pos {integers(tape.position(row))}"
         key = named.cell_key(tape.name, index, row)
         place = Place(number, tape.name, tape.argument, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lab.notation import number_text, signed
+from lab.notation import integers, number_text
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
 from visual.pictures.values.series import Series
@@ -27,7 +27,7 @@ def _table(series: Sequence[Series]) -> Iterator[str]:
         if isinstance(item, Gap):
             rows.append([f"⋯ {item.hidden:,} more", *[""] * len(series)])
         else:
-            rows.append([signed(places[item]), *(_at(s, places[item]) for s in series)])
+            rows.append([integers(places[item]), *(_at(s, places[item]) for s in series)])
     widths = [min(max(map(len, column)), WIDEST) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from lab.errors import listing
-from lab.notation import number_text, signed
+from lab.notation import integers, number_text
 from lab.traces.trace import Trace
 from visual.layout.cells import is_told, norm, quantity
 from visual.layout.names import NamedScan
@@ -349,7 +349,9 @@ def _foot(plan: Plan, last: int) -> Iterator[Text]:
         if tick > last:
             return
         (x,) = _x(np.array([tick]), plan)
-        yield Text(round(float(x), 1), TITLE + HIGH + 14, signed(tick), SMALL, "middle", muted=True)
+        yield Text(
+            round(float(x), 1), TITLE + HIGH + 14, integers(tick), SMALL, "middle", muted=True
+        )
 
 
 def _label(y: float, words: str) -> Text:
