@@ -1,0 +1,533 @@
+"""Error messages for wrong arguments, command lines, and files; and behavior at interrupts.
+
+Every message is one printable sentence that names the argument and quotes the value.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import traitlets
+from fuzzing.outcomes import check_sentence
+from pytensor.graph.replace import vectorize_graph
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.cli.main import main
+from visual.workbench.workbench import Workbench
+from visual.workbench.written import written
+
+ROOT = Path(__file__).parent.parent
+SQUARE = gallery.loops["square"]
+SHARED = pytensor.shared(np.array(0.5), name="w")
+GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
+W, BATCH, STEPS, SMALL = pt.dscalar("w"), pt.dvector("batch"), pt.lscalar("n"), pt.bscalar("small")
+FACTOR, TURN = pt.zscalar("w"), pt.dscalar("turn")
+DOUBLED = pytensor.scan(lambda x: x * 2, outputs_info=[W], n_steps=STEPS, return_updates=False)[-1]
+ROTATED = pytensor.scan(
+    lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
+)[-1]
+LONG, HUGE, ENDLESS = "x" * 100_000, 10**400, range(10**12)
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    __str__ = __repr__
+
+
+def loop(step, initial=0.5):
+    return lab.Loop(step, states=(lab.State("x", initial),), n_steps=2)
+
+
+def random_step(x):
+    return x + pt.random.normal(rng=GENERATOR, return_next_rng=True)[1]
+
+
+def deep_step(x):
+    for _ in range(3000):
+        x = pt.sin(x)
+    return x
+
+
+def shrinking_step(x):
+    return x[: pt.cast(x.sum(), "int64") - 1]
+
+
+def draw(picture="tapes", **options):
+    return visual.draw(SQUARE, picture, **options)
+
+
+def trace(given, outputs=DOUBLED):
+    given = {STEPS: 2, **given}
+    return lab.trace(outputs, given if BATCH in given else {W: 0.5, **given})
+
+
+# A call with one argument, the start of its message before " = value", and wrong values.
+WRONG_VALUES = [
+    (
+        lambda v: lab.State("x", v),
+        "initial of state x",
+        [np.array(["a"]), np.datetime64("2020"), np.longdouble(1), LONG, Mute()],
+    ),
+    (lambda v: lab.State(v, 1.0), "name", ["\ud800", "a\0b"]),
+    (lambda v: lab.State("x", 1.0, taps=v), "taps of state x", [ENDLESS]),
+    (lambda v: lab.Parameter("w", v), "value of parameter w", [[None, {}]]),
+    (lambda v: lab.Sequence("u", v), "values of sequence u", [ENDLESS]),
+    (lambda v: trace({W: v}), "given: w", [[[1], [2, 3]], HUGE, ENDLESS]),
+    (SQUARE.with_steps, "n_steps", [HUGE]),
+    (SQUARE.with_values, "values", [{W: 1}]),
+    (lambda v: SQUARE.trace(order=v), "order", [[1]]),
+    (lambda v: SQUARE.trace(at=v), "at", [5]),
+    (lambda v: SQUARE.trace(cost=v), "cost", [ENDLESS]),
+    (lambda v: SQUARE.trace(keep=v), "keep", ["٣"]),
+    (lambda v: lab.break_rule(SQUARE, v), "rule", [None]),
+    (lambda v: gallery.loops[v], "loop", ["squre"]),
+    (lab.eager.grad, "function", [5]),
+    (lambda v: lab.structural.primitives[v], "primitive", ["nope"]),
+    (lambda v: lab.structural.clamp(v, 0.0, 1.0), "clamp: x", [ENDLESS]),
+    (lambda v: lab.first(SQUARE.trace(), v), "value", [int, lambda entries: [True] * 7]),
+    (lambda v: lab.check.compare(1.0, 1.0, v), "tolerance", [-1]),
+    (lambda v: lab.check.gradient(v, W, W, {W: 1.0}), "cost", [5]),
+    (lambda v: lab.check.finite_differences(float, 1.0, v), "step", [float("nan")]),
+    (lambda v: SQUARE.derivative().verify(v), "trace", [SQUARE]),
+    (lambda v: visual.draw(v), "subject", [None, "square"]),
+    (draw, "picture", [Mute(), LONG, "tape"]),
+    (lambda v: draw(taps=v), "taps", [5]),
+    (lambda v: draw(order=v), "order", [[1]]),
+    (
+        lambda v: draw(width=v),
+        "width",
+        [None, True, Mute(), LONG, "wide", "-85mm", "2cm", "9999in", "٨٥mm"],
+    ),
+    (lambda v: draw(steps=v), "steps", ["5:2", "2:2", range(0, 4, 2), "٠:٢", "2:9"]),
+    (lambda v: draw("stepgraph", all=v), "all", [1]),
+    (lambda v: draw().save("walk.gif", animate=v), "animate", [np.zeros(2)]),
+    (lambda v: draw().save("walk.pdf", animate=v), "animate", [True]),
+    (lambda v: draw().save("walk.gif", v), "scale", [100]),
+    (lambda v: draw("genealogy").save(v, animate=True), "path", ["walk.gif", "walk.svg"]),
+    (lambda v: draw("taps").png(v), "scale", [HUGE, -HUGE, 1e6, []]),
+    (lambda v: draw("taps").rendered(v), "suffix", [".xyz"]),
+    (lambda v: draw("taps").save(v), "path", [f"{LONG[:300]}/tape.svg"]),
+    (lambda v: visual.unrolled(SQUARE.trace(), scans=v), "scans", [ENDLESS]),
+    (lambda v: visual.figure(1, width=v), "width", [85]),
+    (lambda v: visual.figure(1, steps=v), "steps", ["x"]),
+    (lambda v: visual.figure(1, **{v: "red"}), "option", ["colour"]),
+    (lambda v: visual.Exercise(SQUARE.trace(), v), "kind", ["tap"]),
+]
+# A call, the start of its message, and other parts of it: the cause, and the fix.
+MESSAGES = [
+    (lambda: loop(lambda x: x * SHARED).build(), "step: ", "lab.Parameter('w', w.get_value())"),
+    (lambda: loop(lambda x: x * W).build(), "step: ", "variable w", "lab.Parameter('w', …)"),
+    (lambda: loop(random_step).build(), "step: ", "noise", "lab.RandomState('rng')", "rng=rng"),
+    (lambda: loop(deep_step).trace(), "cost: ", "shorten the step"),
+    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step: x ", "(3,)", "(2,)"),
+    (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
+    (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
+    (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),
+    (lambda: trace({SMALL: 300}, pt.sum(SMALL * DOUBLED)), "given: small ", "int8", "300"),
+    (lambda: trace({BATCH: []}, vectorize_graph(DOUBLED, {W: BATCH})), "", "zero size"),
+    (lambda: lab.explain(abs(ROTATED) ** 2, FACTOR), "wrt = w", "complex128", "real"),
+    (lambda: lab.derivative(abs(pt.sum(ROTATED * TURN)), TURN), "wrt = turn: ", "complex"),
+    (lambda: lab.compare(SQUARE, cost=np.ones(2)), "cost", "4", "2"),
+    (lambda: SQUARE.derivative().verify(SQUARE.build().node), "trace = ", "Trace"),
+    (
+        lambda: visual.draw(gallery.loops["gap"], "phases", width="50mm"),
+        "width = '50mm': ",
+        "110mm",
+    ),
+    (lambda: draw("phases", bare=True), "option bare was removed in version 0.3: use "),
+    (lambda: draw("tape"), "picture = 'tape': did you mean 'tapes'?"),
+    (lambda: gallery.loops["squre"], "loop = 'squre': did you mean 'square'?"),
+    (lambda: lab.break_rule(SQUARE, None), "rule = None: ", "never-accumulate"),
+    (
+        lambda: draw(width="wide"),
+        "width = 'wide': ",
+        "50mm to 1000mm",
+        "column (85mm)",
+        "240 pixels",
+    ),
+    (lambda: draw(steps="5:2"), "steps = '5:2': ", "2:5"),
+    (lambda: draw(steps="2:9"), "steps = '2:9': ", "0:4"),
+    (lambda: draw("genealogy").save("walk.gif"), "path = 'walk.gif': ", ".svg, .pdf"),
+    (lambda: draw().save("walk.pdf", animate=True), "animate = True: ", "'walk.pdf'", ".gif"),
+    (lambda: draw("taps", steps="0:2"), "option = 'steps': ", "width"),
+]
+
+
+def quoted(value):
+    """The start of a value in a message."""
+    return "<Mute" if isinstance(value, Mute) else repr(value)[:15]
+
+
+@pytest.fixture
+def limit_of_pytensor():
+    """Python's recursion limit as PyTensor sets it; an import of PyMC raises it."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(3000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+def message_of(call):
+    """Return the message of an error, after a check of its form."""
+    with pytest.raises(lab.LabError) as caught:
+        call()
+    check_sentence(str(caught.value))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "start", "value"),
+    [
+        pytest.param(call, start, value, id=f"{start}-{quoted(value)!a}")
+        for call, start, values in WRONG_VALUES
+        for value in values
+    ],
+)
+def test_a_message_starts_with_the_argument_and_its_value(call, start, value):
+    found = message_of(lambda: call(value))
+    wanted = "w" if isinstance(value, dict) else quoted(value)  # the key is the wrong part
+    assert found.startswith((f"{start} = {wanted}", f"{start}: {wanted}")), found
+
+
+@pytest.mark.usefixtures("limit_of_pytensor")
+@pytest.mark.parametrize(("call", "start", "parts"), [(c, s, p) for c, s, *p in MESSAGES])
+def test_a_message_names_the_cause_and_the_fix(call, start, parts):
+    found = message_of(call)
+    assert found.startswith(start), found
+    assert [part for part in parts if part not in found] == [], found
+
+
+def test_a_message_that_does_not_quote_the_value_is_detected():
+    def other(value):
+        raise ArgumentError(f"order = {value + 1}: expected 0.")
+
+    with pytest.raises(AssertionError):
+        test_a_message_starts_with_the_argument_and_its_value(other, "order", 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: gallery.loops["squre"], KeyError),
+        (lambda: lab.structural.primitives[5], KeyError),
+        (lambda: visual.draw(None), TypeError),
+        (lambda: lab.compiled(SQUARE, mode=5), ValueError),
+    ],
+)
+def test_an_error_also_has_the_type_that_python_uses(call, kind):
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, lab.LabError)
+    assert not str(caught.value).startswith(("'", '"'))  # as the text of a plain KeyError does
+
+
+# The command line
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TAPS = ["draw", "taps", "--loop", "square"]
+OUT = ["-o", "-"]
+USER_MODULE = """
+class Own(BaseException): pass
+def pair(): return 1, 2
+def many(): return 1, 2, 3, 4
+def own(): raise Own("mine")
+def generator(): raise GeneratorExit
+def given():
+    import lab
+    graph = lab.gallery.loops["square"].build()
+    return graph.buffers["x"][-1], graph.inputs["x"], 5
+def closes():
+    import lab, sys
+    sys.stdout.close()
+    return lab.gallery.loops["square"]
+"""
+COMMANDS = [
+    ([*TAPS, "-o", "a.png", "--scale", "0.05"], "scale = 0.05"),
+    ([*TAPS, *OUT, "--at", f"x={'[' * 9999}"], "--at x=[[["),
+    ([*TAPS, *OUT, "--at==3"], "at = ''"),
+    ([*TAPS, *OUT, "--width", "colum"], "width = 'colum'", "column"),
+    ([*TAPS, *OUT, "--steps", "2-5"], "--steps 2-5", "2:5"),
+    (["draw", "tapes", "--loop", "square", *OUT, "--steps", "a:b"], "steps = 'a:b'", "2:5"),
+    ([*TAPS, *OUT, "--animate"], "--animate", ".svg"),
+    ([*TAPS, "-o", "walk.avi"], "'walk.avi'", ".gif", ".pdf"),
+    (["draw", "taps", "--loop", "squre", *OUT], "did you mean square?"),
+    (["draw", "tape", "--loop", "square", *OUT], "mean 'tapes'?"),
+    (["draw", LONG, "--loop", "square", *OUT], "picture = 'xxx"),
+    (["drew"], "command = 'drew'", "did you mean 'draw'?"),
+    (["draw", "taps", "--loop", "sys:exit", *OUT], "SystemExit"),
+    (["why", "user_module:pair"], "user_module:pair = (1, 2): expected (cost, wrt)"),
+    (["explain", "user_module:pair"], "(cost, wrt)"),
+    (["compare", "user_module:pair"], "(cost, wrt)"),
+    (["why", "user_module:many"], "user_module:many = (1, 2, 3, 4): expected (cost, wrt)"),
+    (["why", "user_module:given"], "values of inputs in a dictionary"),
+    (["why", "user_module:own"], "NAME user_module:own: Own: mine"),
+    (["draw", "taps", "--loop", "user_module:generator", *OUT], "GeneratorExit"),
+]
+
+
+@pytest.mark.parametrize(("words", "parts"), [(words, parts) for words, *parts in COMMANDS])
+def test_a_wrong_command_line_fails_with_one_sentence(words, parts, capsys, folder, monkeypatch):
+    (folder / "user_module.py").write_text(USER_MODULE)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert main(words) == 2
+    found = capsys.readouterr().err
+    check_sentence(found.removesuffix("\n"))
+    assert [part for part in parts if part not in found] == [], found
+    assert [path.name for path in folder.iterdir()] == ["user_module.py"]
+
+
+def test_taps_need_no_equals_sign(capsys):
+    assert main([*TAPS, *OUT, "--taps", "-2,-1"]) == 0
+    spaced = capsys.readouterr().out
+    assert main([*TAPS, *OUT, "--taps=-2,-1"]) == 0
+    assert capsys.readouterr().out == spaced
+
+
+def scantape(*words, **options):
+    """Run the command in a process, and return the finished process."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    command = [sys.executable, "-m", "scantape", *words]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **options)
+
+
+def check_closed_output(done):
+    assert done.returncode == 2
+    assert done.stderr.startswith("scantape: out = '-': the screen cannot be written: ")
+    check_sentence(done.stderr.removesuffix("\n"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_is_full_or_closed_is_an_error_message(folder):
+    with open("/dev/full", "w") as full:
+        check_closed_output(scantape(*TAPS, *OUT, stdout=full))
+    (folder / "user_module.py").write_text(USER_MODULE)
+    words = ["draw", "taps", "--loop", "user_module:closes", *OUT]
+    check_closed_output(scantape(*words, cwd=folder, stdout=subprocess.PIPE))
+
+
+def test_an_ascii_terminal_shows_replacements():
+    done = scantape(*TAPS, *OUT, stdout=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "x ? sit-sot" in done.stdout
+
+
+def test_the_command_restores_the_filters_of_warnings():
+    before, shown = list(warnings.filters), warnings.showwarning
+    assert main([*TAPS, *OUT]) == 0
+    assert (list(warnings.filters), warnings.showwarning) == (before, shown)
+
+
+def test_a_loop_of_a_module_has_the_name_of_its_variable(folder, monkeypatch, capsys):
+    (folder / "of_mine.py").write_text(
+        "import lab\ndecay = lab.Loop(lambda x: x/2, states=(lab.State('x', 1.0),), n_steps=2)\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    assert main(["draw", "taps", "--loop", "of_mine:decay", *OUT]) == 0
+    assert "scan_fn" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.03, 0.1, 0.4, 1.0])  # seconds; imports take 0.5
+def test_an_interrupt_ends_the_command_without_a_traceback(delay):
+    words = ["draw", "values", "--loop", "rnn", "--order", "4", *OUT]
+    code = (
+        "import scantape as s, signal; signal.signal(signal.SIGINT, s.stop); print('!', flush=True)"
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-c", f"{code}; s.command()", *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout.readline() == "!\n"  # the handler is installed
+    time.sleep(delay)
+    run.send_signal(signal.SIGINT)
+    _, found = run.communicate(timeout=60)
+    assert (run.returncode, found) in [(130, "scantape: stopped.\n"), (0, "")], found
+
+
+@pytest.mark.parametrize(("words", "status"), [(["loops"], 0), (["--nonsense"], 2)])
+def test_an_interrupt_after_the_output_changes_nothing(words, status):
+    code = (
+        "import os, signal, scantape\n"
+        "class Late:\n"  # Python deletes the module's variables after its own handling of signals
+        "    def __del__(self, kill=os.kill, me=os.getpid(), what=signal.SIGINT): kill(me, what)\n"
+        "late = Late()\n"
+        "scantape.command()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == status
+    assert run.stdout + run.stderr
+
+
+# Widgets
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"key": ["order"], "value": 2},
+        {"number": 1, "value": 2},
+        {"number": 1, "key": ["order"]},
+        {"number": 1, "key": "order", "value": 2},
+        None,
+        "order",
+    ],
+    ids=str,
+)
+def test_an_incomplete_message_of_a_page_changes_nothing(message):
+    bench = Workbench(view="taps")
+    before = bench.svg
+    bench.receive(message)
+    found = bench.form["problem"]["text"]
+    check_sentence(found)
+    assert found.startswith("message = ")
+    assert "a number, a key and a value" in found
+    assert bench.svg == before
+
+
+def test_a_step_that_does_not_exist_is_an_error():
+    bench = Workbench(view="tapes")
+    step = bench.step
+    for wrong in (99, -2, "1", None):
+        with pytest.raises((ArgumentError, traitlets.TraitError)):
+            bench.step = wrong
+    bench.set_state({"step": 99})  # from a page that shows an older picture
+    assert bench.step == step
+
+
+def test_long_texts_of_values_are_parsed_in_linear_time():
+    """A parser with quadratic time needs many minutes for the first text."""
+    for text in ("x = 1" + " " * 300_000, "x = 1" + " " * 300_000 + "y", " " * 300_000 + "x"):
+        with contextlib.suppress(lab.LabError):
+            written("x**2", text)
+    assert written("x**2", " x = 0.5 ").states[0].initial == 0.5
+
+
+# Values and names
+
+
+def test_a_later_change_of_an_array_changes_no_loop():
+    initial, values, weight = np.array(0.5), np.array([0.1, 0.2]), np.array([0.9])
+    linear = lab.Loop(
+        lambda u, x, w: w[0] * x + u,
+        states=(lab.State("x", initial),),
+        sequences=(lab.Sequence("u", values),),
+        parameters=(lab.Parameter("w", weight),),
+    )
+    square = SQUARE.with_values({"x": initial})
+    for array in (initial, values, weight):
+        array[...] = 7.0
+    assert linear.trace(order=0).outputs[0] == 0.9 * (0.9 * 0.5 + 0.1) + 0.2
+    assert square.trace(order=0).outputs[0] == 0.5**16
+
+
+def test_weights_in_a_list_and_in_an_array_give_the_same_comparison():
+    weights = [1.0, 0.0, 2.0, 1.0]
+    first, second = (lab.compare(SQUARE, cost=given) for given in (weights, np.array(weights)))
+    assert first.rows == second.rows
+
+
+def test_the_repr_of_a_scene_is_a_short_line():
+    found = repr(draw("tapes", order=2))
+    assert len(found.splitlines()) == 1
+    assert len(found) < 200
+
+
+def loop_with_names(state, sequence, parameter, output, title):
+    def step(**given):
+        value = given[state] * given[parameter] + given[sequence]
+        return [value, value**2]
+
+    return lab.Loop(
+        step,
+        states=(lab.State(state, 0.5),),
+        sequences=(lab.Sequence(sequence, [0.1, 0.2]),),
+        parameters=(lab.Parameter(parameter, 0.9),),
+        outputs=(output,),
+        name=title,
+    )
+
+
+NAMES = {
+    "markup": ("<b>&amp;", '"quoted"', "]]>", "<!--", "</svg><script>"),
+    "TeX": (r"\alpha_{t}", "$x$", "%", "🙂", r"\end{document}"),
+    "DOT": ('a"->b', "a;b", "{c|d}", r"\N", "digraph{}"),
+    "scripts": ("θ̂", "переменная", "变量", "متغير", "é"),
+    "long": ("x" * 300, "y" * 300, "z" * 300, "o" * 300, "n" * 300),
+}
+TEXTS = {"svg": b"<svg", "html": b"<!DOCTYPE", "txt": b""}
+IMAGES = {"pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_unusual_names_are_exported_in_all_formats(case, folder):
+    starts = TEXTS | (IMAGES if case == "TeX" else {})  # Typst writes the images
+    visual.export(loop_with_names(*NAMES[case]), "set", [*starts, "dot"], order=1)
+    kinds = {path.stem for path in Path("set").glob("*.svg")}
+    assert len(kinds) > 9
+    for suffix, start in starts.items():
+        files = list(Path("set").glob(f"*.{suffix}"))
+        assert {path.stem for path in files} >= kinds
+        assert all(path.read_bytes().startswith(start) for path in files)
+    assert {path.stem for path in Path("set").glob("*.dot")} == {"genealogy", "stepgraph"}
+    for path in Path("set").glob("*.svg"):
+        ElementTree.parse(path)
+
+
+# Files
+
+
+def test_saving_follows_a_link(folder):
+    (folder / "real.svg").write_text("old")
+    (folder / "link.svg").symlink_to("real.svg")
+    draw("taps").save("link.svg")
+    assert (folder / "link.svg").is_symlink()
+    assert (folder / "real.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_saving_preserves_permissions_and_read_only_files(folder):
+    scene = draw("taps")
+    scene.save("a.svg").chmod(0o640)
+    scene.save("a.svg")
+    assert (folder / "a.svg").stat().st_mode & 0o777 == 0o640
+    (folder / "a.svg").write_text("preserved")
+    (folder / "a.svg").chmod(0o444)
+    with pytest.raises(ArgumentError, match=r"a\.svg.* cannot be written: it is read-only"):
+        scene.save("a.svg")
+    assert (folder / "a.svg").read_text() == "preserved"
+    assert [path.name for path in folder.iterdir()] == ["a.svg"]
+
+
+def test_a_failed_export_leaves_no_folder(folder, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    for arguments in ({"formats": ["doc"]}, {"order": -1}):
+        with pytest.raises(lab.LabError):
+            visual.export(SQUARE, "set", **arguments)
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(lab.LabError, match="No space left"):
+        visual.export(SQUARE, "set")
+    assert list(folder.iterdir()) == []
