@@ -133,7 +133,7 @@ MESSAGES = [
     (lambda: loop(lambda x: x * SHARED).build(), "step: ", "lab.Parameter('w', w.get_value())"),
     (lambda: loop(lambda x: x * W).build(), "step: ", "variable w", "lab.Parameter('w', …)"),
     (lambda: loop(random_step).build(), "step: ", "noise", "lab.RandomState('rng')", "rng=rng"),
-    (lambda: loop(deep_step).trace(), "cost: ", "shorten the step"),
+    (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
     (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step: x ", "(3,)", "(2,)"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
