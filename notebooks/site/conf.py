@@ -22,14 +22,17 @@ os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
-# MyST-NB has no setting for kernels: one may take over a minute to start on a busy machine, and
-# would complain of plain text over TCP, and some of being interrupted before it ends.
+# MyST-NB has no setting for kernels. A kernel may take over a minute to start on a busy machine.
+# Two kernels that start at the same time may choose the same TCP port, and the second one dies.
+# Therefore, kernels use sockets in the file system, except on Windows, which has none.
+is_windows = sys.platform == "win32"
+manager = {"transport_encryption": "auto"} if is_windows else {"transport": "ipc"}
 client: Any = NotebookClient
 client.__init__ = partialmethod(
     NotebookClient.__init__,
     startup_timeout=600,
     shutdown_kernel="immediate",
-    config=Config({"KernelManager": {"transport_encryption": "auto"}}),
+    config=Config({"KernelManager": manager}),
 )
 
 project = html_title = "Scantape"
