@@ -7,8 +7,8 @@ Every lesson is run in a kernel of its own.  The pages need no kernel, no server
 
 import os
 import sys
-from functools import partialmethod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nbclient import NotebookClient
@@ -22,18 +22,26 @@ os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
-# MyST-NB has no setting for kernels. A kernel may take over a minute to start on a busy machine.
-# Two kernels that start at the same time may choose the same TCP port, and the second one dies.
-# Therefore, kernels use sockets in the file system, except on Windows, which has none.
-is_windows = sys.platform == "win32"
-manager = {"transport_encryption": "auto"} if is_windows else {"transport": "ipc"}
-client: Any = NotebookClient
-client.__init__ = partialmethod(
-    NotebookClient.__init__,
-    startup_timeout=600,
-    shutdown_kernel="immediate",
-    config=Config({"KernelManager": manager}),
-)
+client_class: Any = NotebookClient
+start_client = client_class.__init__
+
+
+def start_local_client(client: Any, *arguments: Any, **options: Any) -> None:
+    """Run a lesson in a kernel that has its own sockets in a new folder.
+
+    MyST-NB has no setting for kernels. A kernel may take over a minute to start on a busy machine.
+    Over TCP, two kernels that start at the same time may choose the same port, and the second one
+    dies; Windows has nothing else.
+    """
+    client.folder = TemporaryDirectory()  # removed with the client
+    kernel = {"transport": "ipc", "ip": f"{client.folder.name}/kernel"}
+    if sys.platform == "win32":
+        kernel = {"transport_encryption": "auto"}
+    settings = {"startup_timeout": 600, "shutdown_kernel": "immediate"}
+    start_client(client, *arguments, config=Config(KernelManager=kernel), **settings, **options)
+
+
+client_class.__init__ = start_local_client
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
