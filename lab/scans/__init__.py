@@ -1,6 +1,6 @@
-"""A Scan node and its tapes, both ways: taken apart into loop variables, and built from them.
+"""Read a Scan node as a list of loop variables, and build Scan nodes from loop variables.
 
-Start with `node`: the only file that counts how a Scan orders its arguments.  `buffers` and
-`slices` know how arrays are allocated and cut, `operations` and `formula` write what a step
-computes, `names` finds out what variables are called, `replacing` the Scans of a graph.
+Start with `node`, the only file that counts the arguments of a Scan.  `buffers` and `slices`
+analyze how arrays are allocated and cut, `operations` and `formula` write the step as formulas,
+`names` finds names of variables, and `replacing` replaces the Scans of a graph.
 """

@@ -1,4 +1,4 @@
-"""Graphs made without noting which lines of code made them."""
+"""Build graphs without recording source lines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,19 +6,19 @@ from threading import Lock
 
 from pytensor import config
 
-# While any thread makes graphs without backtraces: the flag's value before, then one for each.
-_NOTING = Lock()
+# While a thread is inside: the original value of the flag, then an entry for each thread.
+_LOCK = Lock()
 _limits: list[int] = []
 
 
 @contextmanager
 def without_backtraces() -> Iterator[None]:
-    """Do not note of every variable made which lines of code made it.
+    """Context manager: build variables without recording the source lines that create them.
 
-    Of graphs that are made here those lines tell nobody anything, and cost a third of the time.
-    PyTensor's flag is one for all threads: the last to leave puts it back.
+    The source lines of internal graphs are of no use, and recording them takes a third of the
+    time. PyTensor has one flag for all threads: the last thread to leave restores it.
     """
-    with _NOTING:
+    with _LOCK:
         if not _limits:
             _limits.append(config.traceback__limit)
             config.traceback__limit = 0
@@ -26,7 +26,7 @@ def without_backtraces() -> Iterator[None]:
     try:
         yield
     finally:
-        with _NOTING:
+        with _LOCK:
             _limits.pop()
             if len(_limits) == 1:
                 config.traceback__limit = _limits.pop()

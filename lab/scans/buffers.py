@@ -1,9 +1,8 @@
-"""Buffers as PyTensor allocates, fills and cuts them: how many rows they have, and which.
+"""Buffers as PyTensor allocates, fills, and cuts them: how many rows they have, and which.
 
-The buffer of a state is ``set_subtensor(empty(n_steps + k)[:k], initial)``, k initial values and
-room for one value a step.  The first half of this file makes such buffers, and knows them when it
-sees them, by the graph alone.  The second half asks the values of a run which rows nobody has
-written, and which rows of an array a part of it is.
+The buffer of a state is ``set_subtensor(empty(n_steps + k)[:k], initial)``: k initial values, then
+a row for each step.  The functions up to `rows_of_buffer` build such buffers and recognize them
+from the graph.  `unwritten_rows` and `rows_of` need the values of a run.
 """
 
 from collections.abc import Container, Mapping
@@ -18,36 +17,36 @@ from lab.scans.slices import constant_value, index_parts, links, selected, unwra
 
 
 def as_tensor(variable: object) -> TensorVariable:
-    """`variable`, which is known to be a tensor."""
+    """Return `variable`, which must be a tensor."""
     assert isinstance(variable, TensorVariable), f"{variable} is no tensor"
     return variable
 
 
 def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
-    """`initial`, one row for each initial value, and room for one row a step behind it.
+    """Return a buffer with the rows of `initial`, then an uninitialized row for each step.
 
-    That is ``set_subtensor(empty(n_steps + k)[:k], initial)`` for k initial values, without
-    the read that it would contain.
+    That is ``set_subtensor(empty(n_steps + k)[:k], initial)`` for k initial values, without the
+    intermediate read.
     """
     reach, *shape = initial.type.shape
     rows = (n_steps if isinstance(n_steps, int) else as_tensor(n_steps)) + reach
     lengths = [as_tensor(initial).shape[n] if s is None else s for n, s in enumerate(shape, 1)]
     empty = AllocEmpty(initial.type.dtype)(rows, *lengths)
     first = [slice(None, 0, None)]
-    made = IncSubtensor(first, set_instead_of_inc=True)(empty, initial, np.int64(reach))
-    return as_tensor(made)
+    buffer = IncSubtensor(first, set_instead_of_inc=True)(empty, initial, np.int64(reach))
+    return as_tensor(buffer)
 
 
 def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:
-    """Whether `buffer` is `reach` initial values, and room for one value a step behind them.
+    """Return whether `buffer` is `reach` initial values and a row for each step.
 
-    PyTensor makes the buffers of states so: ``set_subtensor(empty(n_steps + k)[:k], initial)``.
+    PyTensor builds the buffers of states as ``set_subtensor(empty(n_steps + k)[:k], initial)``.
     """
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
         return False
     empty, initial, _ = index_parts(node)
-    stop = _cut_off_at(node)
+    stop = _stop_of(node)
     if empty.owner is None or not isinstance(empty.owner.op, AllocEmpty) or stop is None:
         return False
     if initial is None or not _has_rows(initial, reach):
@@ -57,11 +56,11 @@ def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> boo
     if known is not None and steps is not None:
         return known == steps + reach
     terms = size.owner.inputs if size.owner is not None else []
-    return len(terms) == 2 and _same(terms[0], n_steps) and _same(terms[1], stop)
+    return len(terms) == 2 and _are_equal(terms[0], n_steps) and _are_equal(terms[1], stop)
 
 
 def initial_of(buffer: Variable) -> Variable:
-    """The initial values that were written to `buffer`, or the buffer as it is."""
+    """Return the initial values written to `buffer`, or `buffer` itself if there was no write."""
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor):
         return buffer
@@ -70,7 +69,7 @@ def initial_of(buffer: Variable) -> Variable:
 
 
 def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
-    """Whether `sequence` is known to have exactly `n_steps` rows."""
+    """Return whether `sequence` is known to have exactly `n_steps` rows."""
     steps, rows = constant_value(n_steps), sequence.type.shape[0]
     if steps is not None and rows is not None:
         return steps == rows
@@ -78,13 +77,13 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if link is None or link.rows is None or link.rows.start is not None:
         return False
     stop, step = link.rows.stop, link.rows.step
-    return stop is not None and step is None and _same(stop, n_steps)  # as in u[:n_steps]
+    return stop is not None and step is None and _are_equal(stop, n_steps)  # as in u[:n_steps]
 
 
 def rows_of_buffer(buffer: Variable) -> int | Variable | None:
-    """How many rows a `buffer` has: a number, the variable that says it, or None if neither.
+    """Return the number of rows of `buffer`: an integer, a variable, or None if unknown.
 
-    PyTensor allocates a buffer empty and writes the initial values into it.
+    PyTensor allocates an empty buffer and writes the initial values into it.
     """
     if buffer.type.ndim and buffer.type.shape[0] is not None:
         return int(buffer.type.shape[0])
@@ -97,14 +96,14 @@ def rows_of_buffer(buffer: Variable) -> int | Variable | None:
         size = node.inputs[0 if isinstance(node.op, AllocEmpty) else 1]
         known = constant_value(size)
         return size if known is None else known
-    if isinstance(node.op, Subtensor) and (stop := _cut_off_at(node)) is not None:
+    if isinstance(node.op, Subtensor) and (stop := _stop_of(node)) is not None:
         cut, whole = constant_value(stop), rows_of_buffer(node.inputs[0])
         return min(cut, whole) if cut is not None and isinstance(whole, int) else cut
     return None
 
 
-def _cut_off_at(node: Apply) -> Variable | None:
-    """The `stop` of a Subtensor or IncSubtensor whose indices are ``[:stop]`` and no more."""
+def _stop_of(node: Apply) -> Variable | None:
+    """Return the `stop` of a Subtensor or IncSubtensor whose only index is ``[:stop]``."""
     *_, indices = index_parts(node)
     match indices:
         case [slice(start=None, step=None, stop=stop)]:
@@ -113,34 +112,33 @@ def _cut_off_at(node: Apply) -> Variable | None:
 
 
 def _has_rows(initial: Variable, count: int) -> bool:
-    """Whether `initial` is known to have `count` rows, or cut to no more than that."""
-    if initial.type.ndim == 0:  # one number, written to as many rows as there are
+    """Return whether `initial` has `count` rows, or is cut to at most `count`."""
+    if initial.type.ndim == 0:  # a number, broadcast over all rows
         return False
     if initial.type.shape[0] is not None:
         return initial.type.shape[0] == count
     node = initial.owner
     cut = node is not None and isinstance(node.op, Subtensor)
-    return cut and constant_value(_cut_off_at(node)) == count
+    return cut and constant_value(_stop_of(node)) == count
 
 
-def _same(first: Variable, second: Variable) -> bool:
-    """Whether two integers are the same variable, or the same number."""
+def _are_equal(first: Variable, second: Variable) -> bool:
+    """Return whether two integers are the same variable or the same number."""
     known = constant_value(first)
     same = unwrapped(first) is unwrapped(second)
     return same or (known is not None and known == constant_value(second))
 
 
 def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.ndarray:
-    """Which rows of `buffer` nobody has written: memory that was allocated empty."""
+    """Return a mask of the rows of `buffer` that are uninitialized memory."""
     node = buffer.owner
     if node is not None and isinstance(node.op, AllocEmpty):
         return np.ones(_length(buffer, values), dtype=bool)
     if node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc:
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
-            # The same write once more, into a list of row numbers, tells what it touched.
-            marked = selected(node, np.arange(len(mask)), values)
-            mask[marked] = False
+            # Apply the same indices to a list of row numbers.
+            mask[selected(node, np.arange(len(mask)), values)] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)
 
@@ -148,9 +146,9 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
 def rows_of(
     variable: Variable, values: Mapping[Variable, object], known: Container[Variable] = ()
 ) -> tuple[Variable, np.ndarray]:
-    """The array that `variable` was cut from by slices, and which of its rows it holds.
+    """Return the array that `variable` was cut from by slices, and the indices of its rows.
 
-    The search stops at the first array that is among the `known` ones.
+    The search stops at the first array among the `known` ones.
     """
     chain = list(links(variable, known))
     base = chain[-1].base if chain else variable
@@ -158,7 +156,7 @@ def rows_of(
     for link in reversed(chain):
         try:
             rows = selected(link.node, rows, values)
-        except IndexError:  # the cut goes across columns, too
+        except IndexError:  # the index also selects columns
             return variable, np.arange(_length(variable, values))
     return base, rows
 

@@ -1,11 +1,11 @@
-"""Scans in disguise, as Scans: those of a batch, and a single step.
+"""Convert batched Scans and single steps to plain Scans.
 
-``vectorize_graph`` puts a Scan into a Blockwise, which is a box that nobody sees into.  All entries
-make the same steps, so that the batch can as well be an axis of every value that a step reads and
-writes: then there is one Scan, whose tapes can be traced and whose gradient is that of any other.
+``vectorize_graph`` puts a Scan into a Blockwise operation, whose steps cannot be traced.  All
+entries of the batch run the same steps.  The batch can therefore be an axis of every loop variable
+of a single Scan, with tapes and a gradient like any other Scan.
 
-Of a constant n_steps of 1 PyTensor makes no Scan: what the step computes stands in the graph as it
-is.  PyTensor notes for every variable by which calls it was made, and so which of them that was.
+PyTensor builds no Scan if n_steps is the constant 1: the operations of the step are part of the
+outer graph.  The tracebacks that PyTensor records identify these operations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,68 +30,74 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, read_scan
 from lab.tape import Kind, Tape
 
-MAKER, SINGLE = PurePath(basic.__file__), "single step"
+SCAN_FILE, SINGLE = PurePath(basic.__file__), "single step"
 
 
 def is_batched(node: Apply) -> bool:
-    """Whether a node runs a Scan once for every entry of a batch."""
+    """Return whether a node runs a Scan for each entry of a batch."""
     return isinstance(node.op, Blockwise) and isinstance(node.op.core_op, Scan)
 
 
 def opened_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> list[Variable]:
-    """What a batched Scan computes from other `inputs`, by one Scan of a `kind` over the batch.
+    """Return the outputs of a batched Scan, computed by a single Scan of class `kind`.
 
-    GraphError where entries may stop at different steps; where they make different numbers of
-    them, when it runs.
+    Raises GraphError if the Scan has an until condition.  If the entries run different numbers of
+    steps, an Assert operation fails when the graph runs.
     """
     op, dims = node.op.core_op, node.op.batch_ndim(node)
     parts = read_scan(op, inputs, node.outputs)
     steps = as_tensor(inputs[0])
-    told = f"a batch of {parts.called}"
+    label = f"a batch of {parts.called}"
     if parts.until is not None:
-        raise GraphError(f"{told}: its entries may stop at different steps; trace one of them.")
-    held = [as_tensor(v.outer_input) for v in parts.variables if v.kind is not Kind.NIT_SOT]
-    shape = [_size(held, axis) for axis in range(dims)]
+        raise GraphError(f"{label}: its entries can stop at different steps. Trace a single entry.")
+    arrays = [as_tensor(v.outer_input) for v in parts.variables if v.kind is not Kind.NIT_SOT]
+    shape = [_batch_length(arrays, axis) for axis in range(dims)]
     opened = [_with_batch(variable, dims, shape) for variable in parts.variables]
     whole = _with_step(parts, opened, dims)
-    n_steps = _entry(steps, dims) if steps.type.shape == (1,) * dims else _same(steps, told)
+    n_steps = (
+        _without_batch(steps, dims)
+        if steps.type.shape == (1,) * dims
+        else _common_steps(steps, label)
+    )
     name = f"batch of {parts.called}"
     made = build_scan(replace(whole, n_steps=n_steps, name=name), kind=kind)
     return [pt.moveaxis(as_tensor(result), 0, dims) for result in made.outputs]
 
 
-def _size(held: Iterable[TensorVariable], axis: int) -> Variable:
-    """The length of an axis of the batch: only what is known to be 1 is repeated."""
-    whole = (value.shape[axis] for value in held if value.type.shape[axis] != 1)
+def _batch_length(arrays: Iterable[TensorVariable], axis: int) -> Variable:
+    """Return the length of a batch axis; only entries of known length 1 are repeated."""
+    whole = (value.shape[axis] for value in arrays if value.type.shape[axis] != 1)
     return next(whole, pt.constant(1, dtype="int64"))
 
 
-def _same(steps: TensorVariable, told: str) -> TensorVariable:
-    """How many steps all entries make."""
+def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
+    """Return the number of steps, which must be equal for all entries."""
     first = steps.flatten()[0]
-    different = Assert(f"{told}: its entries make different numbers of steps; trace one of them.")
+    different = Assert(
+        f"{label}: its entries run different numbers of steps. Trace a single entry."
+    )
     return as_tensor(cast(Variable, different(first, pt.all(pt.eq(steps, first)))))
 
 
-def _entry(values: TensorVariable, dims: int) -> TensorVariable:
-    """What is the same for all entries, once."""
+def _without_batch(values: TensorVariable, dims: int) -> TensorVariable:
+    """Return the value that all entries share, without the batch axes."""
     node = values.owner
     if node is not None and isinstance(node.op, DimShuffle):
         order = (*("x",) * dims, *range(values.type.ndim - dims))
-        if node.op.new_order == order:  # it was given axes for the batch
+        if node.op.new_order == order:  # only batch axes were added
             return as_tensor(node.inputs[0])
     return as_tensor(pt.squeeze(values, axis=tuple(range(dims))))
 
 
 def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) -> LoopVariable:
-    """A variable whose values are those of all entries; time is the first axis of its buffer.
+    """Return a loop variable whose values have batch axes; axis 0 of its buffer is time.
 
-    What is the same for all entries stays as it is, unless a step writes over it.
+    A value that all entries share keeps its shape, unless a step overwrites it.
     """
     outer = as_tensor(variable.outer_input)
     written = variable.kind not in (Kind.SEQUENCE, Kind.PARAMETER)
     if variable.kind is Kind.NIT_SOT or (not written and outer.type.shape[:dims] == (1,) * dims):
-        return replace(variable, outer_input=_entry(outer, dims))
+        return replace(variable, outer_input=_without_batch(outer, dims))
     if written:
         sizes = (*shape, *(outer.shape[axis] for axis in range(dims, outer.ndim)))
         outer = as_tensor(cast(Variable, pt.alloc(outer, *sizes)))
@@ -105,7 +111,7 @@ def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) ->
 
 
 def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> ScanParts:
-    """A Scan with other variables, whose step does for all entries what it did for one."""
+    """Return a Scan with the `opened` variables and a step that is vectorized over the batch."""
     arguments = {
         old: new
         for before, after in zip(parts.variables, opened, strict=True)
@@ -118,7 +124,7 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
     made: list[Variable] = []
     vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
     for old, new in zip(results, vectorized, strict=True):
-        is_same = new.type.ndim == old.type.ndim  # it depends on nothing that has a batch
+        is_same = new.type.ndim == old.type.ndim  # it does not depend on the batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
         made.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
     whole = replace(parts, variables=tuple(opened))
@@ -126,10 +132,10 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
 
 
 def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
-    """`outputs`, with a Scan of one step in the place of what a call of ``scan`` computed.
+    """Return `outputs`, computed by a Scan of one step if ``scan`` was called with n_steps=1.
 
-    They are as they were where no such call is known.  What the step was handed are parameters of
-    the Scan, states among them: nothing tells which of its results would have come back.
+    Without such a call, the outputs are returned unchanged.  All arguments of the step become
+    parameters of the Scan: the graph does not show which results are states.
     """
     nodes = list(toposort(outputs))
     step = [node for node in nodes if _is_of_step(node)]
@@ -140,8 +146,10 @@ def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
     if not results:
         return list(outputs)
     given = [v for node in step for v in node.inputs]
-    handed = [v for v in dict.fromkeys(given) if v not in inside and not isinstance(v, Constant)]
-    arguments = {v: v.type(name=v.name) for v in handed}
+    step_inputs = [
+        v for v in dict.fromkeys(given) if v not in inside and not isinstance(v, Constant)
+    ]
+    arguments = {v: v.type(name=v.name) for v in step_inputs}
     made = clone_replace(results, replace=arguments)
     one = pt.constant(1, dtype="int64")
     variables = [
@@ -158,10 +166,10 @@ def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _is_of_step(node: Apply) -> bool:
-    """Whether a node was made by a function that ``pytensor.scan`` called."""
+    """Return whether ``pytensor.scan`` called the function that created a node."""
     for trace in getattr(node.outputs[0].tag, "trace", ()):
         for number, frame in enumerate(trace[:-1]):
             path, _, name, _ = frame
-            if name == "scan" and PurePath(path) == MAKER and trace[number + 1][0] != path:
+            if name == "scan" and PurePath(path) == SCAN_FILE and trace[number + 1][0] != path:
                 return True
     return False

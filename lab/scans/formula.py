@@ -1,7 +1,7 @@
-"""The step of a loop as mathematics: ``buf[1] ← buf[0]·2·x₃ + buf[1]``.
+"""Write the step of a loop as formulas: ``buf[1] ← buf[0]·2·x₃ + buf[1]``.
 
-`formulas` turns an inner graph, simplified by PyTensor's own rewrites, into expressions,
-which `lab.notation` writes as plain text or LaTeX.
+`formulas` simplifies an inner graph by PyTensor's rewrites and returns expressions, which
+`lab.notation` writes as plain text or LaTeX.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,113 +23,110 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, describe, is_row, passed_on, reshaped
 from lab.scans.slices import index_parts
 
-FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
-# Rewrites that move the adding of an axis into every factor, which is harder to read; and those
-# that move a factor into a branch of where: 0·∞ would be 0 in the formula, and is nan in the run.
+# A nested product of at most so many factors is joined; longer ones could double at each level.
+FACTORS = 8
+# Excluded rewrites: the first two move a new axis into every factor, which is harder to read.  The
+# others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.
 SPREADING = (
     "local_dimshuffle_lift",
     "local_dot_to_mul",
     "local_mul_switch_sink",
     "local_div_switch_sink",
 )
-# PyTensor makes one sum, and one product, of those within others.  Of a step that uses a result
-# twice, and twice what it made of that, they have exponentially many members: beyond MOST the
-# formula stays as it was written, but for what is there twice.
+# PyTensor joins nested sums and products.  If each result is used twice, the number of members
+# grows exponentially: beyond MOST, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# A formula of more operations ends long before all of them are written, and to simplify it would
-# take most of the time of a picture.
+# A longer formula is truncated when it is written, and simplifying it would be slow.
 MOST_OPERATIONS = 500
 
 
 def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[Variable]:
-    """`results` after PyTensor's canonicalization; the graph that was given stays as it is.
+    """Return `results` after PyTensor's canonicalization, without changing their graph.
 
-    Of more than `most` operations those that are there twice become one, and that is all.
+    In a graph of more than `most` operations, only equal operations are merged.
     """
     nodes = list(toposort(results))
     if not nodes:
         return list(results)
-    is_long = len(nodes) > most or _longest(nodes) > MOST
+    is_long = len(nodes) > most or _joined_length(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
-    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
+    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as in the run
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)
-    assert isinstance(simple, list)  # as many as were given
+    assert isinstance(simple, list)
     return simple
 
 
-def _longest(nodes: Sequence[Apply]) -> int:
-    """How many members the longest sum or product would have, were all within others joined."""
-    counts: dict[Variable, tuple[int, int]] = {}  # of its sum, and of its product
+def _joined_length(nodes: Sequence[Apply]) -> int:
+    """Return the largest number of members of a sum or product after joining nested ones."""
+    counts: dict[Variable, tuple[int, int]] = {}  # as a sum, as a product
     for node in nodes:
         name = describe(node, node.outputs[0])[0]
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
         if name in ("Neg", "DimShuffle"):
-            made = inside[0]
+            joined = inside[0]
         elif name in JOINED:
             both = [1, 1]
             both[JOINED[name]] = sum(count[JOINED[name]] for count in inside)
-            made = both[0], both[1]
+            joined = both[0], both[1]
         else:
-            made = 1, 1
-        counts |= dict.fromkeys(node.outputs, made)
-    return max((max(made) for made in counts.values()), default=1)
+            joined = 1, 1
+        counts |= dict.fromkeys(node.outputs, joined)
+    return max((max(joined) for joined in counts.values()), default=1)
 
 
 def formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
-    """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
+    """Return the simplified expressions of `results`; `leaves` maps step arguments to leaves."""
     pause()
-    return _found(results, leaves)
-
-
-def _found(results: Sequence[Variable], leaves: Mapping[Variable, Leaf]) -> tuple[Expression, ...]:
-    found: dict[Variable, Term] = dict(leaves)
+    terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
-    for node in toposort(simple, blockers=leaves):  # so that no step is too deep
+    for node in toposort(simple, blockers=leaves):  # not recursively: graphs can be deep
         for output in node.outputs:
-            _expression(output, found)
-    taken = {leaf.variable for leaf in leaves.values()}
-    return tuple(shared(_expression(result, found), taken) for result in simple)
+            _expression(output, terms)
+    used_names = {leaf.variable for leaf in leaves.values()}
+    return tuple(shared(_expression(result, terms), used_names) for result in simple)
 
 
 def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Expression, ...]:
-    """The expressions of all results of the step `graph`, whose arguments are the `leaves`.
+    """Return the expressions of all results of the step `graph`, whose arguments are `leaves`.
 
-    They are remembered: of an equal step, with arguments of the same names, they are the same.
+    The result is cached: equal steps with the same leaves share their expressions.
     """
     pause()
     inner = (n.op for n in graph.toposort() if isinstance(n.op, HasInnerGraph))
-    return _of_step(graph, tuple(leaves), tuple(op.name for op in inner if hasattr(op, "name")))
+    return _cached_formulas(
+        graph, tuple(leaves), tuple(op.name for op in inner if hasattr(op, "name"))
+    )
 
 
 @lru_cache(maxsize=256)
-def _of_step(
+def _cached_formulas(
     graph: FunctionGraph, leaves: tuple[Leaf, ...], names: tuple[str, ...]
 ) -> tuple[Expression, ...]:
-    """As `step_formulas`; `names` are those of the loops inside, by which graphs do not differ."""
+    """Cache `step_formulas`; `names` are names of inner loops, which graph equality ignores."""
     arguments, results = fresh_graph(graph)
-    return _found(results, dict(zip(arguments, leaves, strict=True)))
+    return formulas(results, dict(zip(arguments, leaves, strict=True)))
 
 
-def _expression(variable: Variable, found: dict[Variable, Term]) -> Term:
-    if variable not in found:
+def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
+    if variable not in terms:
         if isinstance(variable, Constant):
-            found[variable] = Number(written(variable.data))
+            terms[variable] = Number(written(variable.data))
         elif variable.owner is None:
-            found[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
+            terms[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
         else:
-            found[variable] = _operation(variable.owner, variable, found)
-    return found[variable]
+            terms[variable] = _operation(variable.owner, variable, terms)
+    return terms[variable]
 
 
-def _operation(node: Apply, output: Variable, found: dict[Variable, Term]) -> Term:
-    """What `node` computes as its `output`."""
+def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Term:
+    """Return the expression of `output`, a result of `node`."""
     name, axes, part = describe(node, output)
     if name in ("at", "add_at", "set_at"):
-        return _indexed(node, name, found)
-    arguments = tuple(_expression(v, found) for v in node.inputs)
+        return _indexed(node, name, terms)
+    arguments = tuple(_expression(v, terms) for v in node.inputs)
     if name == "DimShuffle":
         return _reshaped(node, arguments[0])
     if (same := passed_on(node, output)) is not None:
@@ -146,10 +143,10 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Term]) -> Te
         return Call(name, tuple(map(_flat, arguments)))
     if name in STRENGTH:
         return Call(name, arguments)
-    if isinstance(node.op, HasInnerGraph):  # a loop inside the step: what it is made of
+    if isinstance(node.op, HasInnerGraph):  # an inner loop: a function of its inputs
         read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
         return Call(getattr(node.op, "name", None) or name, tuple(read))
-    if name.endswith("RV"):  # of its inputs, the generator and the shape come first
+    if name.endswith("RV"):  # without generator and shape
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     if axes is not None:
         arguments += tuple(Number(f"axis={axis}") for axis in axes)
@@ -158,14 +155,14 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Term]) -> Te
 
 
 def _flat(expression: Term) -> Term:
-    """A vector that was made a row or a column, as the vector that it was."""
+    """Return the vector from which a row or column matrix was built."""
     if isinstance(expression, Call) and expression.name == "transpose":
         return _flat(expression.arguments[0])
     return _column(expression) or expression
 
 
 def _column(expression: Term) -> Term | None:
-    """The vector of which an expression is the column: ``A @ v`` of ``A @ v[:, None]``."""
+    """Return v if the expression is ``v[:, None]``, and ``A @ v`` if it is ``A @ v[:, None]``."""
     if not isinstance(expression, Call):
         return None
     first, *rest = expression.arguments
@@ -181,7 +178,7 @@ def _column(expression: Term) -> Term | None:
 
 
 def _reshaped(node: Apply, argument: Term) -> Term:
-    """A DimShuffle: a transposition, or an index that adds or drops axes."""
+    """Return the expression of a DimShuffle: a transpose, or an index that adds or drops axes."""
     turned, indices = reshaped(node)
     if turned:
         order = node.op.new_order
@@ -202,25 +199,25 @@ def _reshaped(node: Apply, argument: Term) -> Term:
     return Call("at", (argument, *map(Number, indices)))
 
 
-def _indexed(node: Apply, name: str, found: dict[Variable, Term]) -> Term:
-    """``x[1:]``, or what is added or put there."""
+def _indexed(node: Apply, name: str, terms: dict[Variable, Term]) -> Term:
+    """Return ``x[1:]``, or the expression of an addition or assignment to it."""
 
     def known(variable: Variable | None) -> Term | None:
-        return None if variable is None else _expression(variable, found)
+        return None if variable is None else _expression(variable, terms)
 
     base, value, indices = index_parts(node)
-    written = [_expression(base, found)]
+    written = [_expression(base, terms)]
     for index in indices:
         if isinstance(index, slice):
             written.append(Slice(known(index.start), known(index.stop), known(index.step)))
         else:
-            written.append(_expression(index, found))
+            written.append(_expression(index, terms))
     place = Call("at", tuple(written))
-    return place if value is None else Call(name, (place, _expression(value, found)))
+    return place if value is None else Call(name, (place, _expression(value, terms)))
 
 
 def _product(arguments: tuple[Term, ...]) -> Term:
-    """Factors that the tape holds come first, then numbers, then the rest."""
+    """Return a product: factors on tapes first, then numbers, then other factors."""
     factors: list[Term] = []
     for argument in arguments:
         inside = argument.arguments if isinstance(argument, Call) else ()
@@ -238,7 +235,7 @@ def _product(arguments: tuple[Term, ...]) -> Term:
 
 
 def written(data: object) -> str:
-    """A constant with as many digits as it needs, up to six; small arrays in full."""
+    """Return a constant with up to six digits; arrays of at most four entries in full."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:

@@ -1,4 +1,4 @@
-"""What people call a Scan, and its variables where nobody has told: after what they are made of."""
+"""Names of Scans for readers, and names of loop variables that have none."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -13,11 +13,11 @@ from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from lab.errors import printable
 from lab.tape import Kind
 
-# What hands values on in another arrangement, so that they keep their name.
+# Operations whose result keeps the name of its input.
 VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
-# What a Scan that is made of another one is named by PyTensor and here, and called by people.
-MADE_OF = {
+# Prefix of the name of a derived Scan, and the corresponding word for readers.
+PREFIXES = {
     "grad_of_": "gradient",
     "replay_of_": "replay",
     "rop_of_": "tangent",
@@ -27,60 +27,62 @@ MADE_OF = {
 
 
 def readable(name: str) -> str:
-    """What people call a Scan of this `name`: ``gradient of square`` for ``grad_of_square``.
+    """Return the name of a Scan for readers: ``gradient of square`` for ``grad_of_square``.
 
-    Of three and more it is ``3-fold gradient of square``.
+    Three or more equal prefixes are counted: ``3-fold gradient of square``.
     """
     prefixes, name = split_name(name)
-    made = [MADE_OF[prefix] for prefix in prefixes]
+    words_of_prefixes = [PREFIXES[prefix] for prefix in prefixes]
     words = ""
-    for word, alike in groupby(made):
+    for word, alike in groupby(words_of_prefixes):
         count = len(list(alike))
         again = [word] * count if count < 3 else [f"{count}-fold {word}"]
-        words += "".join(f"{'the ' if words or n else ''}{one} of " for n, one in enumerate(again))
+        words += "".join(
+            f"{'the ' if words or n else ''}{item} of " for n, item in enumerate(again)
+        )
     return words + name
 
 
 def split_name(name: str) -> tuple[list[str], str]:
-    """Split the name of a Scan into the prefixes of derivatives and the name of the loop."""
+    """Split the name of a Scan into prefixes of derivatives and the name of the loop."""
     prefixes: list[str] = []
-    while (prefix := next(filter(name.startswith, MADE_OF), "")) and name != prefix:
+    while (prefix := next(filter(name.startswith, PREFIXES), "")) and name != prefix:
         prefixes.append(prefix)
         name = name.removeprefix(prefix)
     return prefixes, name
 
 
 def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:
-    """A name for each outer input of a Scan, of which the sequences are first."""
-    # What an output is told from outside is the number of its rows, whose name is not its own.
+    """Return a unique name for each outer input of a Scan, sequences first."""
+    # The outer input of an output is its number of rows, whose name is not used.
     names = [
         None if kind is Kind.NIT_SOT else _readable_name(variable)
         for kind, variable in zip(kinds, inputs, strict=True)
     ]
     count = kinds.count(Kind.SEQUENCE)
     others = unique_names(names[count:])
-    # A sequence that is read at several taps is several sequences of one name.
+    # A sequence with several taps consists of several sequences of the same name.
     sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]
     return (*sequences, *others)
 
 
 def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """`names` made distinct with numbers; None becomes ``v``."""
-    taken: set[str] = set()
+    """Return `names`, made distinct by numbers; None becomes ``v``."""
+    used: set[str] = set()
     result = []
     for name in names:
         base = name or "v"
         candidate, number = base, 1
-        while candidate in taken:
+        while candidate in used:
             number += 1
             candidate = f"{base}{number}"
-        taken.add(candidate)
+        used.add(candidate)
         result.append(candidate)
     return tuple(result)
 
 
 def _readable_name(variable: Variable) -> str | None:
-    """The name that a person gave to what an outer input is a part of, or has in another shape."""
+    """Return the name of the array from which an outer input was cut or reshaped."""
     while variable is not None:
         if isinstance(variable, Constant):
             return None

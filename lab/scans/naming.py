@@ -1,7 +1,7 @@
-"""What an expression uses more than once gets a name: a graph of terms as a few small trees.
+"""Name the parts that an expression uses more than once.
 
-Operations refer to what they use as objects, so that a result that two of them use is one object
-with two users.  Written as a tree it would stand there twice, and what it is made of four times.
+Operations refer to their arguments as objects: a shared result is a single object.  Without names,
+it would be written once for each use, and its own arguments even more often.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,21 +22,21 @@ from lab.notation import (
     leaves_of,
 )
 
-DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
-MENTION = 8  # letters that a name costs: ``; a := `` and itself
-INDEX = 3  # letters of a usual index
-LETTERS = "abcdfghjmpqrsuvwxyz"  # without what counts steps, and what would be misread
+MAX_DEPTH = 24  # levels of nested operations; a deeper part receives a name
+MENTION = 8  # letters of a definition: ``; a := `` and the name
+INDEX = 3  # letters of a typical index
+LETTERS = "abcdfghjmpqrsuvwxyz"  # without step counters and easily confused letters
 
 
 def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
-    """Several expressions as one of a call of all: what they use more than once has one name.
+    """Return several expressions as arguments of a single call, with common names for shared parts.
 
-    So do operations that `always` have one.
+    Operations in `always` have a name even if they are used once.
     """
     known: dict[object, Term] = {}
 
     def whole(term: Term, named: Mapping[str, Term]) -> Term:
-        """The term without names, equal parts of which are one object."""
+        """Return the term without names; equal parts are the same object."""
         if isinstance(term, SharedTerm):
             return named[term.name]
         inside = [whole(part, named) for part in _parts(term)]
@@ -59,16 +59,16 @@ def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -
 
 
 def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
-    """`term` with names, none of them `taken`, for what it uses twice and is long to write.
+    """Return `term` with names for the parts that it uses twice and that are long to write.
 
-    Operations that `always` have a name get one as well.
+    No name is in `taken`.  Operations in `always` have a name even if they are used once.
     """
     order = list(_upwards(term))
     uses = dict.fromkeys(map(id, order), 0)
     for user in order:
         for part in _parts(user):
             uses[id(part)] += 1
-    letters: dict[int, int] = {}  # of each part, if what has a name is written as the name
+    letters: dict[int, int] = {}  # of each part, with names written for named parts
     levels: dict[int, int] = {}
     named: list[Term] = []
     for part in order:
@@ -76,7 +76,7 @@ def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()
         length = _own_letters(part) + sum(letters[id(p)] for p in inside)
         level = 1 + max((levels[id(p)] for p in inside), default=0)
         many = uses[id(part)] - 1
-        needed = many * (length - 1) > MENTION or level > DEEPEST
+        needed = many * (length - 1) > MENTION or level > MAX_DEPTH
         if isinstance(part, Call) and part is not term and (needed or part.name in always):
             named.append(part)
             length, level = 1, 0
@@ -84,7 +84,7 @@ def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()
     if not named:
         return term
     names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
-    written: dict[int, Term] = {}  # what stands for a part where it is used
+    written: dict[int, Term] = {}  # the term to write for each part
     bound: list[Binding] = []
     for part in order:
         tree = _rebuilt(part, written)
@@ -104,7 +104,7 @@ def _parts(term: Term) -> tuple[Term, ...]:
 
 
 def _upwards(term: Term) -> Iterator[Term]:
-    """Every object that `term` is made of, once, after its own parts."""
+    """Yield every object in `term` once, after its parts."""
     seen, done, waiting = set[int](), set[int](), [term]
     while waiting:
         part = waiting[-1]
@@ -119,7 +119,7 @@ def _upwards(term: Term) -> Iterator[Term]:
 
 
 def _own_letters(term: Term) -> int:
-    """About how many letters a part takes beside those of its own parts."""
+    """Estimate the number of letters of a part, without its own parts."""
     if isinstance(term, Leaf):
         return len(term.variable) + INDEX
     if isinstance(term, Number):
@@ -128,7 +128,7 @@ def _own_letters(term: Term) -> int:
 
 
 def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
-    """A part in terms of what stands for its own parts; itself, if these have no names."""
+    """Return a term with its parts replaced by `written`; the same object if nothing changes."""
     inside = tuple(written[id(part)] for part in _parts(term))
     if all(new is old for new, old in zip(inside, _parts(term), strict=True)):
         return term
@@ -140,7 +140,7 @@ def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:
-    """``a``, ``b``, …, ``z``, ``a2``, … without those that are taken."""
+    """Yield ``a``, ``b``, …, ``z``, ``a2``, … without names in `taken`."""
     for number in count(1):
         for letter in LETTERS:
             name = f"{letter}{number if number > 1 else ''}"

@@ -1,12 +1,12 @@
-"""A Scan node as a list of loop variables, and back again.
+"""Read a Scan node as a list of loop variables, and build a node from them.
 
-PyTensor keeps the arguments of a Scan in flat lists, in which seven kinds of variables
-are told apart by counting.  This file is the only one that counts: `read_scan` turns a
-node into `ScanParts`, in which every `LoopVariable` holds its own tape, its outer input
-and output and its inner inputs and outputs; `build_scan` turns parts into a node.
+PyTensor keeps the arguments of a Scan in flat lists, in which seven kinds of variables are
+distinguished by position.  Only this file counts positions: `read_scan` converts a node to
+`ScanParts`, in which every `LoopVariable` has its own tape, outer input and output, and inner
+inputs and outputs; `build_scan` converts parts to a node.
 
-The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours, and
-which remember the `Derivation` that made them.
+The resulting nodes are `TapeScan`: Scans with the pullback of `lab.pullback`, which refer to the
+`Derivation` that built them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from lab.tape import Kind, Tape
 if TYPE_CHECKING:
     from pytensor.graph.fg import AbstractFunctionGraph
 
-# The orders in which a Scan lists its arguments; all else follows from these.
+# The order of the arguments of a Scan.
 OUTER_INPUTS: tuple[Kind, ...] = (
     Kind.SEQUENCE,
     Kind.MIT_MOT,
@@ -50,12 +50,12 @@ OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED
 
 @dataclass(frozen=True, eq=False)
 class LoopVariable:
-    """One variable of a loop, seen from outside and from inside.
+    """A variable of a loop, outside and inside of the step.
 
-    `outer_input` is the buffer with its initial values, the sequence, the parameter, or
-    for a nit-sot the number of rows; `outer_output` the filled buffer.  There is one inner
-    input for each read tap, and one inner output for each write tap.  A parameter reads the
-    same slot at every step; an untraced state has a single slot, which is replaced.
+    `outer_input` is the buffer with the initial values, the sequence, the parameter, or for a
+    nit-sot the number of rows; `outer_output` is the filled buffer.  Each read tap has an inner
+    input, and each write tap an inner output.  A parameter reads the same slot at every step; an
+    untraced state has a single slot, which every step replaces.
     """
 
     kind: Kind
@@ -68,7 +68,7 @@ class LoopVariable:
 
     @property
     def filled(self) -> TensorVariable:
-        """The outer output of a variable that has one: a buffer that the loop has filled."""
+        """The outer output: the buffer after the run. The variable must have one."""
         return as_tensor(self.outer_output)
 
     @property
@@ -84,7 +84,7 @@ class LoopVariable:
 
 @dataclass(frozen=True, eq=False)
 class ScanParts:
-    """A Scan node, taken apart; its `variables` are in the order of the arguments of the node."""
+    """The parts of a Scan node; `variables` are in the order of its arguments."""
 
     name: str
     n_steps: TensorVariable
@@ -99,7 +99,7 @@ class ScanParts:
 
     @property
     def called(self) -> str:
-        """What people call it: see `readable`.  `name` is that of its operation."""
+        """The name for readers, see `readable`; `name` is the name of the operation."""
         return readable(self.name)
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
@@ -125,7 +125,7 @@ class ScanParts:
         return results if self.until is None else [*results, self.until]
 
     def with_results(self, made: Mapping[Variable, Variable]) -> "ScanParts":
-        """The same with other results of the step; those of which nothing is `made` stay."""
+        """Return a copy with step results replaced by `made`; missing ones are unchanged."""
         variables = tuple(
             replace(v, inner_outputs=tuple(made.get(one, one) for one in v.inner_outputs))
             for v in self.variables
@@ -146,10 +146,10 @@ Pullback = Callable[
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is known of a Scan beside what it computes.
+    """Information on a Scan apart from its computation.
 
-    `names` are those of its loop variables in the order of `OUTER_INPUTS`, `derivation` is the
-    `lab.Derivation` that built it; None for a loop that is no derivative.
+    `names` are the names of its loop variables in the order of `OUTER_INPUTS`.  `derivation` is the
+    `lab.Derivation` that built it; None if it is not a derivative.
     """
 
     names: tuple[str, ...] = ()
@@ -157,24 +157,24 @@ class Labels:
 
 
 class TapeScan(Scan):
-    """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
+    """A Scan whose pullback is `lab.pullback`; otherwise like PyTensor's Scan.
 
-    `rule` is the `PullbackRule` that its own derivative will follow.
+    `rule` is the `PullbackRule` for its own derivative.
     """
 
     _pullback: ClassVar[Pullback]
     labels: Labels = Labels()
     rule: object | None = None
-    _connected: tuple[object, list[list[bool]]] | None = None  # of which graph, and its pattern
+    _connected: tuple[object, list[list[bool]]] | None = None  # the graph, and its pattern
 
     @property
     def derivation(self) -> object | None:
-        """The `lab.Derivation` that built it; None for a loop that is no derivative."""
+        """The `lab.Derivation` that built this Scan; None if it is not a derivative."""
         return self.labels.derivation
 
     @classmethod
     def differentiated_by(cls, pullback: Pullback) -> Pullback:
-        """Decorator: the function that builds the reverse derivative of these Scans."""
+        """Decorator: register the function that builds the pullback of these Scans."""
         cls._pullback = pullback
         return pullback
 
@@ -184,32 +184,31 @@ class TapeScan(Scan):
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable],
     ) -> list[Variable]:
-        """The gradients of all inputs; see `lab.pullback`."""
+        """Return the gradients of all inputs; see `lab.pullback`."""
         return self._pullback(inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Which input reaches which output, initial values included.
+        """Return a matrix of bools: element [i][j] says whether input i affects output j.
 
-        PyTensor's own pattern leaves out that a buffer holds its initial values, and so
-        loses derivatives with regard to the start of a delay line.
+        In contrast to PyTensor's pattern, the initial values in a buffer affect the filled buffer.
         """
         if self._connected is None or self._connected[0] is not self.fgraph:
             self._connected = self.fgraph, self._connections(node)
         return self._connected[1]
 
     def _connections(self, node: Apply) -> list[list[bool]]:
-        """As in PyTensor's, whose time grows with the cube of the number of states."""
+        """Compute the pattern; PyTensor's algorithm is cubic in the number of states."""
         inside = io_connection_pattern(self.inner_inputs, self.inner_outputs)
         places = self.get_oinp_iinp_iout_oout_mappings()
-        read = [0] * len(node.outputs)  # of each result, the arguments that one step reads, as bits
+        read = [0] * len(node.outputs)  # by result: the arguments that a step reads, as bits
         argument_of = {i: k for k, rows in places["inner_inp_from_outer_inp"].items() for i in rows}
         result_of = {i: k for k, made in places["inner_out_from_outer_out"].items() for i in made}
         for row, connected in enumerate(inside):
             for column in compress(range(len(connected)), connected):
-                if column in result_of:  # not what the loop stops by
+                if column in result_of:  # not the until condition
                     read[result_of[column]] |= 1 << argument_of[row]
         states = {i: result for result, i in places["outer_inp_from_outer_out"].items() if i >= 0}
-        reached = [_reached(result, read, states) for result in range(len(read))]
+        reached = [_reaching_arguments(result, read, states) for result in range(len(read))]
         for index in range(self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot):
             reached[index] |= 1 << (1 + self.info.n_seqs + index)
         return [
@@ -218,12 +217,11 @@ class TapeScan(Scan):
 
 
 def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
-    """The connection pattern of a Scan, with what PyTensor's own leaves out.
+    """Return PyTensor's connection pattern of a Scan, completed by initial values.
 
-    A buffer holds its initial values; without them, derivatives with regard to the start of a
-    delay line are lost.  A start that no step reads stays as PyTensor has it: what `scan` returns
-    does not show it, and whoever asks `grad` for it is told.  PyTensor remembers its pattern, so
-    this is another one.
+    A buffer contains its initial values; without them, derivatives wrt the start of a delay line
+    are lost.  A start that no step reads stays disconnected, because the result of `scan` does not
+    contain it.  PyTensor caches its pattern; therefore this function returns a copy.
     """
     pattern = [list(row) for row in pattern]
     for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
@@ -232,8 +230,8 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     return pattern
 
 
-def _reached(result: int, read: Sequence[int], states: Mapping[int, int]) -> int:
-    """The arguments, as bits, that reach a result in any number of steps; `states` by argument."""
+def _reaching_arguments(result: int, read: Sequence[int], states: Mapping[int, int]) -> int:
+    """Return the arguments, as bits, that affect a result in any number of steps."""
     found, waiting = 0, [result]
     while waiting:
         new = read[waiting.pop()] & ~found
@@ -246,13 +244,13 @@ def _reached(result: int, read: Sequence[int], states: Mapping[int, int]) -> int
     return found
 
 
-# PyTensor's own Scans have no room for labels.  They are told apart by identity, since two that
-# are equal may stand for different loops.
+# PyTensor's Scans have no attribute for labels.  The key is the identity, because two equal Scans
+# can be different loops.
 _LABELS: dict[int, Labels] = {}
 
 
 def label(op: Scan, labels: Labels) -> None:
-    """Note what is known of `op`, whoever has made it."""
+    """Attach labels to `op`, a Scan of any class."""
     if isinstance(op, TapeScan):
         op.labels = labels
         return
@@ -262,14 +260,14 @@ def label(op: Scan, labels: Labels) -> None:
 
 
 def labels_of(op: Op) -> Labels:
-    """What is known of `op`, which may be nothing."""
+    """Return the labels of `op`, or empty labels."""
     return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), Labels())
 
 
 def read_again(
     parts: ScanParts, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]
 ) -> ScanParts:
-    """The same as `read_scan`, with the step of `parts`, those of an equal `op`."""
+    """Read a Scan as `read_scan` does, with the step of `parts`, which belong to an equal `op`."""
     names = labels_of(op).names or found_names([v.kind for v in parts.variables], inputs[1:])
     filled = iter(outputs)
     made = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
@@ -281,7 +279,7 @@ def read_again(
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
-    """Take a Scan apart: `op` applied to the outer `inputs`, with the outer `outputs`."""
+    """Read the Scan `op`, applied to the outer `inputs`, with the outer `outputs`."""
     info: ScanInfo = op.info
     inner_inputs, inner_outputs = inner_graph(op)
     tapes: dict[Kind, list[Tape]] = {
@@ -329,12 +327,12 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
 
 
 def read_node(node: Apply) -> ScanParts:
-    """Take the Scan of a node apart."""
+    """Read the Scan of a node."""
     return read_scan(node.op, node.inputs, node.outputs)
 
 
 def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = TapeScan) -> Apply:
-    """The node for `parts`, whose outer outputs need not be given; of PyTensor's `kind` or ours."""
+    """Build a Scan node of class `kind` from `parts`; their outer outputs are ignored."""
     tapes = {kind: [v.tape for v in parts.of_kind(kind)] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
         if not variable.tape.reads:
@@ -365,26 +363,26 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
 
 
 def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
-    """The node for `parts`, whose step is that of `op`: a Scan of its own, with its own labels."""
-    again = op.clone()  # which PyTensor 3.1 and later leave out, since there it is frozen
+    """Build a node for `parts`, whose step is the step of `op`; the new Scan has its own labels."""
+    again = op.clone()  # returns `op` itself in PyTensor 3.1 and later
     again = copy(op) if again is op else again
     label(again, Labels(tuple(v.name for v in parts.variables)))
     return again.make_node(*parts.outer_inputs)
 
 
 def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:
-    """The outer output of every variable that has one, in the `node` built from `parts`."""
+    """Map every variable with an outer output to its output of the `node` built from `parts`."""
     made = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
     return dict(zip(made, node.outputs, strict=True))
 
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
-    """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
+    """Return a copy of the graph inside `op`, such as the step of a Scan: arguments, results."""
     return fresh_graph(op.fgraph)
 
 
 def fresh_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Variable]]:
-    """The arguments and results of a graph like `inside`."""
+    """Return the arguments and results of a copy of a graph."""
     with without_backtraces():
         if hasattr(inside, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
             graph = inside.unfreeze()
@@ -395,7 +393,7 @@ def fresh_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[V
 
 
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
-    """For every result of the step, the arguments that it depends on differentiably."""
+    """Map every result of the step to the arguments of which it is a differentiable function."""
     pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
     return {
         result: {
@@ -408,15 +406,15 @@ def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
 
 
 def is_scan(node: Apply | None) -> bool:
-    """Whether `node` applies a Scan."""
+    """Return whether `node` applies a Scan."""
     return node is not None and isinstance(node.op, Scan)
 
 
 def stops_by_itself(node: Apply) -> bool:
-    """Whether the Scan of `node` ends on a condition."""
+    """Return whether the Scan of `node` has an until condition."""
     return bool(node.op.info.as_while)
 
 
 def scan_name(op: Scan) -> str:
-    """What people call the Scan of `op`; PyTensor calls one without a name ``scan_fn``."""
+    """Return the name of a Scan for readers; PyTensor names an anonymous Scan ``scan_fn``."""
     return readable(printable(op.name or "scan_fn"))

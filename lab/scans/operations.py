@@ -1,4 +1,4 @@
-"""What PyTensor's operations are called, and what they index: names for `lab.scans.formula`."""
+"""Names of PyTensor operations and their indices, for `lab.scans.formula`."""
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
@@ -10,7 +10,7 @@ from lab.scans.node import is_scan
 from lab.scans.slices import index_parts
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
-# Operations that leave the numbers as they are.
+# Operations that return their input.
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
 TRANSPARENT |= {
     "ScalarFromTensor",
@@ -30,17 +30,17 @@ FUNCTIONS = {
 }
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
-# What an operation on an entry is called if it is on a whole range of them.
+# Names for an index with a slice.
 PARTS = {"at": "part", "add_at": "add_to_part", "set_at": "set_part"}
 
 
 def plain_name(node: Apply) -> str:
-    """The name of an operation, of an elementwise one that of what it does to each element."""
+    """Return the class name of an operation; for Elemwise, the name of its scalar operation."""
     return type(getattr(node.op, "scalar_op", node.op)).__name__
 
 
 def operation_name(node: Apply, output: Variable) -> str:
-    """What computes `output`, as formulas call it: an operator, or a function with its axes."""
+    """Return the operator or function, with its axes, that computes `output` in a formula."""
     name, axes, part = describe(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]
@@ -52,27 +52,27 @@ def operation_name(node: Apply, output: Variable) -> str:
         return output.type.dtype
     if is_scan(node):
         name = node.op.name or "scan_fn"
-    called = FUNCTIONS.get(name, name.removesuffix("RV").lower())
+    function = FUNCTIONS.get(name, name.removesuffix("RV").lower())
     inside = "" if axes is None else f"({', '.join(f'axis={axis}' for axis in axes)})"
-    return f"{called}{inside}" if part is None else f"{called}{inside}[{part}]"
+    return f"{function}{inside}" if part is None else f"{function}{inside}[{part}]"
 
 
 def passed_on(node: Apply, output: Variable) -> int | None:
-    """Which input holds the numbers of `output`, if these are only shaped or typed anew."""
+    """Return the index of the input that `output` only reshapes or casts; None if it computes."""
     name, *_ = describe(node, output)
     if name == "Second":
         return 1
     plain = name in TRANSPARENT or name == "Alloc"
-    if name == "Cast":  # from real or complex to whole ones, it can change a number
+    if name == "Cast":  # from real or complex to integer, a cast changes values
         plain = node.inputs[0].type.dtype[0] not in "fc" or output.type.dtype[0] not in "iub"
     return 0 if plain or (name == "DimShuffle" and not reshaped(node)[0]) else None
 
 
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
-    """The name of an operation, the axes that it reduces, and which of its outputs is meant.
+    """Return the name of an operation, its reduced axes, and the index of `output`.
 
-    Axes are None where none are reduced or all of them; the output is None if it is the only
-    one, or that of a random draw.
+    The axes are None if the operation reduces none or all.  The index is None for a single output
+    and for a random draw.
     """
     op = node.op
     if isinstance(op, Elemwise):
@@ -97,14 +97,14 @@ def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None
 
 
 def reshaped(node: Apply) -> tuple[bool, list[str]]:
-    """Whether a DimShuffle reverses the axes, and how numpy would index to the same effect.
+    """Return whether a DimShuffle permutes axes, and the NumPy index with the same effect.
 
-    ``[":", "None"]`` adds an axis behind the first, ``["0"]`` drops the first.  New axes in
-    front need no index: broadcasting adds them.
+    ``[":", "None"]`` adds an axis after the first, ``["0"]`` drops the first.  New leading axes
+    need no index, because of broadcasting.
     """
     order, count = list(node.op.new_order), node.inputs[0].type.ndim
     kept = [axis for axis in order if axis != "x"]
-    turned = kept != sorted(kept)
+    is_permuted = kept != sorted(kept)
     while order and order[0] == "x":
         order.pop(0)
     dropped = [axis for axis in range(count) if axis not in kept]
@@ -115,11 +115,11 @@ def reshaped(node: Apply) -> tuple[bool, list[str]]:
         indices = ["None" if axis == "x" else ":" for axis in order]
     while indices and indices[-1] == ":":
         indices.pop()
-    return turned, indices
+    return is_permuted, indices
 
 
 def is_row(variable: Variable) -> bool:
-    """Whether the first axis of `variable` was only added, so that what is written lacks it."""
+    """Return whether the first axis of `variable` was added; its formula has no such axis."""
     node = variable.owner
     if node is None:
         return isinstance(variable, Constant)

@@ -1,4 +1,4 @@
-"""Where what a graph is made of stands: in PyTensor's print of it, and in a person's code."""
+"""Locate the variables of a graph in PyTensor's printout and in the user's code."""
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,19 +14,19 @@ from lab.errors import MAX_CHARACTERS, listing, shorten
 from lab.scans.node import ScanParts, outer_outputs
 from lab.tape import Kind
 
-MOST = 20_000  # operations of a graph that is printed
+MAX_PRINTED = 20_000  # operations; larger graphs are not printed
 PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 Ids = Mapping[object, str]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a variable of a Scan stands: in PyTensor's print, in a person's code, in the pullback.
+    """The location of a loop variable: in PyTensor's printout, in the user's code, in the pullback.
 
-    `outer` is the id of the array that it is given, `inner` are those of its arguments in the
-    step, `filled` is what it becomes, as the output ``.1 of [id D]``.  `line` is the code that
-    made the array, if another line made it than the Scan, and `phase` the number and the name of
-    the phase of the pullback that decided on it.
+    `outer` is the id of its outer input, `inner` are the ids of its arguments in the step, and
+    `filled` is its outer output, such as ``.1 of [id D]``.  `line` is the source line of the array,
+    if it differs from the line of the Scan, and `phase` the number and name of the phase that built
+    the variable.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def printed(self) -> str:
-        """All ids by which it is printed; empty if there are none."""
+        """All ids of the variable; empty if unknown."""
         inner = f"in the step {listing(self.inner)}" if self.inner else ""
         filled = self.filled and f"filled as {self.filled}"
         return ", ".join(filter(None, (self.outer, inner, filled)))
@@ -50,36 +50,36 @@ class Place:
 
 
 def printed_ids(outputs: Sequence[Variable]) -> Ids:
-    """The id of everything that ``pytensor.dprint`` prints of a graph; of a huge one none."""
+    """Return the ids that ``pytensor.dprint`` prints of a graph; empty for huge graphs."""
     ids: dict[object, str] = {}
     nodes = list(toposort(outputs))
-    if len(nodes) <= MOST:
-        debugprint(list(outputs), file="str", used_ids=ids)  # type: ignore[arg-type]  # of both
+    if len(nodes) <= MAX_PRINTED:
+        debugprint(list(outputs), file="str", used_ids=ids)  # type: ignore[arg-type]
     return ids
 
 
 def line_of(variable: Variable) -> str:
-    """The line of a person's code in which a variable was made; empty where that is not known.
+    """Return the source line that created a variable, or an empty string if it is unknown.
 
-    What is made of a declared loop is made here, and by nobody's line.
+    Variables of a declared loop have no source line.
     """
     for trace in getattr(variable.tag, "trace", ()):
         for path, number, _, code in reversed(trace):
             if code and PYTENSOR not in PurePath(path).parents:
                 is_ours = LAB in PurePath(path).parents
-                told = f"{PurePath(path).name}:{number}: {code}"
-                return "" if is_ours else shorten(told, 4 * MAX_CHARACTERS)
+                text = f"{PurePath(path).name}:{number}: {code}"
+                return "" if is_ours else shorten(text, 4 * MAX_CHARACTERS)
     return ""
 
 
 def place_of(node: Apply, ids: Ids) -> str:
-    """``[id F], made by mine.py:12: xs = …``, as far as it is known."""
+    """Return the id and the source line of a node, as far as they are known."""
     line = line_of(node.outputs[0])
     return ", made by ".join(filter(None, (ids.get(node, ""), line)))
 
 
 def ids_inside(node: Apply, parts: ScanParts, ids: Ids) -> Ids:
-    """The ids of what the step of a Scan is made of as well, by the copies of it in `parts`."""
+    """Return `ids` with the ids of a Scan's step, for the copies of its variables in `parts`."""
     found: dict[object, str] = {}
     waiting = [*zip(parts.inner_outputs, node.op.fgraph.outputs, strict=False)]
     while waiting:
@@ -95,15 +95,15 @@ def ids_inside(node: Apply, parts: ScanParts, ids: Ids) -> Ids:
 def places_of(
     node: Apply, parts: ScanParts, ids: Ids, phases: Sequence[str] = ()
 ) -> Iterator[Place]:
-    """Where every variable of a Scan stands, in the order of its arguments; as far as is known.
+    """Yield the place of every variable of a Scan, in the order of its arguments.
 
-    `phases` tell, in the same order, which phase of a pullback decided on it.
+    `phases` are the phases of the pullback in the same order.
     """
     arguments = dict(zip(parts.inner_inputs, node.op.fgraph.inputs, strict=False))
     outputs, own = outer_outputs(parts, node), line_of(node.outputs[0])
     given = zip(parts.variables, node.inputs[1:], strict=True)
     for (part, array), phase in zip(given, [*phases, *[""] * len(node.inputs)], strict=False):
-        has_array = part.kind is not Kind.NIT_SOT  # but a number of rows
+        has_array = part.kind is not Kind.NIT_SOT  # a nit-sot has a number of rows
         line, filled = line_of(array) if has_array else "", ids.get(node, "")
         if part not in outputs:
             filled = ""

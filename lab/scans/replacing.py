@@ -1,4 +1,4 @@
-"""Graphs with Scans in them: finding the Scans, and replacing them by ours."""
+"""Find the Scans of a graph, and replace them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,14 @@ from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
 
 
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
-    """Copy the graph of `outputs` with a `TapeScan` in the place of every plain Scan.
+    """Copy the graph of `outputs` with a `TapeScan` for every plain Scan.
 
-    Returns the copy of every variable that had to change; the others are used as they are,
-    so that the inputs of the graph stay the same.  The graph itself is not altered.  An
-    OpFromGraph with a Scan in it is opened, since its gradient would be PyTensor's.
+    Returns the copy of every variable that changes; the graph and its inputs are unchanged.  An
+    OpFromGraph that contains a Scan is inlined, because its gradient would be PyTensor's.
     """
 
     def wanted(op: Scan) -> bool:
-        """Whether it is PyTensor's own, or a loop of ours that shall follow another rule."""
+        """Return whether a Scan is PyTensor's, or follows another rule and is no derivative."""
         if not isinstance(op, TapeScan):
             return True
         return rule is not None and op.rule is not rule and op.derivation is None
@@ -33,18 +32,15 @@ def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[
 
 
 def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-    """The opposite: PyTensor's own Scans in the place of ours, which it then differentiates.
-
-    An OpFromGraph is left as it is.
-    """
+    """Copy the graph of `outputs` with PyTensor's Scan for every `TapeScan`; see `with_tapes`."""
     return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
 
 
 def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
-    """`outputs`, with a Scan in the place of what PyTensor writes otherwise.
+    """Return `outputs` with plain Scans for batched Scans and single steps.
 
-    That is one over all entries of a batch, each of which was to run one of its own; and, in a
-    graph without any Scan, one for a step that ``pytensor.scan`` was to make once.
+    A batched Scan becomes a single Scan.  In a graph without Scans, a step that ``pytensor.scan``
+    called once becomes a Scan of one step.
     """
     nodes = list(toposort(outputs))
     if any(map(is_batched, nodes)):
@@ -55,14 +51,14 @@ def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
 
 @dataclass(frozen=True)
 class _Copying:
-    """Copying of graphs, in which those Scans that are `wanted` become Scans of a `kind`."""
+    """Copy graphs, and convert the Scans that satisfy `wanted` to the class `kind`."""
 
     kind: type[Scan]
     wanted: Callable[[Scan], bool]
     rule: object | None = None
 
     def of(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-        """The copy of every variable that had to change."""
+        """Return the copy of every variable that changes."""
         copies: dict[Variable, Variable] = {}
         for node in toposort(outputs):
             inputs = [copies.get(variable, variable) for variable in node.inputs]
@@ -81,13 +77,13 @@ class _Copying:
             for old, new in zip(node.outputs, results, strict=True):
                 if new.name is None:
                     new.name = old.name
-                if made_at := getattr(old.tag, "trace", None):  # the lines of code
-                    new.tag.trace = made_at
+                if backtrace := getattr(old.tag, "trace", None):  # the source lines
+                    new.tag.trace = backtrace
                 copies[old] = new
         return copies
 
     def _opened(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
-        """What an OpFromGraph computes, without the OpFromGraph, and with our Scans."""
+        """Inline an OpFromGraph and convert its Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
             raise GraphError(
                 f"{node.op}: there is a Scan inside it, whose gradient is not ours to build."
@@ -99,20 +95,20 @@ class _Copying:
 
 
 def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
-    """All Scan nodes that `outputs` depend on, each after those that it depends on."""
+    """Return all Scan nodes of a graph, in topological order."""
     return [node for node in toposort(outputs) if is_scan(node)]
 
 
 def enclosed_scans(outputs: Sequence[Variable]) -> dict[Apply, int]:
-    """Count the Scans inside each other operation, such as Blockwise, that contains any."""
+    """Count the Scans inside each other operation, such as Blockwise."""
     counts = {node: _scans_in(node) for node in toposort(outputs) if not is_scan(node)}
     return {node: count for node, count in counts.items() if count}
 
 
 def require_scan(outputs: Sequence[Variable]) -> int:
-    """How many Scans `outputs` depend on, those inside other operations included.
+    """Return the number of Scans in a graph, including Scans inside other operations.
 
-    Raises GraphError if there are none; a single step is one after `as_scans`.
+    Raises GraphError if there are none; `as_scans` converts a single step to a Scan.
     """
     count = sum(_scans_in(node) for node in toposort(outputs))
     if not count:
@@ -124,7 +120,7 @@ def require_scan(outputs: Sequence[Variable]) -> int:
 
 
 def _scans_in(node: Apply) -> int:
-    """1 for a Scan; for another operation with a graph inside, the Scans in there."""
+    """Return 1 for a Scan; for an operation with an inner graph, the number of Scans in it."""
     if is_scan(node) or is_batched(node):
         return 1
     if not isinstance(node.op, HasInnerGraph):

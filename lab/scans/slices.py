@@ -1,10 +1,10 @@
-"""Cuts: which rows of which array a variable is, as the graph tells it.
+"""Slices in a graph: which rows of which array a variable contains.
 
-A sequence that is read at several taps comes to a Scan as several arrays, cut from one by
-``u[start:][:n]``; a backward loop reads what the forward loop left by ``x[:-1][::-1]``.  `links`
-walks such a chain of Subtensors; all else here asks something of it: where step 0 begins
-(`cut_of`), whether PyTensor cut it for a tap (`is_cut_by_tap`), how Python would write it
-(`sliced`), how far from the end a reversal begins (`before_end`).
+For a sequence with several taps, a Scan receives several arrays, cut from a single one by
+``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
+iterates over such a chain of Subtensors, `cut_of` finds the row of step 0, `is_cut_by_tap`
+recognizes the slices of taps, `sliced` writes them in Python, and `before_end` finds where a
+reversed slice begins.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -18,11 +18,11 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-SHAPING = (DimShuffle, Reshape, SpecifyShape)  # these leave the numbers as they are
+SHAPING = (DimShuffle, Reshape, SpecifyShape)  # these return the same numbers
 
 
 def unwrapped(bound: Variable) -> Variable:
-    """The tensor that the bound of a slice was made from."""
+    """Return the tensor from which the bound of a slice was built."""
     while bound.owner is not None and isinstance(
         bound.owner.op, ScalarFromTensor | TensorFromScalar
     ):
@@ -31,13 +31,13 @@ def unwrapped(bound: Variable) -> Variable:
 
 
 def constant_value(variable: Variable | None) -> int | None:
-    """The number that an integer `variable` is known to be, or None."""
+    """Return the value of a constant integer `variable`; None if it is not constant."""
     variable = None if variable is None else unwrapped(variable)
     return int(variable.data) if isinstance(variable, Constant) else None
 
 
 def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
-    """What a Subtensor or IncSubtensor indexes, what it puts there, and the indices.
+    """Return the base of a Subtensor or IncSubtensor, the written value, and the indices.
 
     An index is a variable, or a `slice` of variables.
     """
@@ -59,7 +59,7 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable |
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One Subtensor of a chain: the array `base`, of which `node` takes a part by `indices`."""
+    """A Subtensor of a chain: `node` selects a part of `base` by `indices`."""
 
     node: Apply
     base: Variable
@@ -67,23 +67,23 @@ class Link:
 
     @property
     def rows(self) -> slice | None:
-        """The slice that chooses the rows; None if a number, or nothing, does."""
+        """The slice that selects rows; None if there is no slice for axis 0."""
         first = self.indices[0] if self.indices else None
         return first if isinstance(first, slice) else None
 
     @property
     def only_rows(self) -> slice | None:
-        """The slice that chooses the rows, if it is the only index."""
+        """The slice that selects rows, if it is the only index."""
         return self.rows if len(self.indices) == 1 else None
 
 
 def links(
     array: Variable, known: Container[Variable] = (), through: tuple[type[Op], ...] = ()
 ) -> Iterator[Link]:
-    """The cuts by which `array` was made, the last one first.
+    """Yield the Subtensors from which `array` was cut, last first.
 
-    The walk ends at the first array that is among the `known` ones, or was not cut; operations
-    of the classes `through` are passed over.
+    Iteration stops at an array among the `known` ones, or at an array that is not a slice;
+    operations of the classes `through` are skipped.
     """
     while array not in known and (node := array.owner) is not None:
         if isinstance(node.op, Subtensor):
@@ -96,9 +96,9 @@ def links(
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """An array, of which row `first` + `way`·t is meant; from its end if `first` is negative.
+    """Rows of an array: ``base[first + way * t]`` is the value at step t.
 
-    That is how Python counts rows, so ``base[first + way * t]`` is the value at step t.
+    A negative `first` counts from the end, as in Python.
     """
 
     base: Variable
@@ -107,20 +107,20 @@ class Cut:
 
 
 def call_now(array: Variable, row: int) -> None:
-    """Remembers which row of an array of values step 0 of a loop calls its value at t."""
+    """Mark the row of an array that step 0 reads as its value at t."""
     array.tag.now = row
 
 
 def now_of(array: Variable) -> int:
-    """Which row of an array step 0 calls its value at t; the first, where nobody has told."""
+    """Return the row of an array that step 0 reads as its value at t; 0 by default."""
     return int(getattr(array.tag, "now", 0))
 
 
 def is_cut_by_tap(array: Variable) -> bool:
-    """Whether `array` was cut out as PyTensor does it for the tap of a sequence.
+    """Return whether `array` was cut as PyTensor cuts a sequence for a tap.
 
-    That is ``u[start:]`` or ``u[start:stop]`` with the start written down even where it is 0,
-    then perhaps reversed, and cut to the number of steps.
+    That is ``u[start:]`` or ``u[start:stop]`` with an explicit start, even if it is 0, then
+    optionally reversed and cut to the number of steps.
     """
     for link in links(array):
         rows = link.only_rows
@@ -132,7 +132,7 @@ def is_cut_by_tap(array: Variable) -> bool:
 
 
 def cut_of(array: Variable) -> Cut:
-    """The array that `array` was cut from, as far as the rows can be told without numbers."""
+    """Return the array from which `array` was cut, as far as the rows are known without values."""
     link = next(links(array), None)
     rows = None if link is None else link.only_rows
     if link is None or rows is None or (array.name and "[" not in array.name):
@@ -144,22 +144,22 @@ def cut_of(array: Variable) -> Cut:
         return Cut(array)
     below = cut_of(base)
     first, way = below.first + below.way * start, below.way * step
-    if start < 0 and below.base is not base:  # from the end of something that was cut itself
+    if start < 0 and below.base is not base:  # from the end of a slice
         return _from_behind(base, step) or Cut(base, start, step)
     if below.first < 0 <= first or (first < 0 <= below.first and start >= 0):
-        return Cut(base, start, step)  # it would run over the end
+        return Cut(base, start, step)  # it would pass the end of the array
     return Cut(below.base, first, way)
 
 
 def _start(base: Variable, rows: slice, step: int | None) -> int | None:
-    """The row at which a slice begins, below 0 if counted from the end; None if unknown."""
+    """Return the first row of a slice, negative if counted from the end; None if unknown."""
     if step is None or step == 0:
         return None
     if rows.start is None:
         return 0 if step > 0 else -1
     start = constant_value(rows.start)
     if start is None or start < 0:
-        return None  # a slice that begins before its array begins is cut off
+        return None  # clipped if it is below the first row
     length = base.type.shape[0]
     if step < 0 and (length is None or start >= length):
         return None
@@ -167,7 +167,7 @@ def _start(base: Variable, rows: slice, step: int | None) -> int | None:
 
 
 def _from_behind(base: Variable, step: int) -> Cut | None:
-    """The reverse of what was cut off at a known number of rows before the end, or nowhere."""
+    """Return the reverse of an array that was cut a known number of rows before its end."""
     link = next(links(base), None)
     rows = None if link is None else link.rows
     if link is None or rows is None or step != -1:
@@ -182,9 +182,9 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
 
 
 def sliced(variable: Variable) -> str:
-    """``[:-1][::-1]``: the cuts between an array and `variable`, the last one at the end.
+    """Return the slices between an array and `variable` in Python, such as ``[:-1][::-1]``.
 
-    A bound that only a run can tell is written as …; what else is done to the array is not told.
+    An unknown bound is written as …; other operations are omitted.
     """
     cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, (), SHAPING)]
     return "".join(cut for cut in reversed(cuts) if cut != "[:]")
@@ -206,9 +206,9 @@ def _bound(bound: Variable | None) -> str:
 
 
 def before_end(variable: Variable, array: Variable) -> int | None:
-    """How many rows before the last one of `array` a reversed cut of it begins; None if unknown.
+    """Return the distance of the first row of a reversed slice from the last row of `array`.
 
-    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``.
+    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``; None if unknown.
     """
     chain = list(links(variable, (array,)))
     cuts = [link.rows for link in chain if link.rows is not None]
@@ -226,7 +226,7 @@ def before_end(variable: Variable, array: Variable) -> int | None:
 
 
 def selected(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
-    """What the indices of `node`, a read or a write of a part, select from `rows`."""
+    """Apply the indices of `node`, a Subtensor or IncSubtensor, to the list `rows`."""
     first = 1 if isinstance(node.op, Subtensor) else 2
     reader = Subtensor(node.op.idx_list)
     cell: list[np.ndarray | None] = [None]

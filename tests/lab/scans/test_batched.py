@@ -119,5 +119,5 @@ def test_entries_that_may_stop_elsewhere_are_refused():
     )
     many = pt.dvector("X")
     batched = vectorize_graph(xs[-1], {X0: many})
-    with pytest.raises(GraphError, match="a batch of scan_fn: its entries may stop at different"):
+    with pytest.raises(GraphError, match="a batch of scan_fn: its entries can stop at different"):
         lab.trace(batched, {many: [0.5, 0.7]})

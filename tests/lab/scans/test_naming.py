@@ -16,7 +16,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, render
 from lab.scans.formula import _product
-from lab.scans.naming import DEEPEST, shared
+from lab.scans.naming import MAX_DEPTH, shared
 from lab.scans.replacing import scan_nodes
 from visual.scene.shapes import shortened, text_width
 
@@ -92,7 +92,7 @@ def test_a_deep_chain_is_cut_into_pieces():
         term = Call("sin", (term,))
     made = shared(term)
     assert isinstance(made, Let)
-    assert len(made.bindings) == 3000 // (DEEPEST + 1)
+    assert len(made.bindings) == 3000 // (MAX_DEPTH + 1)
     assert made.operations == 3000
     assert plainly(made).endswith("more operations)")
 
