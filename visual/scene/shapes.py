@@ -306,7 +306,7 @@ class Scene:
 
     def themed(self, theme: str | None) -> "Scene":
         """Return the picture in a theme, by name; the picture itself for None."""
-        return self if theme in (None, self.theme.name) else replace(self, theme=THEMES[theme])
+        return self if theme is None else replace(self, theme=THEMES[theme])
 
     def svg(self) -> str:
         """Return the picture as a self-contained SVG document."""

@@ -91,7 +91,7 @@ def test_what_is_not_in_the_print_has_no_place():
 
 
 def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
-    monkeypatch.setattr(of_print, "MOST", 1)
+    monkeypatch.setattr(of_print, "MAX_PRINTED", 1)
     cost, x0 = graph()
     assert of_print.printed_ids([cost]) == {}
     assert lab.explain(cost, x0).scans[0].locations == ()
