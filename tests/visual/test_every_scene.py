@@ -17,7 +17,7 @@ from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from in_browser.chromium import faults_of
 from in_browser.chromium import pytestmark as in_browser
 from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Drawn, conflicts, problems
-from routing_pictures import DRAWN, LARGE
+from pictures.routing import DRAWN, LARGE
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, WRT
 from twins import printed_with_two_seeds
 

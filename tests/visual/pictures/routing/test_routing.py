@@ -4,7 +4,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from hypothesis import given
-from routing_pictures import (
+from pictures.routing import (
     DRAWN,
     LARGE,
     ROLES,

@@ -1,4 +1,4 @@
-"""Binder and JupyterHub: what would be built, and what the document says of it."""
+"""Binder and JupyterHub: the image, its settings, and the page that describes them."""
 
 import json
 import os
@@ -15,14 +15,14 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parent.parent
-TOLD = (ROOT / "binder" / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "binder" / "README.md").read_text(encoding="utf-8")
 REQUIREMENTS = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8")
 VALUES = yaml.safe_load((ROOT / "binder" / "values.yaml").read_text(encoding="utf-8"))
 
 
 def dockerfile(folder):
-    """What repo2docker would build of a folder; it needs no daemon to print it."""
+    """Return the log and the Dockerfile that repo2docker prints for a folder, without Docker."""
     tool = shutil.which("jupyter-repo2docker", path=str(Path(sys.executable).parent))
     if not tool:
         pytest.skip("jupyter-repo2docker is not installed")
@@ -35,32 +35,31 @@ def dockerfile(folder):
     return done.stdout + done.stderr
 
 
-def binder(folder):
+def copy_binder(folder):
     shutil.copytree(ROOT / "binder", folder / "binder")
     return folder
 
 
-def test_binder_would_build_an_image(tmp_path):
-    made = dockerfile(binder(tmp_path))
-    assert "python=3.13" in made
-    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in made
-    assert made.index(" src/ ${REPO_DIR}/") < made.index("pip install --no-cache-dir -r")
-    assert made.index("pip install --no-cache-dir -r") < made.index("RUN ./binder/postBuild")
+def test_binder_builds_an_image_with_the_requirements(tmp_path):
+    log = dockerfile(copy_binder(tmp_path))
+    assert "python=3.13" in log
+    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in log
+    assert log.index(" src/ ${REPO_DIR}/") < log.index("pip install --no-cache-dir -r")
+    assert log.index("pip install --no-cache-dir -r") < log.index("RUN ./binder/postBuild")
     assert not (ROOT / "binder" / "apt.txt").exists()
-    assert "apt.txt" not in made
+    assert "apt.txt" not in log
 
 
-def test_without_its_files_binder_would_build_another(tmp_path):
-    """What the test above looks for comes from `binder/`, not from repo2docker alone."""
-    (binder(tmp_path) / "binder" / "runtime.txt").unlink()
+def test_a_folder_without_the_settings_is_detected(tmp_path):
+    (copy_binder(tmp_path) / "binder" / "runtime.txt").unlink()
     (tmp_path / "binder" / "postBuild").unlink()
-    made = dockerfile(tmp_path)
-    assert "python=3.13" not in made
-    assert "RUN ./binder/postBuild" not in made
+    log = dockerfile(tmp_path)
+    assert "python=3.13" not in log
+    assert "RUN ./binder/postBuild" not in log
 
 
 def pinned(project, constraints):
-    """The direct dependencies that the image installs, and whether a fitting version is pinned."""
+    """Map the direct dependencies of the image to whether an allowed version is pinned."""
     (extras,) = re.findall(r"^\./\[(.*)\]$", REQUIREMENTS, flags=re.MULTILINE)
     direct = [*project["dependencies"]]
     for extra in extras.split(","):
@@ -71,8 +70,7 @@ def pinned(project, constraints):
     return {one.name: one.specifier.contains(pins.get(one.name, "0")) for one in wanted}
 
 
-def test_all_that_the_image_installs_is_pinned():
-    """By a dated file, whose head has the command that renews it, and no address of an index."""
+def test_the_image_installs_pinned_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     constraints = (ROOT / "binder" / "constraints.txt").read_text(encoding="utf-8")
     assert REQUIREMENTS.splitlines()[0] == "-c constraints.txt"
@@ -89,8 +87,8 @@ def test_all_that_the_image_installs_is_pinned():
     assert not pinned(project, old)["pytensor"]
 
 
-def test_nobody_can_enter_the_hub_before_it_is_configured():
-    """JupyterHub 5 admits nobody whom it is not told to allow, but for the class dummy."""
+def test_the_hub_admits_no_user_before_it_is_configured():
+    """JupyterHub 5 admits only listed users, except with its dummy authenticator."""
     config = VALUES["hub"]["config"]
     assert config["JupyterHub"] == {"authenticator_class": "generic-oauth"}
     settings = config["GenericOAuthenticator"]
@@ -101,15 +99,15 @@ def test_nobody_can_enter_the_hub_before_it_is_configured():
     https = VALUES["proxy"]["https"]
     assert https["enabled"]
     assert settings["oauth_callback_url"] == f"https://{https['hosts'][0]}/hub/oauth_callback"
-    (version,) = re.findall(r"helm upgrade .*--version (\S+)", TOLD)
+    (version,) = re.findall(r"helm upgrade .*--version (\S+)", PAGE)
     assert version.partition(".")[0] >= "4"  # the first with JupyterHub 5
     assert f"JupyterHub {version}" in (ROOT / "binder" / "values.yaml").read_text(encoding="utf-8")
 
 
-def test_post_build_makes_notebooks_and_fills_caches(tmp_path):
-    """With tools that note what they are to do, and do it not."""
+def test_post_build_converts_notebooks_and_fills_caches(tmp_path):
+    """With stubs of the tools, which record their arguments."""
     if not shutil.which("bash"):
-        pytest.skip("there is no bash")
+        pytest.skip("bash is not installed")
     tools, home = tmp_path / "tools", tmp_path / "home"
     tools.mkdir(), home.mkdir()
     python = tools / "python"
@@ -138,38 +136,38 @@ def megabytes(size):
     return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
 
 
-def test_limits_are_what_the_text_says_and_follow_from_what_was_measured():
+def test_limits_match_the_page_and_the_measurements():
     memory = VALUES["singleuser"]["memory"]
     guarantee, limit = megabytes(memory["guarantee"]), megabytes(memory["limit"])
-    measured = [int(number) for number in re.findall(r"\| (\d+) MB \|", TOLD)]
+    measured = [int(number) for number in re.findall(r"\| (\d+) MB \|", PAGE)]
     assert len(measured) == 5
     assert guarantee > 1.5 * max(measured)
-    assert f"guaranteed {guarantee} MB" in TOLD
-    assert f"may have {limit // 1024} GB" in TOLD
-    room = int(re.search(r"room for about (\d+) users", TOLD)[1])
-    assert 0.85 < room / (16 * 1024 / guarantee) < 1  # the system takes some of it
-    assert f"storage: {VALUES['singleuser']['storage']['type']}" in TOLD
+    assert f"guaranteed {guarantee} MB" in PAGE
+    assert f"may have {limit // 1024} GB" in PAGE
+    users = int(re.search(r"room for about (\d+) users", PAGE)[1])
+    assert 0.85 < users / (16 * 1024 / guarantee) < 1  # the system uses the rest
+    assert f"storage: {VALUES['singleuser']['storage']['type']}" in PAGE
     assert VALUES["cull"] == {"enabled": True, "timeout": 3600, "every": 300}
     assert VALUES["singleuser"]["cpu"] == {"guarantee": 0.1, "limit": 1}
-    assert float(re.search(r"first picture \| ([\d.]+) s", TOLD)[1]) < 3
+    assert float(re.search(r"first picture \| ([\d.]+) s", PAGE)[1]) < 3
 
 
-def test_all_ways_open_on_the_table_of_lessons():
+def test_all_links_open_the_table_of_lessons():
     page = "lab/tree/course/index.ipynb"
     assert (ROOT / "notebooks" / "index.md").exists()
     assert VALUES["singleuser"]["defaultUrl"] == f"/{page}"
-    addresses = re.findall(r"https://[^\s)?]+\?[^\s)]+", TOLD)
-    opened = []
+    addresses = re.findall(r"https://[^\s)?]+\?[^\s)]+", PAGE)
+    targets = []
     for address in addresses:
         query = urllib.parse.parse_qs(urllib.parse.urlparse(address).query)
         inner = urllib.parse.parse_qs(urllib.parse.urlparse(query["urlpath"][0]).query)
-        opened.append((inner or query)["urlpath"][0])
+        targets.append((inner or query)["urlpath"][0])
         if "git-pull" in address:
             assert (inner or query)["repo"] == ["https://github.com/OWNER/lessons"]
-    assert opened == [page, page, "lab/tree/lessons/index.ipynb", "lab/tree/lessons/index.ipynb"]
+    assert targets == [page, page, "lab/tree/lessons/index.ipynb", "lab/tree/lessons/index.ipynb"]
 
 
-def test_the_citation_names_no_person_and_says_what_the_package_says():
+def test_the_citation_matches_the_package():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert cited["authors"] == [{"name": "The Scantape developers"}]

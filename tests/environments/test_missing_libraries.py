@@ -1,6 +1,7 @@
-"""Where Python runs in a browser: no Graphviz, no Typst, no bars, no threads, no processes.
+"""Python in a browser: without Graphviz, Typst, tqdm, Numba, threads, and processes.
 
-What stands in the way there is listed here, and in the lecturers' page: all else must work.
+`FAILURES` lists the functions that fail there, and the page for lecturers does. All others work.
+And widgets without anywidget: they are displayed, but cannot be put into a box.
 """
 
 import json
@@ -21,15 +22,15 @@ import os, subprocess, sys, threading
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in {"pygraphviz", "typst", "tqdm", "numba", "_multiprocessing"}:
-            raise ImportError(f"{name} is not there")
+            raise ImportError(f"{name} is missing")
 
-def refused(*_, **__):
+def fail(*_, **__):
     raise OSError("emscripten does not support this")
 
 sys.meta_path.insert(0, Blocked())
-threading.Thread.start = os.fork = subprocess.Popen.__init__ = refused
+threading.Thread.start = os.fork = subprocess.Popen.__init__ = fail
 """
-TRIED = """
+CALLS = """
 import json
 import lab, visual
 from visual.drawing.catalogue import PICTURES
@@ -43,8 +44,7 @@ work |= {
     "pdf": lambda: tapes.save("x.pdf"),
     "gif": lambda: tapes.save("x.gif"),
     "animated": lambda: tapes.save("x.svg", animate=True),
-    "shown": lambda: tapes._repr_mimebundle_(),
-    "stepper": lambda: visual.Stepper(tapes)._repr_mimebundle_(),
+    "displayed": lambda: tapes._repr_mimebundle_(),
     "workbench": lambda: visual.Workbench(loop)._repr_mimebundle_(),
     "exercise": lambda: visual.Exercise(loop.trace(), "number").page(),
     "puzzles": lambda: visual.puzzles().page(),
@@ -60,7 +60,7 @@ for name, function in work.items():
         failed[name] = str(error)
 print(json.dumps([list(work), failed]))
 """
-IN_THE_WAY = {
+FAILURES = {
     "draw stepgraph": "pygraphviz",
     "png": "typst",
     "pdf": "typst",
@@ -68,59 +68,59 @@ IN_THE_WAY = {
 }
 
 
-BOXED = """
+WIDGETS = """
 import sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in sys.argv[1:]:
-            raise ImportError(f"{name} is not there")
+            raise ImportError(f"{name} is missing")
 
 sys.meta_path.insert(0, Blocked())
 import lab, visual
 
 trace = lab.gallery.loops["square"].trace()
-made = (
-    visual.Stepper(visual.tapes(trace)),
+widgets = (
     visual.Workbench(order=2),
     visual.Exercise(trace),
     visual.Exercises.of(trace, ("taps",)),
     visual.Question("Which?", 1, "It.", shown=visual.tapes(trace)),
 )
-for one in made:
-    assert {"text/html", "image/svg+xml", "image/png", "text/plain"} == {*one._repr_mimebundle_()}
+for widget in widgets:
+    types = {*widget._repr_mimebundle_()}
+    assert types == {"text/html", "image/svg+xml", "image/png", "text/plain"}
     try:
         if "ipywidgets" in sys.argv:
-            one.model_id
+            widget.model_id
         else:
             import ipywidgets
-            ipywidgets.VBox([one])
+            ipywidgets.VBox([widget])
     except lab.LabError as error:
-        assert type(one).__name__ in str(error)
+        assert type(widget).__name__ in str(error)
         print(error)
-made[1].order = 1
-assert made[1].state.order == 1
-assert not made[4].answered
+widgets[0].order = 1
+assert widgets[0].state.order == 1
+assert not widgets[3].answered
 """
 
 
 @pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
-def test_without_anywidget_all_are_shown_and_none_is_boxed(missing):
+def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
     done = subprocess.run(
-        [sys.executable, "-c", BOXED, *missing],
+        [sys.executable, "-c", WIDGETS, *missing],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
-    assert len(told) == 5
-    assert all("since anywidget is not installed; pip install anywidget" in one for one in told)
+    messages = done.stdout.splitlines()
+    assert len(messages) == 4
+    assert all("anywidget is not installed; pip install anywidget" in m for m in messages)
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory):
-    """What was tried where these are missing, and what failed with which words."""
+def results(tmp_path_factory):
+    """The names of all calls, and the messages of those that failed."""
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + TRIED],
+        [sys.executable, "-c", BLOCKED + CALLS],
         capture_output=True, text=True, cwd=tmp_path_factory.mktemp("without"),
         env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": "/tmp"},
     )  # fmt: skip
@@ -128,15 +128,15 @@ def tried(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_all_else_works(tried):
-    names, failed = tried
+def test_only_the_listed_calls_fail(results):
+    names, failed = results
     assert {f"draw {kind}" for kind in PICTURES} < set(names)
     assert {
-        name: next((m for m in IN_THE_WAY.values() if m in told), told)
-        for name, told in failed.items()
-    } == IN_THE_WAY
+        name: next((m for m in FAILURES.values() if m in message), message)
+        for name, message in failed.items()
+    } == FAILURES
 
 
-def test_the_list_is_told_to_lecturers():
-    told = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
-    assert all(words in told for words in ("stepgraph", "PDF", "PNG", "film"))
+def test_the_page_for_lecturers_lists_the_failures():
+    page = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
+    assert all(words in page for words in ("stepgraph", "PDF", "PNG", "film"))

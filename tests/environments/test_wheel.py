@@ -1,0 +1,123 @@
+"""The wheel, installed into an empty environment: the README's commands and Python work.
+
+The dependencies come from the environment of the tests, through a .pth file: pip needs no network.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from documents import code_blocks, commands_of
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    command
+    for block in code_blocks(README, "")
+    for command in commands_of(block)
+    if command.startswith("scantape ")
+]
+
+
+def run(*command, **options):
+    """Run a command without the settings of this environment; return its output."""
+    unset = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= options.pop("env", {})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, **options)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def project_files():
+    """Return the paths of the project's files, relative to its folder."""
+    listed = run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines()
+    return [path for path in listed if (ROOT / path).is_file()]
+
+
+def missing_files(wheel):
+    """Return the files of the packages that a wheel does not contain."""
+    contained = {name.partition(".data/data/share/scantape/")[2] or name for name in wheel}
+    wanted = {path for path in project_files() if path.startswith(("lab/", "visual/"))}
+    return wanted - contained
+
+
+@dataclass
+class Environment:
+    """A virtual environment in which only the wheel is installed."""
+
+    wheel: Path
+    folder: Path
+
+    def run(self, *command):
+        path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return run(*command, cwd=self.folder, env={"PATH": path})
+
+    @property
+    def packages(self):
+        (packages,) = self.folder.glob("lib/python*/site-packages")
+        return packages
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    for path in project_files():
+        if not path.startswith(("tests/", "bench/")):
+            target = folder / "source" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, target)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
+    options = ("--no-deps", "--no-index", "--no-build-isolation")
+    run(*pip, "wheel", *options, "-w", str(folder), str(folder / "source"))
+    (wheel,) = folder.glob("*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
+    made = Environment(wheel, folder / "env")
+    (made.packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    run(
+        *pip,
+        "--python",
+        str(made.folder / "bin" / "python"),
+        "install",
+        "--no-compile",
+        *options[:2],
+        str(wheel),
+    )
+    return made
+
+
+def check_user(environment):
+    """Run the commands and the Python of the README, and the parts of a notebook."""
+    where = environment.run("python", "-c", "import lab, visual; print(lab.__file__)")
+    assert Path(where).is_relative_to(environment.folder), where
+    for command in COMMANDS:
+        environment.run(*command.split())
+    for source in code_blocks(README, "python"):
+        environment.run("python", "-c", source)
+    assert "<svg" in (environment.folder / "film.svg").read_text(encoding="utf-8")
+    assert "dC/dx" in (environment.folder / "sine.html").read_text(encoding="utf-8")
+    code = "import visual; visual.Workbench()._esm; visual.puzzles().save('puzzles.html')"
+    environment.run("python", "-c", code)
+    environment.run("scantape", "lessons", "course", "--no-open")
+    assert len([*(environment.folder / "course").glob("[0-9]*.ipynb")]) == 11
+
+
+def test_the_wheel_contains_all_files_and_works_for_a_user(environment):
+    assert len(COMMANDS) == 2
+    assert missing_files(ZipFile(environment.wheel).namelist()) == set()
+    check_user(environment)
+
+
+def test_a_wheel_without_a_data_file_is_detected(environment):
+    names = ZipFile(environment.wheel).namelist()
+    module = "visual/player/machine.js"
+    assert missing_files([name for name in names if name != module]) == {module}
+    (environment.packages / module).unlink()
+    with pytest.raises(AssertionError, match=r"machine\.js"):
+        check_user(environment)
