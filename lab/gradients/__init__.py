@@ -1,8 +1,8 @@
-"""Derivatives: the pullback of a Scan in eleven phases, of any order, and the pushforward.
+"""Derivatives of any order: the pullback of a Scan, in eleven phases, and the pushforward.
 
-Start with `pullback`; its phases are in `step`, `tapes` and `rows`, what they decide in
-`decisions`, and the same as plain data in `record`.  `status` tells what a gradient is that is
-no number.  `derivative` repeats it all, once per order.
+Start with `pullback`: its phases are in `step`, `tapes`, and `rows`, their results in `decisions`,
+and the same as plain data in `record`.  `status` describes gradients that are not numbers.
+`derivative` differentiates repeatedly, once for each order.
 """
 
 from lab.gradients import pullback as pullback  # differentiates every `TapeScan`

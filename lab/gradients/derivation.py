@@ -1,6 +1,6 @@
-"""The eleven phases in words, what was decided and what was built: a `Derivation` has both.
+"""Describe the decisions of the eleven phases; `Derivation` contains decisions and description.
 
-The names of the phases are those of PyTensor's documentation ("How Scan.L_op Works").
+The names of the phases are from PyTensor's documentation ("How Scan.L_op Works").
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,11 +34,10 @@ NAMES = (
 )
 
 
-def deciding(decisions: Decisions) -> tuple[str, ...]:
-    """The number and name of the phase that decided on each variable of a backward Scan.
+def phase_labels(decisions: Decisions) -> tuple[str, ...]:
+    """Return the number and name of the phase that built each variable of a backward Scan.
 
-    They stand in the order of the Scan's arguments; what is only handed on, as a parameter, is
-    there since phase 10.
+    The order is the order of the arguments.  Phase 10 adds the parameters.
     """
     phases: dict[LoopVariable, int] = {}
     for number, found in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
@@ -51,7 +50,7 @@ Texts = Mapping[Variable, str]
 
 
 def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRecord:
-    """A derivation as plain data."""
+    """Return a derivation as plain data."""
     names = PartNames.of(derivation)
     texts = _texts(derivation, names)
     told: tuple[Iterable[Item], ...] = (
@@ -77,7 +76,7 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
 
 
 def _texts(d: Decisions, names: PartNames) -> Texts:
-    """All expressions that the phases build in plain text, simplified together."""
+    """Return all expressions of the phases as plain text, simplified together."""
     found: list[Variable] = [*d.step.reused]
     found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
     variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
@@ -108,7 +107,7 @@ def _steps(d: Decisions) -> Iterator[Item]:
 
 
 def _count(steps: Variable) -> str:
-    """A number of steps; n, if only the run of the loop tells it."""
+    """Return a number of steps as text; n if it is unknown before the run."""
     return str(steps.data) if isinstance(steps, Constant) else "n"
 
 
@@ -258,11 +257,11 @@ def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
 
 @dataclass(frozen=True, eq=False)
 class Derivation(Decisions):
-    """The decisions of the eleven phases, and the same as plain data."""
+    """The decisions of the eleven phases, and their description."""
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """What became of the gradient of every outer input but the number of steps, and why."""
+        """The outcome of the gradient of every outer input except the number of steps."""
         return outcomes(self)
 
     @cached_property
@@ -275,6 +274,6 @@ class Derivation(Decisions):
 
 
 def derivation_of(node: Apply) -> Derivation | None:
-    """The derivation that built a Scan; None for a Scan that is no derivative."""
+    """Return the derivation that built a Scan; None if it is not a derivative."""
     derivation = labels_of(node.op).derivation
     return derivation if isinstance(derivation, Derivation) else None

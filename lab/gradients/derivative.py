@@ -1,4 +1,4 @@
-"""Derivatives of any order through loops, and which Scan came from which."""
+"""Derivatives of any order through loops, and the Scan from which each Scan was derived."""
 
 import math
 import warnings
@@ -51,15 +51,15 @@ MANY_SCANS, MOST_SCANS = 32, 16_384
 
 
 class ManyScansWarning(UserWarning):
-    """An order of derivative will take noticeable time, because it makes many Scans."""
+    """A derivative will take noticeable time, because it builds many Scans."""
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """One Scan of a derivative: which Scan it differentiates, and what it passes on.
+    """A Scan of a derivative: the Scan that it differentiates, and the gradients that it passes on.
 
-    `order` is 0 for a loop that is no derivative (then `parent` is None).  `through` names
-    the inputs of the parent whose gradient goes on to the result.
+    `order` is 0 and `parent` None for a loop that is not a derivative.  `through` contains the
+    names of the inputs of the parent whose gradients affect the result.
     """
 
     node: Apply
@@ -70,11 +70,10 @@ class Descent:
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
-    """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
+    """The derivatives of a cost up to an order: ``values[k]`` is the k-th derivative.
 
-    `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
-    what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
-    `cost` is what is differentiated, as x₄; unless it is told, the name of that variable.
+    `given` contains known values of inputs of the graph.  `by` is the label of `wrt`, such as x₀,
+    if it differs from its name.  `cost` is the label of the cost, such as x₄; by default its name.
     `mode` and `direction` are the arguments of `lab.derivative`.
     """
 
@@ -88,12 +87,12 @@ class Derivative:
 
     @property
     def order(self) -> int:
-        """The order of the last of `values`."""
+        """The highest order of `values`."""
         return len(self.values) - 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `values` are called: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀ and so on."""
+        """The labels of `values`: C = x₄, then C′ = dC/dx₀, C″ = dC′/dx₀, and so on."""
         names = [f"C{primes(k)}" for k in range(self.order + 1)]
         by = self.by or self.wrt.name or "input"
         cost = self.cost or printable(self.values[0].name or "your cost")
@@ -107,12 +106,11 @@ class Derivative:
     def verify(self, trace: Run, mode: str = "FAST_COMPILE") -> float:
         """Return the largest difference between a trace of `values` and PyTensor's results.
 
-        PyTensor compiles the same graph: the result tells whether the trace is right, not whether
-        the derivatives are (`lab.compare` tells this).  Derivatives in another mode than "reverse"
-        are compared with reverse mode as well, up to order 2.  Differences are absolute, and
-        relative where values exceed 1.  `mode` is a PyTensor compilation mode.  Raises
-        ArgumentError for a trace of another graph, and LabError where PyTensor fails to compile or
-        run this one.
+        PyTensor compiles the same graph: the result shows whether the trace is correct, not whether
+        the derivatives are (see `lab.compare`).  Derivatives in Taylor mode are also compared with
+        reverse mode, up to order 2.  Differences are absolute below 1 and relative above.  `mode`
+        is a PyTensor compilation mode.  Raises ArgumentError for a trace of another graph, and
+        LabError if PyTensor fails.
         """
         others: list[TensorVariable] = []
         if self.mode != "reverse":
@@ -122,10 +120,10 @@ class Derivative:
 
     @property
     def genealogy(self) -> tuple[Descent, ...]:
-        """All Scans that `value` depends on, in the order in which they run."""
+        """All Scans on which `value` depends, in the order of execution."""
         nodes = scan_nodes([self.value])
         used = set(ancestors([self.value]))
-        found = []
+        descents = []
         for node in nodes:
             derivation, parent, order = decisions_of(node.op), None, 0
             through: tuple[str, ...] = ()
@@ -133,17 +131,17 @@ class Derivative:
                 parent, order = derivation.parent, derivation.order
                 rows = outer_outputs(derivation.backward, node).items()
                 through = tuple(derivation.sources[v].name for v, filled in rows if filled in used)
-            found.append(Descent(node, order, parent, through))
-        return tuple(found)
+            descents.append(Descent(node, order, parent, through))
+        return tuple(descents)
 
     @property
     def different(self) -> tuple[int, ...]:
-        """How many of the Scans of each order differ in more than the rows that they are run on.
+        """The number of distinct Scans of each order, apart from the arrays that they read.
 
-        Those of order k compute, over and over, the k-th derivative of the loop and lower ones.
+        Two Scans are equal for PyTensor if they have the same taps and the same operations.
         """
         ops = [{d.node.op for d in self.genealogy if d.order == k} for k in range(self.order + 1)]
-        return tuple(map(len, ops))  # as PyTensor compares them: taps, and every operation
+        return tuple(map(len, ops))
 
 
 def derivative(
@@ -154,21 +152,21 @@ def derivative(
     rule: PullbackRule | None = None,
     mode: str = "reverse",
 ) -> Derivative:
-    """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`.
+    """Return the derivatives of a scalar `cost` with respect to `wrt`, up to `order`.
 
-    By the `mode` "reverse", each order is our pullback of the one before: 2ⁿ Scans.  By "taylor" it
-    is n! times a coefficient of a power series, which one Scan carries beside its values; of a
-    `wrt` that is not a scalar two do, that of the cost and that of its gradient.  The values are
-    the same.  The second coefficient of x is called x⟨2⟩.
+    In mode "reverse", each order is the pullback of the previous order: 2ⁿ Scans.  In mode
+    "taylor", it is n! times a coefficient of a power series, which a single Scan computes with its
+    values; if `wrt` is not a scalar, there are two Scans, for the cost and for its gradient.  Both
+    modes return the same values.  The second coefficient of x has the name x⟨2⟩.
 
-    For a `wrt` that is not a scalar, derivative k+1 is the gradient of the inner product of
-    derivative k with `direction` (ones unless given).  All Scans in the graph are copied as
-    `TapeScan` first; the graph itself is not altered.
+    If `wrt` is not a scalar, derivative k+1 is the gradient of the inner product of derivative k
+    with `direction` (default: ones).  The graph is not modified: all Scans are copied as
+    `TapeScan`.
 
-    Raises GraphError if there is no Scan or the cost does not depend on `wrt`, GradientError
-    if a derivative is undefined.  Warns with ManyScansWarning before the time is spent,
-    when the order makes 32 Scans or more: every order doubles their number; not if the work
-    is watched (`lab.progress`).  In Taylor mode an operation without a rule is a GradientError.
+    Raises GraphError if the graph contains no Scan or if the cost does not depend on `wrt`, and
+    GradientError if a derivative is undefined, or in Taylor mode if an operation has no rule.
+    Warns with ManyScansWarning before building 32 Scans or more, because every order doubles their
+    number.
     """
     order = check_integer("order", order, "0, 1, 2, …")
     check_choice("mode", mode, MODES)
@@ -180,9 +178,11 @@ def derivative(
     if rule is not None:
         check_type("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
         if mode != "reverse":
-            raise ArgumentError(f"rule = {quote(rule)}: mode = {mode!r} follows no rule.")
+            raise ArgumentError(f"rule = {quote(rule)}: expected None with mode = {mode!r}.")
     if mode == "taylor" and order > HIGHEST:
-        raise ArgumentError(f"order = {quote(order)}: by mode = {mode!r}, at most {HIGHEST}.")
+        raise ArgumentError(
+            f"order = {quote(order)}: expected at most {HIGHEST} with mode = {mode!r}."
+        )
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces(), share_derivations():
@@ -193,21 +193,21 @@ def derivative(
 
 
 def check_scan_count(cost: Variable, order: int) -> None:
-    """Raise ArgumentError if reverse mode makes too many Scans; warn if it makes many.
+    """Raise ArgumentError if reverse mode builds too many Scans; warn if it builds many.
 
-    Every order doubles the number of Scans in the graph of `cost`.  Raises GraphError if there is
-    no Scan.
+    Every order doubles the number of Scans in the graph of `cost`.  Raises GraphError for a graph
+    without Scans.
     """
     expected = require_scan([cost]) * (2.0**order if order < 1000 else math.inf)
     if expected > MOST_SCANS:
         count = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
         raise ArgumentError(
-            f"order = {quote(order)}: every order doubles the number of Scans, which would be "
-            f"{count}; at most {MOST_SCANS:,} are made."
+            f"order = {quote(order)}: every order doubles the number of Scans. Expected at most "
+            f"{MOST_SCANS:,} Scans, got {count}."
         )
     if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
-            f"order {order} makes about {expected:.0f} Scans: every order doubles their number.",
+            f"order {order} builds about {expected:.0f} Scans: every order doubles their number.",
             ManyScansWarning,
             stacklevel=3,  # the caller of the public function
         )
@@ -216,7 +216,7 @@ def check_scan_count(cost: Variable, order: int) -> None:
 def _reverse(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
-    """Each derivative is the pullback of the one before, along the direction."""
+    """Return the derivatives; each is the pullback of the previous one, along the direction."""
     values = [cost]
     for number in range(1, order + 1):
         pause()
@@ -231,8 +231,13 @@ def _reverse(
 def _taylor(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
-    """N! times the coefficients of the cost, or of its gradient if that is an array."""
-    _refuse_truncation(cost)
+    """Return k! times the coefficients of the cost, or of its gradient if that is an array."""
+    for node in scan_nodes([cost]):
+        if (limit := node.op.truncate_gradient) != -1:
+            raise GradientError(
+                f"truncate_gradient = {limit}: it truncates the pullback only. "
+                'Use mode = "reverse".'
+            )
     values = _reverse(cost, wrt, min(order, 1 if wrt.type.ndim else 0), direction)
     count = order + 1 - len(values)
     if not count:
@@ -240,51 +245,30 @@ def _taylor(
     if wrt not in ancestors([cost]):
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.")
     way = Carrying(taylor, count, "taylor_of_", lambda name, k: f"{name}⟨{k}⟩", renewed=True)
-    start = Jet(wrt, (_along(wrt, direction), *[None] * (count - 1)))
-    found = way.along(values, {wrt: start})
-    of = [as_tensor(coefficient(found, values[-1], k)) for k in range(1, count + 1)]
-    return _renewed(values, found) + [
-        cast_like(c * float(factorial(k)), c) for k, c in enumerate(of, 1)
-    ]
+    tangent = pt.ones_like(wrt) if direction is None or not wrt.type.ndim else direction
+    start = Jet(wrt, (wrt.type.filter_variable(tangent), *[None] * (count - 1)))
+    jets = way.along(values, {wrt: start})
+    series = [as_tensor(coefficient(jets, values[-1], k)) for k in range(1, count + 1)]
+    values = [as_tensor(jets[v].value) if v in jets else v for v in values]
+    return values + [cast_like(c * float(factorial(k)), c) for k, c in enumerate(series, 1)]
 
 
 MODES = {"reverse": _reverse, "taylor": _taylor}
 HIGHEST = 64  # orders in Taylor mode
 
 
-def _along(wrt: Variable, direction: TensorVariable | None) -> Variable:
-    """The tangent of `wrt`: the direction, or ones; there is but one direction of a scalar."""
-    is_free = direction is None or not wrt.type.ndim
-    return wrt.type.filter_variable(pt.ones_like(wrt) if is_free else direction)
-
-
-def _renewed(values: list[TensorVariable], found: Mapping[Variable, Jet]) -> list[TensorVariable]:
-    """The values as the Scans compute them that carry more."""
-    return [as_tensor(found[v].value) if v in found else v for v in values]
-
-
-def _refuse_truncation(cost: Variable) -> None:
-    """Raise GradientError for a Scan whose pullback is cut off: its derivative is another one."""
-    for node in scan_nodes([cost]):
-        if node.op.truncate_gradient != -1:
-            raise GradientError(
-                f"truncate_gradient = {node.op.truncate_gradient}: only the pullback is cut off; "
-                'mode = "reverse" follows it.'
-            )
-
-
 def check_differentiable(cost: Variable, wrt: Variable) -> None:
-    """Raise ArgumentError unless `cost` is a real scalar, and `wrt` can move a little."""
+    """Raise ArgumentError unless `cost` is a real scalar and `wrt` is real."""
     check_type("cost", cost, TensorVariable, "a scalar PyTensor variable")
-    told = f"cost = {quote(cost)} ({cost.type})"
+    label = f"cost = {quote(cost)} ({cost.type})"
     if cost.type.ndim != 0:
-        raise ArgumentError(f"{told}: a derivative starts from a scalar.")
+        raise ArgumentError(f"{label}: expected a scalar.")
     if cost.type.dtype.startswith("complex"):
-        raise ArgumentError(f"{told}: a derivative starts from a real number.")
+        raise ArgumentError(f"{label}: expected a real number.")
     check_type("wrt", wrt, Variable, "a PyTensor variable")
     if not is_real(wrt):
         raise ArgumentError(
-            f"wrt = {quote(wrt)} ({wrt.type}): only real variables can be differentiated by."
+            f"wrt = {quote(wrt)} ({wrt.type}): expected a real floating-point variable."
         )
 
 
@@ -313,7 +297,7 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
         raise
     except PULLBACK_ERRORS as error:
         between = next(filter(is_complex, ancestors([target])), None)
-        reason = f"{quote(between)} is complex, and has no gradient there."
+        reason = f"{quote(between)} is complex; PyTensor has no gradient of complex variables."
         reason = first_line(error) if between is None else reason
         message = f"wrt = {wrt}: PyTensor could not build derivative {order}. {reason}"
         raise GradientError(message) from error

@@ -1,4 +1,4 @@
-"""Another pullback of Scan in the place of PyTensor's own, for a while, and in one thread.
+"""Replace PyTensor's pullback of Scan in a context, for the current thread only.
 
 >>> with lab.our_pullback():
 ...     gradient = pytensor.grad(cost, wrt)  # of any graph
@@ -26,7 +26,7 @@ Pattern = list[list[bool]]
 
 @dataclass(frozen=True)
 class Exchange:
-    """What takes the place of two methods of a Scan; each is given the original one first."""
+    """Replacements for two methods of a Scan; each receives the original method first."""
 
     pullback: Callable[
         [Pullback, Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]], list[Variable]
@@ -39,14 +39,16 @@ class Exchange:
 METHODS = ("pullback", "connection_pattern")
 _NONE: Mapping[type[Scan], Exchange] = MappingProxyType({})
 _CHOSEN: ContextVar[Mapping[type[Scan], Exchange]] = ContextVar("exchanged", default=_NONE)
-_LOCK = Lock()  # a class is one for all threads: who comes first exchanges, who is last restores
+_LOCK = Lock()  # classes are shared: the first thread replaces methods, the last one restores them
 _USERS: Counter[type[Scan]] = Counter()
-_OWN: dict[type[Scan], Mapping[str, object]] = {}  # the methods that a class has itself
+_OWN: dict[
+    type[Scan], Mapping[str, object]
+] = {}  # methods defined by the class itself, not inherited
 
 
 @contextmanager
 def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
-    """While it lasts, Scans of a `kind` are differentiated otherwise in this thread."""
+    """Context manager: replace methods of the Scan class `kind` in this thread."""
     with _LOCK:
         _USERS[kind] += 1
         if _USERS[kind] == 1:
@@ -67,7 +69,7 @@ def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
 
 
 def _chosen(kind: type[Scan], name: str, original: Callable[P, object]) -> Callable[P, object]:
-    """A method that does what the thread has chosen: its exchange, or the `original`."""
+    """Return a method that calls this thread's replacement, or else the `original`."""
 
     def method(*arguments: P.args, **named: P.kwargs) -> object:
         exchange = _CHOSEN.get().get(kind)
@@ -86,11 +88,12 @@ OURS = Exchange(
 
 @contextmanager
 def our_pullback() -> Iterator[None]:
-    """While it lasts, PyTensor's own Scans are differentiated by our pullback in this thread.
+    """Context manager: differentiate PyTensor's Scans by `lab.pullback` in this thread.
 
-    ``pytensor.grad``, and whatever calls it, then builds `TapeScan`s with their `derivation`,
-    whose own gradients stay ours.  Other threads keep PyTensor's pullback, and so does this one
-    afterwards, whatever happens.  An OpFromGraph remembers how it was differentiated first.
+    ``pytensor.grad``, and every function that calls it, then builds `TapeScan`s with a
+    `derivation`. Their gradients use `lab.pullback` even after the context ends.  Other threads are
+    not affected, and an exception restores PyTensor's pullback.  An OpFromGraph caches its first
+    derivative.
     """
     with exchanged(Scan, OURS):
         yield

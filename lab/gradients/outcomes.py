@@ -51,10 +51,7 @@ class PartNames:
             in_time = part.kind is not Kind.PARAMETER and part not in totals
             for tap, argument in part.reads if part.inner_inputs else ():
                 arguments.setdefault(argument, tap_symbol(part.name, tap) if in_time else part.name)
-        for (
-            part,
-            tap,
-        ), cotangent in d.step.output_cotangents.items():  # of what no tape is read for
+        for (part, tap), cotangent in d.step.output_cotangents.items():
             arguments.setdefault(cotangent, tap_symbol(f"d{part.name}", tap))
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
@@ -104,7 +101,7 @@ def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     seen: Counter[str] = Counter()
     for part, name in names.items():
         seen[name] += 1
-        if seen[name] > 1:  # read twice at one tap
+        if seen[name] > 1:  # two reads of the same tap
             names[part] = f"{name} ({seen[name]})"
     return names
 

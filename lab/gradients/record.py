@@ -1,6 +1,6 @@
-"""A derivation as plain data: eleven phases, their decisions, and what became of every gradient.
+"""A derivation as plain data: eleven phases, their decisions, and the outcome of every gradient.
 
-Such a record can be drawn, compared, and stored.
+The record can be drawn, compared, and pickled.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from lab.tape import Kind
 
 
 class Verdict(StrEnum):
-    """What a phase decided, where it is one of the decisions that make a gradient right."""
+    """The decision of a phase, for decisions that determine whether a gradient is correct."""
 
-    NOTED = "noted"  # a fact that decides nothing
+    NOTED = "noted"  # a fact without a decision
     ABSENT = "absent"
     READ = "read"
     REUSED = "reused"
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Item:
-    """One decision of a phase: what it is about, what was decided, and the expression built."""
+    """A decision of a phase: its subject, the decision, and the resulting expression."""
 
     subject: str
     decision: str
@@ -40,9 +40,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the gradient of one outer input, why, and where it is found.
+    """The gradient of an outer input: its verdict, the reason, and the expression that contains it.
 
-    `kind` is None for the number of steps, which is no variable of the loop.
+    `kind` is None for the number of steps, which is not a loop variable.
     """
 
     variable: str
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Phase:
-    """One of the eleven phases, by the name that PyTensor's documentation gives it."""
+    """One of the eleven phases, with its name in PyTensor's documentation."""
 
     number: int
     name: str
@@ -63,10 +63,10 @@ class Phase:
 
 @dataclass(frozen=True)
 class DerivationRecord:
-    """A derivation as plain data: the Scan, its derivative, the eleven phases, and the outcome.
+    """A derivation as plain data: the Scan, its derivative, the eleven phases, and the outcomes.
 
-    `outcomes` has one entry for every outer input of the forward Scan after the number of
-    steps, in its order.
+    `outcomes` has an entry for every outer input of the forward Scan after the number of steps, in
+    the order of the inputs.
     """
 
     forward: str

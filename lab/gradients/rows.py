@@ -1,7 +1,7 @@
-"""Which rows of which array: the outer side of a pullback.
+"""Select, reverse, and pad rows of arrays: the outer side of a pullback.
 
-A backward loop reads what the forward loop left in its arrays, last step first, and its
-own tapes come out last slot first.  The functions here cut, reverse and pad accordingly.
+A backward loop reads the arrays of the forward loop from the last step to the first, and fills its
+own tapes from the last slot to the first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,15 +30,17 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
-Needed = tuple[ReadingGroup, LoopVariable, int, Variable]  # of what, its tap, the argument
+Needed = tuple[
+    ReadingGroup, LoopVariable, int, Variable
+]  # group, source, tap, argument of the step
 
 
 def needed(
     task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
 ) -> tuple[Needed, ...]:
-    """Phase 7, inside: what the backward steps need to read of the forward steps.
+    """Phase 7, in the step: return the forward values and cotangents that the backward steps read.
 
-    Five groups, of which only those members are built that some gradient needs.
+    There are five groups; only values on which a gradient depends are returned.
     """
     forward, group = task.forward, ReadingGroup
     used = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
@@ -63,11 +65,11 @@ def needed(
         for tap, result in part.writes
         if result in step.reused
     ]
-    return tuple(one for one in candidates if one[-1] in used)
+    return tuple(candidate for candidate in candidates if candidate[-1] in used)
 
 
 def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, ...]:
-    """Phase 7, outside: the rows that bring what is needed, last step first."""
+    """Phase 7, outside: build a reversed sequence for each of the values `needed`."""
     group, members = ReadingGroup, tuple(members)
     lost = _lost_values(task.forward, {v for *_, v in members}) if task.rule.replays else {}
     readings = []
@@ -87,12 +89,12 @@ def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, .
 
 
 def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tuple[Variable, int]]:
-    """Where to find what a mit-mot's tap read, if its slot was changed afterwards.
+    """Map arguments at mit-mot taps whose slot was overwritten to a new array and its first row.
 
-    The filled buffer holds what was written last.  A read at tap r is followed by the
-    writes at taps up to r; if one of them changes the slot, the value is gone, and the
-    forward loop is run once more with its reads as outputs.  No loop that `pytensor.scan`
-    or this file makes needs that: their overwritten values enter linearly.
+    The filled buffer contains the last value written to a slot.  After a read at tap r, writes at
+    taps up to r reach the same slot; if one of them changes it, the forward loop is run again with
+    its reads as outputs.  Loops of `pytensor.scan` and backward loops never need this, because
+    their overwritten values enter linearly.
     """
     lost = []
     for part in forward.of_kind(Kind.MIT_MOT):
@@ -115,9 +117,9 @@ def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tu
 def reversed_rows(
     array: TensorVariable, first: int, steps: StepCount, rule: PullbackRule
 ) -> tuple[TensorVariable, str]:
-    """The rows of `array` for the steps that are reversed, row `first` being step 0's.
+    """Return the rows of `array` for the reversed steps, last step first, and the slices as text.
 
-    Returns them last step first, and the slices as text.
+    Step 0 reads row `first`.
     """
     made, count = constant_value(steps.made), constant_value(steps.reversed)
     if not rule.reverses:
@@ -138,14 +140,14 @@ def reversed_rows(
 def reversed_gradient(
     gradient: Variable, state: LoopVariable, steps: StepCount, fits: bool
 ) -> TensorVariable:
-    """The external gradients of a state's buffer, last slot first: a tape's initial values."""
+    """Return the external gradients of a state, last slot first: initial values of a tape."""
     if isinstance(status_of(gradient), Disconnected):
         gradient = pt.zeros_like(state.filled)
     if not fits:
         touched = _touched(state, steps)
         message = (
-            f"the buffer of {state.name} has fewer rows than its loop touches, so that values "
-            "which the gradient needs were overwritten"
+            f"the buffer of {state.name} has fewer rows than its loop touches; values that the "
+            "gradient needs were overwritten"
         )
         checked = Assert(message)(gradient, pt.ge(as_tensor(gradient).shape[0], touched))
         gradient = as_tensor(checked)[:touched]
@@ -153,10 +155,10 @@ def reversed_gradient(
 
 
 def fits(task: Task, state: LoopVariable) -> bool:
-    """Whether a state's buffer is as long as its loop, with nothing of worth in the rest.
+    """Return whether the buffer of a state has exactly the rows that its loop touches.
 
-    So are those that `pytensor.scan` allocates and those of our own backward loops; a
-    buffer that a person handed to a Scan may be longer and may depend on other things.
+    This holds for buffers from `pytensor.scan` and from backward loops.  A buffer that the user
+    passes to a Scan can be longer, and can depend on other values.
     """
     if task.forward.until is not None and state.kind is Kind.MIT_MOT:
         return False  # a mit-mot keeps its length when the loop stops early
@@ -172,14 +174,14 @@ def initial_gradient(
     steps: StepCount,
     fits: bool,
 ) -> TensorVariable:
-    """The gradient of the buffer that `state` started from; `rows` is its tape, in time order."""
+    """Return the gradient wrt the initial buffer of `state`; `rows` is its tape, in time order."""
     if fits and forward.until is None:
         return rows
     if fits:
         return _padded(rows, as_tensor(state.outer_input))
     buffer = pt.zeros_like(state.outer_input, dtype=rows.type.dtype)
     if state.kind is not Kind.MIT_MOT:
-        # Every row but the first ones is replaced before anybody reads it.
+        # The steps overwrite all other rows before any read.
         origin = state.tape.origin
         return pt.set_subtensor(buffer[:origin], rows[:origin])
     if not isinstance(status_of(gradient), Disconnected):
@@ -194,17 +196,17 @@ def sequence_gradient(
     steps: StepCount,
     made_here: bool,
 ) -> TensorVariable:
-    """The gradient of a sequence from `rows`, one for each step, in time order."""
+    """Return the gradient wrt a sequence from `rows`, a row for each step, in time order."""
     whole = as_tensor(sequence.outer_input)
     if rows.type.ndim > 1 and constant_value(steps.made) is None:
-        # Without steps, Scan does not know the width of its outputs.
+        # With 0 steps, the width of the outputs of a Scan is unknown.
         rows = rows.reshape((rows.shape[0], *whole.shape[1:]))
     fits = made_here or is_cut_to(whole, forward.n_steps)
     return rows if fits and forward.until is None else _padded(rows, whole)
 
 
 def running_total(like: TensorVariable, argument: Variable, steps: StepCount) -> TensorVariable:
-    """Zeros for the initial value of a parameter's gradient and for its value after each step."""
+    """Return zeros for the initial value of a parameter's gradient and for each step."""
     known = constant_value(steps.reversed)
     count = steps.reversed + 1 if known is None else known + 1
     shape = [
@@ -218,7 +220,7 @@ def _touched(state: LoopVariable, steps: StepCount) -> TensorVariable:
 
 
 def _padded(rows: TensorVariable, like: TensorVariable) -> TensorVariable:
-    """`rows`, and zeros behind them up to the length of `like`."""
+    """Append rows of zeros to `rows`, up to the length of `like`."""
     missing = like.shape[0] - rows.shape[0]
     tail = pt.zeros((missing, *(rows.shape[axis] for axis in range(1, rows.type.ndim))))
     return pt.concatenate([rows, tail.astype(rows.type.dtype)], axis=0)

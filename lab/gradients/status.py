@@ -130,17 +130,17 @@ def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable
 
 
 def is_continuous(variable: Variable) -> bool:
-    """Whether `variable` is a tensor of real or complex floating-point numbers."""
+    """Return whether `variable` is a tensor of real or complex floating-point numbers."""
     return isinstance(variable.type, TensorType) and variable.type.dtype in continuous_dtypes
 
 
 def is_real(variable: Variable) -> bool:
-    """Whether `variable` is a tensor of real floating-point numbers."""
+    """Return whether `variable` is a tensor of real floating-point numbers."""
     return is_continuous(variable) and not is_complex(variable)
 
 
 def is_complex(variable: Variable) -> bool:
-    """Whether `variable` has complex entries."""
+    """Return whether `variable` has complex entries."""
     return str(getattr(variable.type, "dtype", "")).startswith("complex")
 
 

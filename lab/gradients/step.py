@@ -1,8 +1,8 @@
-"""The derivative of one step of a loop: phases 2 to 5 of a pullback.
+"""Differentiate one step of a loop: phases 2 to 5 of a pullback.
 
-The step's own derivative comes from PyTensor's `grad`; what is decided here is which
-results have a gradient, which arguments receive one, where a gradient does not exist, and which
-forward results need not be computed again (`reuse`).
+PyTensor's `grad` differentiates the step.  This module determines which results have a gradient,
+which arguments receive one, where a gradient is undefined, and which forward results the backward
+step can read instead of computing them again (`reuse`).
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -37,11 +37,10 @@ def classify(
     given: Mapping[Variable, Variable],
     connections: Mapping[Variable, Set[Variable]],
 ) -> Classification:
-    """Phase 2: which results hand a gradient on, and which arguments receive one.
+    """Phase 2: find variables whose outputs have a gradient, and arguments that receive one.
 
-    A state is reached if the gradient of its buffer is connected, or if its slots feed a
-    result that is reached: through the recurrence, the gradient comes to it in the end.
-    `connections` are those of the step, from `inner_connections`.
+    A state is reached if the gradient of its buffer is connected, or if a reached result depends on
+    its slots.  `connections` is the result of `inner_connections`.
     """
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
@@ -59,19 +58,18 @@ def classify(
             and _is_differentiable(state)
             and arguments.intersection(state.inner_inputs)
         ]
-        if not more:  # in the order of the loop, whatever brought the gradient to them
+        if not more:  # in the order of the loop
             ordered = {part: reached[part] for part in forward.variables if part in reached}
             return Classification(ordered, arguments)
         reached |= dict.fromkeys(more, Connected())
 
 
 def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradients:
-    """Phases 3 to 5: the gradients of the step's arguments.
+    """Phases 3 to 5: return the gradients of the arguments of a step.
 
-    Every result gets a stand-in for its gradient, the cotangent.  The gradient of an argument
-    is then ``sum_j cotangent[j] * d result[j] / d argument``.  Forward results that these
-    expressions compute again are replaced by their recorded values, except those of
-    mit-mots, whose slots may have been written since.
+    Every result has a placeholder for its gradient, the cotangent.  The gradient of an argument is
+    ``sum_j cotangent[j] * d result[j] / d argument``.  Forward results in these expressions are
+    replaced by stored values, except results of mit-mots, whose slots can be overwritten later.
     """
     output_cotangents = {
         (part, tap): placeholder(as_tensor(result), tap_symbol(f"d{part.name}", tap))
@@ -82,7 +80,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     for (part, tap), cotangent in output_cotangents.items():
         result = as_tensor(dict(part.writes)[tap])
         if not isinstance(result, Constant):
-            # One expression may be returned as two results: their gradients add up.
+            # A step can return an expression twice: the gradients are added.
             known[result] = known[result] + cotangent if result in known else cotangent
     wrt = [
         argument
@@ -116,10 +114,10 @@ def _is_differentiable(part: LoopVariable) -> bool:
 def _grad_of(
     known: dict[TensorVariable, TensorVariable], wrt: list[Variable]
 ) -> dict[Variable, Variable]:
-    """The gradients of `wrt` that are connected, given those of the results `known`.
+    """Return the connected gradients of `wrt`, from the gradients `known` of the results.
 
-    `grad` takes a given gradient for the whole gradient of that variable.  A result that is
-    itself an argument, or part of another result, is therefore differentiated as a copy.
+    `grad` uses a known gradient as the total gradient of a variable.  Therefore a result that is an
+    argument, or part of another result, is differentiated as a copy.
     """
     if not known or not wrt:
         return {}
@@ -138,9 +136,9 @@ def _grad_of(
                 return_disconnected="none",
                 null_gradients="return",
             )
-    except TypeError as error:  # as for complex numbers, of which PyTensor has no gradients
+    except TypeError as error:  # for example, of complex numbers
         raise GradientError(f"PyTensor cannot differentiate the step. {error}") from error
-    assert isinstance(gradients, list)  # one for each of `wrt`
+    assert isinstance(gradients, list)
     return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
 
 
@@ -150,10 +148,10 @@ def _settle(
     output_cotangents: dict[tuple[LoopVariable, int], TensorVariable],
     gradients: dict[Variable, Variable],
 ) -> dict[Variable, Status]:
-    """What becomes of every argument's gradient after all steps.
+    """Propagate undefined gradients through the recurrence, and return all statuses.
 
-    Undefinedness spreads: a state whose gradient is undefined hands nothing on, so that
-    whatever reaches the cost through it, one step earlier, is undefined as well.
+    If the gradient of a state is undefined, so is the gradient of every variable that affects the
+    cost only through that state, one step earlier.
     """
     uses = {argument: set(ancestors([gradient])) for argument, gradient in gradients.items()}
     statuses = {argument: status_of(gradient) for argument, gradient in gradients.items()}
@@ -161,35 +159,37 @@ def _settle(
         for argument, used in uses.items():
             if used.intersection(part.inner_inputs):
                 statuses[argument] = ThroughUntraced(
-                    f"it takes the values of {part.name} at every step, of which none is kept"
+                    f"it reads the values of {part.name}, which are not stored"
                 )
-    broken = {
+    undefined = {
         part: status for part, status in classes.reached.items() if isinstance(status, Undefined)
     }
     while True:
         for state in forward.states:
             for argument in state.inner_inputs:
                 status = statuses.get(argument)
-                if state not in broken and isinstance(status, Undefined):
-                    broken[state] = status
-        # A state is one array: undefined at one of its taps, it is undefined as a whole.
-        newly = {v: why for state, why in broken.items() for v in state.inner_inputs}
+                if state not in undefined and isinstance(status, Undefined):
+                    undefined[state] = status
+        # A state is a single array: if a tap is undefined, all of its taps are.
+        new_statuses = {v: why for state, why in undefined.items() for v in state.inner_inputs}
         for (part, _), cotangent in output_cotangents.items():
-            if part in broken:
-                newly |= {v: broken[part] for v, used in uses.items() if cotangent in used}
-        newly = {
+            if part in undefined:
+                new_statuses |= {
+                    v: undefined[part] for v, used in uses.items() if cotangent in used
+                }
+        new_statuses = {
             argument: why
-            for argument, why in newly.items()
+            for argument, why in new_statuses.items()
             if not isinstance(statuses.get(argument), Undefined)
         }
-        if not newly:
+        if not new_statuses:
             return statuses
-        statuses |= newly
+        statuses |= new_statuses
 
 
 @dataclass
 class Numbering:
-    """A number for every variable, the same for two that are known to hold the same value.
+    """A number for every variable; two variables with the same number have the same value.
 
     The same operation on the same values is the same computation.
     """
@@ -198,14 +198,14 @@ class Numbering:
     _seen: dict[object, int] = field(default_factory=dict)
 
     def of(self, variable: Variable) -> int:
-        """The number of a variable, by itself unless it has been learnt."""
+        """Return the number of a variable; a new number if it is unknown."""
         if variable not in self.known:
             key = variable.signature() if isinstance(variable, Constant) else variable
             self.known[variable] = self._seen.setdefault(key, len(self._seen))
         return self.known[variable]
 
     def learn(self, variable: Variable) -> None:
-        """Number the result of an operation by what it is computed from."""
+        """Number the result of an operation by the operation and the numbers of its inputs."""
         node = variable.owner
         key = node.op, tuple(self.of(v) for v in node.inputs), node.outputs.index(variable)
         self.known[variable] = self._seen.setdefault(key, len(self._seen))
@@ -214,22 +214,22 @@ class Numbering:
 def reuse(
     expressions: Sequence[Variable], replacements: Mapping[Variable, Variable]
 ) -> tuple[list[Variable], set[Variable]]:
-    """`expressions` with every copy of a key of `replacements` replaced by its value.
+    """Replace copies of the keys of `replacements` in `expressions` by their values.
 
-    The derivative of ``y = tanh(x)`` is ``1 - tanh(x)**2``.  The loop has kept y, so that the
-    backward loop may read it.  PyTensor's rules often build ``tanh(x)`` anew instead of using
-    the variable y; this finds such copies by their structure.  What is computed in another
-    way (``exp(x + 0)`` for ``exp(x)``) is not found and will be computed again.
+    The derivative of ``y = tanh(x)`` is ``1 - tanh(x)**2``.  The loop has stored y.  PyTensor's
+    rules often build a new ``tanh(x)`` instead of using the variable y; this function finds such
+    copies by their structure.  Equal values of another structure (``exp(x + 0)`` for ``exp(x)``)
+    are computed again.
 
-    Returns the new expressions and the keys that were found in them.
+    Returns the new expressions and the keys that were replaced.
     """
-    expressions, kept = list(expressions), list(replacements)
-    if not expressions or not kept:
+    expressions, stored = list(expressions), list(replacements)
+    if not expressions or not stored:
         return expressions, set()
     numbers = Numbering()
-    for variable in (v for node in toposort(kept) for v in node.outputs):
+    for variable in (v for node in toposort(stored) for v in node.outputs):
         numbers.learn(variable)
-    targets = {numbers.of(result): result for result in reversed(kept)}
+    targets = {numbers.of(result): result for result in reversed(stored)}
     hits = {}
     for variable in (v for node in toposort(expressions) for v in node.outputs):
         numbers.learn(variable)

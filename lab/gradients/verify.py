@@ -1,4 +1,4 @@
-"""A run held against what PyTensor computes when it compiles the same graph."""
+"""Compare a run with PyTensor's results for the same graph."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -14,23 +14,23 @@ from lab.errors import ArgumentError, KindError, LabError, first_line, listing, 
 
 
 class Run(Protocol):
-    """What a `lab.Trace` tells of a run: what went in, in the graph's order, and what came out."""
+    """The attributes of a `lab.Trace` that `verify` reads."""
 
     @property
     def inputs(self) -> Sequence[Any]:
-        """The graph's inputs: each has a name, which may be empty, and a value."""
+        """The inputs of the graph: each has a name, which can be empty, and a value."""
 
     @property
     def outputs(self) -> Sequence[np.ndarray]:
-        """The values that were asked for."""
+        """The values of the outputs."""
 
 
 def mode_named(mode: Mode | str | None) -> Mode:
-    """A mode of PyTensor by its name, or as it is; None is the default."""
+    """Return a PyTensor mode by name; a mode is returned unchanged, None is the default."""
     try:
         found = get_mode(mode)
-    except Exception as error:  # whatever it makes of another value
-        raise ArgumentError(f"mode = {quote(mode)}: PyTensor knows no such mode.") from error
+    except Exception as error:  # PyTensor raises many types
+        raise ArgumentError(f"mode = {quote(mode)}: PyTensor has no mode of this name.") from error
     if not isinstance(found, Mode):
         raise ArgumentError(f"mode = {quote(mode)}: expected a mode of PyTensor, or its name.")
     return found
@@ -45,9 +45,9 @@ def verify(
     """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
     `mode` is the compilation mode.  `others` compute the first outputs in another way, and are
-    compared with the run as well.  Differences are absolute where the values are below 1, relative
-    where they are above; nan and infinities agree with themselves.  Raises ArgumentError if the run
-    is of another graph, LabError where PyTensor fails.
+    compared with the run as well.  Differences are absolute where the values are below 1, and
+    relative above 1; nan and infinities are equal to themselves.  Raises ArgumentError for a run of
+    another graph, and LabError if PyTensor fails.
     """
     if not _is_run(run):
         raise KindError(f"trace = {quote(run)}: expected a Trace of this graph.")
@@ -56,22 +56,22 @@ def verify(
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
-            f"trace: it has {len(run.outputs)} values computed from "
+            f"trace: it has {len(run.outputs)} values that depend on "
             f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, "
-            f"from {listing(names[0])}; trace this one."
+            f"from {listing(names[0])}. Trace this graph."
         )
     try:
         compiled = function(inputs, [*outputs, *others], mode=mode, on_unused_input="ignore")
         theirs = compiled(*(g.value for g in given[: len(inputs)]))
-    except Exception as error:  # whatever it stumbles over
-        told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
-        raise LabError(f"verify, mode = {quote(mode)}: {told}") from error
+    except Exception as error:  # PyTensor raises many types
+        message = f"PyTensor {version} fails to run this graph: {first_line(error)}"
+        raise LabError(f"verify, mode = {quote(mode)}: {message}") from error
     recorded = (*run.outputs, *run.outputs[: len(others)])
     return max(map(_difference, recorded, theirs), default=0.0)
 
 
 def _is_run(run: object) -> bool:
-    """Whether it has the values of inputs and outputs, as a Trace: a Loop, a node has others."""
+    """Return whether `run` has input and output values, as a Trace does."""
     inputs, outputs = getattr(run, "inputs", None), getattr(run, "outputs", None)
     if not isinstance(inputs, tuple) or not isinstance(outputs, tuple):
         return False

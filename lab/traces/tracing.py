@@ -11,7 +11,7 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError, argument_error, check_sequence, check_type, printable, quote
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
-from lab.gradients.derivation import deciding
+from lab.gradients.derivation import phase_labels
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
@@ -234,7 +234,7 @@ def _scan_trace(
             sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
     parent = index[above.node] if above is not None else None
-    phases = deciding(derivation) if derivation is not None else ()
+    phases = phase_labels(derivation) if derivation is not None else ()
     within = ids_inside(node, parts, ids) if recording.nested else {}
 
     tapes: list[TapeTrace] = []

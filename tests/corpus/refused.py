@@ -2,8 +2,8 @@
 
 NO_STATE = {"influence": "no state of it holds real numbers"}
 NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}
-ONLY_REAL = "only real variables can be differentiated by"
-COMPLEX = "is complex, and has no gradient there"
+ONLY_REAL = "expected a real floating-point variable"
+COMPLEX = "PyTensor has no gradient of complex variables"
 NO_STEP = "makes no step"
 REFUSED = {
     "documentation.polynomial": NO_STATE,

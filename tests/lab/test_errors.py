@@ -161,7 +161,7 @@ BAD = {
     ),
     "an integer wrt": (
         lambda: lab.derivative(user_graph()[1][-1], pt.iscalar("n")),
-        ["wrt = n", "only real variables"],
+        ["wrt = n", "real floating-point variable"],
     ),
     "a graph without Scan": (
         lambda: lab.derivative(pt.dscalar("a") ** 2, pt.dscalar("a")),

@@ -1,6 +1,6 @@
-"""Forward derivatives: what moves is carried along the graph, in the direction of the loop.
+"""Forward derivatives: propagate tangents and power series along the direction of the loop.
 
-Start with `series`, which takes coefficients of any order along a graph and its Scans.  The rules
-for single operations are in `pushforward`, of first order, and in `taylor`, of any.  Which mode a
-derivative is made by is chosen in `lab.gradients.derivative`.
+Start with `series`, which propagates coefficients through a graph and its Scans.  The rules for
+single operations are in `pushforward` (order 1) and in `taylor` (any order).
+`lab.gradients.derivative` selects the mode.
 """

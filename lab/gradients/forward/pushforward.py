@@ -1,8 +1,8 @@
-"""The forward derivative of a graph: tangents of its outputs from tangents of its inputs.
+"""Forward derivatives: compute the tangents of outputs from the tangents of inputs.
 
-PyTensor's own forward derivative gives a tangent of zero also to what does not move, and
-multiplies it by the derivative there.  Where that is not a number, as with log(x) from x**2
-at a negative x, the sum is none either.  Here, what does not move has no tangent.
+PyTensor's forward derivative assigns a tangent of zero to constant inputs and multiplies it by the
+local derivative.  If the local derivative is nan, as for log(x) and x**2 at negative x, the sum is
+nan.  Here, a constant has no tangent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,48 +35,48 @@ SKIPPING = (Elemwise, Dot)
 def pushforward(
     outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]
 ) -> tuple[Variable, ...]:
-    """J v: the tangent of each output, for the tangents v of the variables `wrt`.
+    """Return J v: the tangents of the outputs for the tangents v of the variables `wrt`.
 
-    A tangent has the type of its variable.  An operation without a forward derivative of its
-    own is pulled back twice, which comes to the same; Scans get twins for what moves.
+    A tangent has the type of its variable.  An operation without a forward derivative is pulled
+    back twice, with the same result; a Scan receives a twin variable for each variable with a
+    tangent.
 
-    Raises GradientError if a derivative is undefined, GraphError if no output depends on any
-    of the variables.
+    Raises GradientError if a derivative is undefined, and GraphError if no output depends on the
+    variables.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
         check_type(name, variables, (list, tuple), "a list of PyTensor variables")
         check_sequence(name, variables, "a list of PyTensor variables", Variable)
     if len(wrt) != len(tangents):
         raise ArgumentError(
-            f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."
+            f"tangents: expected {len(wrt)}, one for each variable of wrt, got {len(tangents)}."
         )
     pairs = zip(wrt, tangents, strict=True)
     fitting = {v: Jet(v, (_fitting(v, tangent),)) for v, tangent in pairs}
-    moving = Carrying(push).along(outputs, fitting)
-    if not any(output in moving for output in outputs):
+    jets = Carrying(push).along(outputs, fitting)
+    if not any(output in jets for output in outputs):
         raise GraphError(f"outputs: none of {listing(outputs)} depends on {listing(wrt)}.")
-    return tuple(coefficient(moving, v, 1) for v in outputs)
+    return tuple(coefficient(jets, v, 1) for v in outputs)
 
 
 def _fitting(variable: Variable, tangent: Variable) -> Variable:
-    """`tangent`, with the type of `variable`."""
+    """Return `tangent`, with the type of `variable`."""
     if not is_continuous(variable):
         raise ArgumentError(
-            f"wrt = {variable} ({variable.type}): only real or complex variables can be "
-            "differentiated by."
+            f"wrt = {variable} ({variable.type}): expected a floating-point variable."
         )
     try:
         return variable.type.filter_variable(tangent)
     except TypeError as error:
         raise ArgumentError(
-            f"tangents: that of {variable} is {tangent.type}, but should be {variable.type}."
+            f"tangents: expected type {variable.type} for {variable}, got {tangent.type}."
         ) from error
 
 
 def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """The tangents of the results of a node that is no Scan, from those of its inputs."""
+    """Yield the tangents of the results of a node that is not a Scan."""
     pairs = [(v, tangent) for v, (tangent,) in zip(node.inputs, tangents, strict=True)]
-    moving = {v: tangent for v, tangent in pairs if tangent is not None}
+    with_tangents = {v: tangent for v, tangent in pairs if tangent is not None}
     given = [_at_rest(node, v) if tangent is None else tangent for v, tangent in pairs]
     try:
         try:
@@ -84,9 +84,9 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
         except NotImplementedError:
             pushed = _transpose_pullback(node, [tangent for _, tangent in pairs])
     except (gradient.NullTypeGradError, NotImplementedError, TypeError) as error:
-        # PyTensor's marker for an undefined derivative cannot be multiplied: a TypeError
+        # A product with PyTensor's marker of an undefined derivative is a TypeError.
         raise GradientError(
-            f"wrt: the derivative of {node.op} by {listing(map(str, moving))} is undefined "
+            f"wrt: the derivative of {node.op} wrt {listing(map(str, with_tangents))} is undefined "
             f"({first_line(error)})."
         ) from error
     for tangent in pushed:
@@ -121,13 +121,13 @@ def _transpose_pullback(
         known[view_op.make_node(x_bar).outputs[0]] = dx
     real = [v for v in cotangents if not isinstance(v.type, DisconnectedType)]
     pushed = gradient.grad(None, real, known_grads=known, disconnected_inputs="ignore")
-    assert isinstance(pushed, list)  # one for each cotangent
+    assert isinstance(pushed, list)
     by_cotangent = dict(zip(real, pushed, strict=True))
     return [by_cotangent.get(v) for v in cotangents]
 
 
 def _at_rest(node: Apply, variable: Variable) -> Variable:
-    """What an operation takes as the tangent of an input that does not move."""
+    """Return the tangent of an input without a tangent, as the operation expects it."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)

@@ -32,7 +32,7 @@ class Jet:
     coefficients: Coefficients
 
     def matters_for(self, variable: Variable) -> bool:
-        """Whether the jet of `variable` has a coefficient, or another value."""
+        """Return whether this jet of `variable` has a coefficient or another value."""
         return self.value is not variable or any(one is not None for one in self.coefficients)
 
 
@@ -130,7 +130,7 @@ class Carrying:
         moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
 
         def move(part: LoopVariable, numbers: Iterable[int]) -> bool:
-            """Whether some of the coefficients are new."""
+            """Add arguments for coefficients; return whether some were new."""
             known = moved.setdefault(part, {})
             new = [k for k in numbers if k not in known]
             for k in new:
@@ -157,26 +157,26 @@ class Carrying:
         return range(1, self.count + 1)
 
     def _numbers(self, moving: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
-        """The coefficients that some of the variables have."""
+        """Return the numbers of the coefficients that some of the variables have."""
         found = [moving[v].coefficients for v in variables if v in moving]
         return {k for k in self._numbered for one in found if one[k - 1] is not None}
 
     def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
-        """The outer input of a twin."""
+        """Return the outer input of a twin."""
         if part.kind is Kind.NIT_SOT:
             return like  # the number of rows
         if start is not None:
             return like.type.filter_variable(start)
         node = like.owner
         if node is not None and isinstance(node.op, IncSubtensor) and is_empty(node.inputs[0]):
-            initial = pt.zeros_like(node.inputs[1])  # what nobody has written stays so
+            initial = pt.zeros_like(node.inputs[1])  # the rest stays uninitialized
             inputs = [node.inputs[0], initial, *node.inputs[2:]]
             return node.clone_with_new_inputs(inputs).outputs[0]
         return pt.zeros_like(like)
 
 
 def is_empty(variable: Variable) -> bool:
-    """Whether it is memory that nobody has written; what moves there, nobody has written either."""
+    """Return whether `variable` is uninitialized memory, whose tangent is uninitialized as well."""
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
@@ -185,7 +185,7 @@ def _value(moving: Mapping[Variable, Jet], variable: Variable) -> Variable:
 
 
 def coefficient(moving: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
-    """A coefficient of a variable; zeros where there is none."""
+    """Return a coefficient of a variable; zeros if it has none."""
     found = moving.get(variable, Jet(variable, (None,) * number))
     one = found.coefficients[number - 1]
     return pt.zeros_like(found.value) if one is None else one

@@ -1,14 +1,13 @@
-"""Taylor mode: the coefficients of a result from those of its inputs, to any order.
+"""Taylor mode: compute the coefficients of a result from the coefficients of its inputs.
 
-For x = x₀ + x₁ε + x₂ε² + … and y = f(x), the coefficients of y follow from those of x one after
-another, by the rules of Griewank and Walther, "Evaluating Derivatives", chapter 13: a product is a
-sum of products, and whatever has a derivative that can be written with x and y follows from
-y′ = f′·x′, which is ``y[k] = sum(j/k * x[j] * f′[k-j] for j in 1…k)``.  The k-th derivative along a
-direction is k! times the k-th coefficient.
+For x = x₀ + x₁ε + x₂ε² + … and y = f(x), the coefficients of y follow from the coefficients of x,
+by the rules of Griewank and Walther, "Evaluating Derivatives", chapter 13.  A product is a sum of
+products.  If f′ is an expression in x and y, then y′ = f′·x′, that is ``y[k] = sum(j/k * x[j] *
+f′[k-j] for j in 1…k)``.  The k-th derivative along a direction is k! times the k-th coefficient.
 
     >>> SLOPES["Tanh"] = lambda x, y: 1 - y * y    # a rule: the derivative of y = tanh(x)
 
-Powers are computed when they are asked for, so that a rule may use the coefficients of y itself.
+Coefficients are computed on demand, so that a rule can use the coefficients of y itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,12 +24,12 @@ from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
-LARGEST = 64  # exponent that is multiplied out, which is right where the base is 0 as well
+LARGEST = 64  # exponent of a power computed as a product, which also holds for base 0
 Term = Any  # a tensor, a number, or None, which is zero
 
 
 class Power:
-    """A power series in ε, whose coefficients are computed when they are first asked for."""
+    """A power series in ε, whose coefficients are computed on first access."""
 
     def __init__(self, coefficient: Callable[[int], Term], first: Term = None) -> None:
         self._coefficient, self._known = coefficient, dict[int, Term]()
@@ -39,7 +38,7 @@ class Power:
 
     @classmethod
     def of(cls, first: Term, coefficients: Sequence[Variable | None] = ()) -> "Power":
-        """The series with these coefficients, and zeros behind them."""
+        """Return the series with these coefficients, followed by zeros."""
         return cls(lambda k: coefficients[k - 1] if 0 < k <= len(coefficients) else None, first)
 
     def __getitem__(self, k: int) -> Term:
@@ -58,7 +57,7 @@ class Power:
         return Power(lambda k: _sum(_times(self[j], other[k - j]) for j in range(k + 1)))
 
     def _squared(self, k: int) -> Term:
-        """The products of a square come in pairs."""
+        """Return a coefficient of the square, whose products occur in pairs."""
         pairs = _sum(_times(self[j], self[k - j]) for j in range((k + 1) // 2))
         return _sum(
             (_times(2.0, pairs), _times(self[k // 2], self[k // 2]) if k % 2 == 0 else None)
@@ -106,7 +105,7 @@ def _times(first: Term, second: Term) -> Term:
 
 
 def follow(first: Term, x: Power, slope: Callable[[Power], Power]) -> Power:
-    """The y with y₀ = `first` and y′ = slope(y)·x′."""
+    """Return the series y with y₀ = `first` and y′ = slope(y)·x′."""
 
     def coefficient(k: int) -> Term:
         return _sum(_times(_times(j / k, x[j]), derivative[k - j]) for j in range(1, k + 1))
@@ -154,7 +153,7 @@ SLOPES: dict[str, Callable[[Power, Power], Power]] = {
 
 
 def _power(x: Power, r: Variable, y: Variable) -> Power:
-    """X to the power of an r that does not move: multiplied out, or by x·y′ = r·y·x′."""
+    """Return x to a constant power: a product of factors, or the solution of x·y′ = r·y·x′."""
     number = _constant(r)
     if number is None or number != int(number) or abs(number) > LARGEST:
         return follow(y, x, lambda y: y * Power.of(r) / x)
@@ -166,13 +165,13 @@ def _power(x: Power, r: Variable, y: Variable) -> Power:
 
 
 def _exponential(x: Power, r: Power, y: Variable) -> Power:
-    """X to the power of an r that moves, as exp(r·log(x))."""
+    """Return x to a variable power, as exp(r·log(x))."""
     logarithm = follow(pt.log(x[0]), x, lambda _: 1 / x)
     return follow(y, r * logarithm, lambda y: y)
 
 
 def _constant(variable: Variable) -> float | None:
-    """The number that an exponent is known to be."""
+    """Return the value of a constant exponent; None if it is not constant."""
     try:
         return float(pt.get_underlying_scalar_constant_value(variable))
     except (NotScalarConstantError, TypeError):
@@ -180,7 +179,7 @@ def _constant(variable: Variable) -> float | None:
 
 
 def _chosen(condition: Term, one: Power, other: Power) -> Power:
-    """A series by its condition, which does not move."""
+    """Return one of two series, by a condition."""
 
     def coefficient(k: int) -> Term:
         if one[k] is None and other[k] is None:
@@ -194,7 +193,7 @@ def _clipped(x: Power, low: Power, high: Power) -> Power:
     return _chosen(pt.lt(x[0], low[0]), low, _chosen(pt.gt(x[0], high[0]), high, x))
 
 
-# What is written with its inputs alone; the result y is only needed of powers.
+# Operations that are expressions in their inputs.
 WRITTEN: dict[str, Callable[..., Power]] = {
     "Add": lambda *x: sum(x[1:], start=x[0]),
     "Sub": lambda x, y: x - y,
@@ -213,11 +212,11 @@ WRITTEN: dict[str, Callable[..., Power]] = {
     "Identity": lambda x: x,
 }
 WRITTEN |= {"Maximum": WRITTEN["ScalarMaximum"], "Minimum": WRITTEN["ScalarMinimum"]}
-# What does not move, wherever it is smooth.
+# Operations with derivative zero wherever they are differentiable.
 STILL = {"Sgn", "Sign", "Floor", "Ceil", "Trunc", "IntDiv"}
 STILL |= {"RoundHalfToEven", "RoundHalfAwayFromZero"}
 
-# Operations that are linear in some of their inputs together, and which these are.
+# Operations that are jointly linear in some of their inputs.
 ONE, TWO = slice(0, 1), slice(0, 2)
 LINEAR: dict[str, slice] = {
     **dict.fromkeys(("DimShuffle", "Sum", "Subtensor", "AdvancedSubtensor"), ONE),
@@ -229,7 +228,7 @@ LINEAR: dict[str, slice] = {
 
 
 def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """The coefficients of the results of an operation, from those of its inputs.
+    """Yield the coefficients of the results of an operation.
 
     Raises GradientError for an operation without a rule.
     """
@@ -251,14 +250,14 @@ def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]
         r = node.inputs[1]
         y = _power(x[0], r, output) if is_fixed else _exponential(x[0], x[1], output)
     elif name in WRITTEN:
-        y = Power(WRITTEN[name](*x).__getitem__, output)  # whose value has been computed
+        y = Power(WRITTEN[name](*x).__getitem__, output)
     else:
         raise _without_a_rule(node)
     yield tuple(_shaped(y[k], output) for k in range(1, count + 1))
 
 
 def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """The coefficients of an operation that is not on every entry by itself."""
+    """Yield the coefficients of an operation that is not elementwise."""
     numbers, name = range(1, len(given[0]) + 1), type(node.op).__name__
     if describe(node, node.outputs[0])[0] in ("Dot", "outer"):
         first, second = (Power.of(v, one) for v, one in zip(node.inputs, given, strict=True))
@@ -286,7 +285,7 @@ def _of_arrays(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficie
 
 
 def _shaped(term: Term, like: Variable) -> Variable | None:
-    """A coefficient with the shape of the result, to which inputs may be broadcast."""
+    """Return a coefficient, broadcast to the shape of the result."""
     if term is None:
         return None
     tensor = pt.as_tensor_variable(term)
@@ -296,8 +295,7 @@ def _shaped(term: Term, like: Variable) -> Variable | None:
 def _without_a_rule(node: Apply) -> GradientError:
     known = sorted({*SLOPES, *WRITTEN, *STILL, "Pow"})
     like = closest_match(plain_name(node), known) if isinstance(node.op, Elemwise) else None
+    hint = f" {like} has a rule." if like else ""
     return GradientError(
-        f'mode = "taylor": there is no rule for the coefficients of {node.op}'
-        f"{f'; there is one for {like}' if like else ''}; mode = "
-        '"reverse" or "forward" asks PyTensor for its derivative.'
+        f'mode = "taylor": {node.op} has no rule for its coefficients.{hint} Use mode = "reverse".'
     )

@@ -86,7 +86,7 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
             raise ArgumentError(f"wrt: {quote(variable)} is not a PyTensor variable.")
         if not is_real(variable):
             raise ArgumentError(
-                f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
+                f"wrt = {variable} ({variable.type}): expected a real floating-point variable."
             )
     _check_independent(chosen, given)
     values, _ = run([cost, *chosen], given, record=False)

@@ -30,7 +30,7 @@ from lab.errors import (
     quote,
 )
 from lab.gradients.decisions import decisions_of, scan_names
-from lab.gradients.derivation import Derivation, deciding, derivation_of
+from lab.gradients.derivation import Derivation, derivation_of, phase_labels
 from lab.gradients.derivative import check_differentiable
 from lab.gradients.pullback import derive, share_derivations
 from lab.gradients.status import (
@@ -144,7 +144,7 @@ def _locations(
 def _location(node: Apply, name: str, ids: Ids, printed: str) -> SourceLocation:
     """Return the location of a Scan in the output of `printed`."""
     parts, decisions = read_node(node), decisions_of(node.op)
-    places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
+    places = places_of(node, parts, ids, phase_labels(decisions) if decisions is not None else ())
     line = line_of(node.outputs[0])
     return SourceLocation(name, printed, ids.get(node, ""), line, tuple(places))
 

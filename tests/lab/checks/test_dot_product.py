@@ -180,11 +180,11 @@ def test_forwards_over_backwards_is_backwards_over_backwards():
 
 def test_what_the_pushforward_refuses():
     x, k = pt.dvector("x"), pt.lscalar("k")
-    with pytest.raises(ArgumentError, match="there are 0 for 1"):
+    with pytest.raises(ArgumentError, match="tangents: expected 1, one for each"):
         lab.pushforward([x * 2], [x], [])
     with pytest.raises(ArgumentError, match="wrt = k"):
         lab.pushforward([x * k], [k], [k])
-    with pytest.raises(ArgumentError, match="tangents: that of x is"):
+    with pytest.raises(ArgumentError, match=r"tangents: expected type .* for x"):
         lab.pushforward([x * 2], [x], [pt.dmatrix()])
     with pytest.raises(GraphError, match="depends on z"):
         lab.pushforward([x * 2], [pt.dscalar("z")], [pt.dscalar()])

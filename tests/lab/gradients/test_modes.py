@@ -253,10 +253,10 @@ def test_what_cannot_be_is_refused(name):
 
 
 def test_what_has_no_rule_is_named():
-    with pytest.raises(GradientError, match="no rule for the coefficients of Jv"):
+    with pytest.raises(GradientError, match=r"Jv.* has no rule for its coefficients"):
         gallery.loops["undefined"].derivative(2, mode="taylor")
     loop = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
-    with pytest.raises(GradientError, match="no rule for the coefficients of Sort"):
+    with pytest.raises(GradientError, match=r"Sort.* has no rule for its coefficients"):
         loop.derivative(2, mode="taylor")
 
 
@@ -268,7 +268,7 @@ def test_only_the_pullback_is_cut_off_and_follows_rules():
         loop.derivative(1, mode="taylor")
     graph = gallery.loops["square"].build()
     cost = gallery.loops["square"].cost(graph)
-    with pytest.raises(ArgumentError, match="follows no rule"):
+    with pytest.raises(ArgumentError, match="expected None with mode"):
         lab.derivative(cost, graph.inputs["x"], rule=PullbackRule(), mode="taylor")
 
 

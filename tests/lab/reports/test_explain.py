@@ -369,7 +369,7 @@ def test_arguments_are_checked():
     with pytest.raises(ArgumentError, match="wrt = None"):
         lab.explain(x0, None)
     xs = to_explain.scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
-    with pytest.raises(ArgumentError, match="starts from a scalar"):
+    with pytest.raises(ArgumentError, match="expected a scalar"):
         lab.explain(xs, x0)
 
 

@@ -158,7 +158,7 @@ def test_a_long_name_is_measured_a_few_times(monkeypatch):
 
 @pytest.mark.parametrize("order", [15, 20_000, 10**12])
 def test_an_order_of_too_many_scans_is_refused(order):
-    with pytest.raises(ArgumentError, match=f"^order = {order}: .* at most 16,384 are made"):
+    with pytest.raises(ArgumentError, match=f"^order = {order}: .* Expected at most 16,384 Scans"):
         gallery.loops["square"].trace(order=order)
 
 
