@@ -9,7 +9,7 @@ from lab import gallery
 trace = gallery.loops["square"].trace()
 stepper, bench = visual.Stepper(visual.tapes(trace)), visual.Workbench(view="tapes")
 scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
-series = visual.Exercises.of(trace, ("taps", "number"))
+series = visual.Exercises.of(trace, ("taps", "preserved"))
 told = ipywidgets.Label()
 scans.observe(lambda change: setattr(told, "value", f"points: {change.new}"), "points")
 ipywidgets.VBox([told, stepper, bench, scans, series, scans])"""

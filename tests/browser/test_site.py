@@ -58,7 +58,7 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
             ("1", "Right."),  # step 0 of the gradient writes at tap 1
             ("1000", "Wrong."),
             ("0, 1", "Wrong."),  # taps: -1 turned around is 1, and nothing else
-            ("0", "Right."),  # step 0 reads position 0, and leaves it
+            ("0", "Right."),  # step 0 reads position 0 and preserves it
         ]
     ):
         exercises.nth(number).locator("input").fill(typed)

@@ -31,6 +31,8 @@ before = (1, 3 * 0.9**2, 9 * 0.9**8)  # how fast x₀, x₁ and x₂ change with
 begins = [6 * x * g * by for x, g, by in zip(states, slopes, before, strict=True)]
 assert all(map(isclose, mine(0.9), begins))
 assert len(mine(0.9)) == 3
+assert turn.check(lambda x: [*mine(x), 0.0]).is_right  # as the text writes it
+assert not turn.check(lambda x: [*mine(x), 1.0]).is_right
 tape = [*mine(0.9), 0]
 for t in (2, 1, 0):  # back on it, to the second derivative of x²⁷
     tape[t] += 3 * states[t] ** 2 * tape[t + 1]

@@ -6,7 +6,7 @@ A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson
 import json
 
 from visual.exercises.answers import Outcome
-from visual.exercises.sheet import Asked
+from visual.exercises.sheet import Single
 
 _solved = set()
 
@@ -26,6 +26,6 @@ def solve(exercise, right, *wrong):
 
 def report(names):
     """The exercises of a lesson by name, and which of them were solved; printed as JSON."""
-    asked = {name: value for name, value in names.items() if isinstance(value, Asked)}
+    asked = {name: value for name, value in names.items() if isinstance(value, Single)}
     shown = {name: id(value) in _solved for name, value in asked.items() if name[0] != "_"}
     print(json.dumps(shown))

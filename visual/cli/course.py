@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.errors import LabError
 from visual.cli.lessons import copied
 from visual.cli.shared import Commands, show
-from visual.exercises.progress import table
+from visual.exercises.progress import score_table
 
 
 def add_command(commands: Commands) -> None:
@@ -35,7 +35,7 @@ def _lessons(options: argparse.Namespace) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    scores = table(map(Path, options.files))
+    scores = score_table(map(Path, options.files))
     show(scores.csv, end="")
     if scores.problems:  # after the table, so that a single file does not withhold the others
         count, most = len(scores.problems), len(options.files)

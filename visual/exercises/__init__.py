@@ -1,7 +1,7 @@
-"""Predict, then reveal: questions about a trace, checked and explained.
+"""Questions, exercises, puzzles, and tasks, checked and explained.
 
-Start with `exercise`: what is asked, one by one or as a series with a score; `question` is one that
-a person wrote.  `answers` checks what is answered.  `questions` makes those of a trace.  `puzzles`
-are loops with something missing, `work` is code that a person writes; `progress` keeps the score.
-`page` and `sheet` show them, both with ``exercise.js``, which checks answers as `answers` does.
+Start with `exercise`: questions about a trace, single or as a series with a score.  `question` is a
+question that an author writes, `work` checks code that a learner writes, and `puzzles` are loops
+with a missing part.  `answers` checks answers, `questions` builds questions from a trace, and
+`progress` stores results.  `page` writes HTML; ``exercise.js`` checks answers as `answers` does.
 """

@@ -1,42 +1,38 @@
-"""What is asked, what a person answers, whether it is right, and why.
+"""Questions and answers as plain data, checked in Python and in pages without Python.
 
-    >>> answer.check("pos 2")
-    Verdict(outcome=<Outcome.WRONG: 'wrong'>, reason='Position 2 is read at tap 0 and kept. …')
-
-A `Task` is a question with its pictures and its `Answer`, which is plain data, so that a page
-without Python can check it in the same way.
+>>> task.check("pos 2")
+Verdict(outcome=<Outcome.WRONG: 'wrong'>, reason='Position 2 is tap 0 of this step: …')
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from numbers import Real
+
+import numpy as np
 
 from lab.errors import ArgumentError, quote
 from visual.scene.shapes import Scene
 
-LONGEST = 120
-MARKS = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
+LONGEST = 120  # letters of an answer, or numbers
+NAMES = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
+DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 class Outcome(StrEnum):
-    """What becomes of an answer."""
+    """The result of checking an answer.  Only a wrong answer counts as a wrong try."""
 
     RIGHT = "right"
     WRONG = "wrong"
     UNREADABLE = "not understood"
 
-    @property
-    def is_try(self) -> bool:
-        """Whether it counts as a try: what was not understood does not."""
-        return self is not Outcome.UNREADABLE
-
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is right, and the reason in words."""
+    """The outcome of a check, and the reason in words."""
 
     outcome: Outcome
     reason: str
@@ -51,24 +47,24 @@ class Verdict:
 
 
 class Form(StrEnum):
-    """The kind of an answer; the value tells what to type, without an example that might be it."""
+    """The form of an answer, with the instruction for the reader as its value."""
 
-    SLOTS = "positions of slots, with commas between them"
-    TAPS = "taps, with commas between them"
-    NUMBER = "a number with a decimal point; three digits will do"
-    COUNT = "a whole number"
-    NUMBERS = "numbers, with commas between them"
-    CHOICE = "one of the answers offered"
+    SLOTS = "positions of slots, separated by commas"
+    TAPS = "taps, separated by commas"
+    NUMBER = "a number; three digits are enough"
+    COUNT = "an integer"
+    NUMBERS = "numbers, separated by commas (or by semicolons, after decimal commas)"
+    CHOICE = "one of the choices"
 
     @property
     def is_set(self) -> bool:
-        """Whether the answer can be several numbers."""
+        """Whether an answer can contain several numbers."""
         return self in (Form.SLOTS, Form.TAPS, Form.NUMBERS)
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A number that is wrong, and why."""
+    """A wrong number and the reason why it is wrong."""
 
     value: float
     reason: str
@@ -76,15 +72,13 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Answer:
-    """The right numbers, and what is said about others.
+    """The right numbers, and the feedback for all others.
 
-    A single number may differ by `tolerance`.  `hints` are how to find the answer, one said after
-    each wrong try; `working` is the rule with the numbers in, said when the answer is right and
-    after every further wrong try.  `incomplete` is said of an answer in which nothing is wrong but
-    something missing; `otherwise` of numbers that no mistake explains, and `together` of several
-    numbers, written as in ``-2,-1``.  `cells` are the answers that clicks on cells give, `beside`
-    what is said of other cells.  Where there are `choices`, the answer is one of them, or its
-    number, from 1.
+    An answer may differ from a number by `tolerance`.  A wrong try is followed by the next of the
+    `hints`, and by `working` after the last one; `working` also explains a right answer.
+    `incomplete` is the feedback for a part of the right numbers, `mistakes` for single wrong
+    numbers, `together` for several, written as in ``-2,-1``, and `otherwise` for all others.  If
+    there are `choices`, the answer is a choice or its number, from 1.
     """
 
     form: Form
@@ -95,97 +89,118 @@ class Answer:
     incomplete: str = ""
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 0.0
-    cells: Mapping[str, int] = field(default_factory=dict)
-    beside: Mapping[str, str] = field(default_factory=dict)
     together: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
 
-    def check(self, given: object, tries: int = 1) -> Verdict:
-        """The verdict on what a person typed, a number, several, or the key of a cell."""
-        if isinstance(given, str) and given in self.beside:
-            return Verdict(Outcome.WRONG, self._explained(self.beside[given], tries))
-        if isinstance(given, str) and given in self.cells:
-            given = self.cells[given]
-        if isinstance(given, str) and given.strip() in self.choices:
-            given = self.choices.index(given.strip()) + 1
-        numbers = read_numbers(given)
-        if not numbers or (len(numbers) > 1 and not self.form.is_set):
+    def check(self, answer: object, tries: int = 1) -> Verdict:
+        """Check a typed text, a number, or several numbers."""
+        if isinstance(answer, str) and answer.strip() in self.choices:
+            answer = self.choices.index(answer.strip()) + 1
+        values = read_numbers(answer, self.form.is_set)
+        if not values or (len(values) > 1 and not self.form.is_set):
             return Verdict(Outcome.UNREADABLE, f"Expected {self.expected}.")
-        found = self.together.get(",".join(f"{value:g}" for value in sorted(set(numbers))))
-        if found is not None:
-            return Verdict(Outcome.WRONG, self._explained(found, tries))
-        wrong = next((value for value in numbers if not self._holds(value)), None)
-        if wrong is not None:
-            return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
-        if not all(any(self._near(value, right) for value in numbers) for right in self.right):
-            return Verdict(Outcome.WRONG, self._explained(self.incomplete, tries))
-        return Verdict(Outcome.RIGHT, self.working)
+        mistake = self._mistake(values)
+        if mistake is None:
+            return Verdict(Outcome.RIGHT, self.working)
+        hint = self.hints[tries - 1] if tries <= len(self.hints) else self.working
+        return Verdict(Outcome.WRONG, f"{mistake} {hint}".rstrip())
+
+    def _mistake(self, values: tuple[float, ...]) -> str | None:
+        """Return the reason why an answer is wrong; None if it is right."""
+        reason = self.together.get(",".join(f"{value:g}" for value in sorted(set(values))))
+        if reason is not None:
+            return reason
+        for value in values:
+            if not any(self._is_near(value, right) for right in self.right):
+                reasons = (m.reason for m in self.mistakes if self._is_near(value, m.value))
+                return next(reasons, self.otherwise)
+        is_all = all(any(self._is_near(v, right) for v in values) for right in self.right)
+        return None if is_all else self.incomplete
+
+    def _is_near(self, value: float, right: float) -> bool:
+        return abs(value - right) <= self.tolerance
 
     @property
     def expected(self) -> str:
-        """What to answer, in words."""
+        """The instruction for the reader."""
         return f"one of: {', '.join(self.choices)}" if self.choices else self.form.value
 
     @property
-    def told(self) -> str:
-        """The right answer, as one would give it."""
+    def solution(self) -> str:
+        """The right answer as text."""
         if self.choices:
             return self.choices[int(self.right[0]) - 1]
-        return ", ".join(map(self._written, sorted(map(float, self.right))))
+        return ", ".join(map(self._digits, sorted(map(float, self.right))))
 
-    def _written(self, value: float) -> str:
-        """A number with as many digits as make it right."""
+    def _digits(self, value: float) -> str:
+        """Return a number with as many digits as the tolerance requires."""
         short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
-        return short if abs(float(short) - value) <= self.tolerance else repr(value)
-
-    def _holds(self, value: float) -> bool:
-        return any(self._near(value, right) for right in self.right)
-
-    def _near(self, value: float, right: float) -> bool:
-        return abs(value - right) <= self.tolerance
-
-    def _reason(self, value: float) -> str:
-        near = (m.reason for m in self.mistakes if self._near(value, m.value))
-        return next(near, self.otherwise)
-
-    def _explained(self, reason: str, tries: int) -> str:
-        hint = self.hints[tries - 1] if tries <= len(self.hints) else self.working
-        return f"{reason} {hint}".rstrip()
+        return short if self._is_near(float(short), value) else repr(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A question, the picture that goes with it, the picture of the answer, and the answer.
-
-    Questions of a lesson's own may have no pictures.
-    """
+    """A question with its answer, a picture of the question, and a picture of the answer."""
 
     question: str
     shown: Scene | None
     revealed: Scene | None
     answer: Answer
 
+    def check(self, answer: object, tries: int = 1) -> Verdict:
+        """Check an answer: a text, a number, or several numbers.
 
-def read_numbers(given: object) -> tuple[float, ...]:
-    """All numbers of an answer; none if it holds anything else."""
-    if isinstance(given, str):
-        if len(given) > LONGEST:
+        `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.
+        """
+        check_tries(tries)
+        return self.answer.check(answer, tries)
+
+    def text(self) -> str:
+        """Return the question and its picture as plain text."""
+        picture = f"\n\n{self.shown.text()}" if self.shown else ""
+        return f"{self.question}\n({self.answer.expected}){picture}"
+
+
+def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
+    """Return all numbers of an answer; empty if the answer contains anything else.
+
+    An answer is a text, a number, or a list, tuple, set, array, or generator of numbers.  In a
+    text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if
+    semicolons separate the numbers.
+    """
+    if isinstance(answer, str):
+        if len(answer) > LONGEST:
             return ()
-        words = MARKS.sub(" ", given.replace("−", "-")).split()
+        if not is_set or ";" in answer:
+            answer = DECIMAL_COMMA.sub(".", answer)
+        words = NAMES.sub(" ", answer.replace("−", "-")).split()
         if not all(NUMBER.fullmatch(word) and word.isascii() for word in words):
             return ()
         return tuple(map(float, words))
-    items = tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)
-    numbers = [item for item in items if isinstance(item, Real)]
-    if len(items) > LONGEST or len(numbers) < len(items):
-        return ()
     try:
-        return tuple(map(float, numbers))
-    except OverflowError:
+        values = tuple(islice(flatten(answer), LONGEST + 1))
+    except (TypeError, ValueError, ArithmeticError, RecursionError):
         return ()
+    return values if len(values) <= LONGEST else ()
+
+
+def flatten(values: object) -> Iterator[float]:
+    """Yield the numbers of nested lists, tuples, arrays, generators, and sets (sorted).
+
+    Raise TypeError for anything else, also for text.
+    """
+    if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
+        values = np.asarray(values).tolist()
+    if isinstance(values, Real):
+        yield float(values)
+    elif isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+        for value in sorted(values) if isinstance(values, set | frozenset) else values:
+            yield from flatten(value)
+    else:
+        raise TypeError(f"{quote(values)}: expected numbers.")
 
 
 def check_tries(tries: int) -> None:
-    """Raise ArgumentError unless `tries` counts tries."""
+    """Raise ArgumentError unless `tries` is a positive integer."""
     if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
         raise ArgumentError(f"tries = {quote(tries)}: expected 1 for the first try, then 2, 3, …")

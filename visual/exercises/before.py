@@ -1,9 +1,7 @@
-"""The picture of a question about a step: one tape before it, and the values that it reads."""
+"""The picture of a question about a step: one tape before the step, and the values it reads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from lab.notation import integers
 from lab.traces.touched import Touched
@@ -18,46 +16,37 @@ from visual.scene.combinators import Piece, above, beside, framed, grouped, scen
 from visual.scene.shapes import Box, Group, Scene, Text, folded, shortened
 from visual.scene.theme import Role
 
-WIDEST, HIGH, APART, FOLD = 104.0, 44.0, 8.0, 30.0
+WIDTH, HEIGHT, APART, GAP = 104.0, 44.0, 8.0, 30.0
 LETTERS = 13.0
-LONGEST = 290.0  # of the numbers of a value that the step reads
+LONGEST = 290.0  # width of a saved value's numbers
 
 
-def tape_before(
-    named: NamedScan,
-    step: int,
-    tape: TapeTrace,
-    rows: Sequence[int],
-    formula: str = "",
-) -> Scene:
-    """Draw some rows of a tape before a step; no role says what the step does to them.
+def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
+    """Draw `rows` of a tape before a step, below the saved values that the step reads.
 
-    Above them are the saved values that the step reads, below them the `formula`, if any.  Each
-    cell has its key, so that a click on it can be an answer.
+    No slot has the role that the step will give it: this is the question.
     """
-    scan = named.scan
     titles = heading(
-        f"{named.number + 1} · {named.called}, step {step} (steps 0 to {scan.steps - 1})",
+        f"{named.number + 1} · {named.called}, step {step} (steps 0 to {named.scan.steps - 1})",
         [f"{tape.name}: {kind_text(tape)}"],
         more=named.whereabouts,
     )
-    parts = [titles, *_readings(named, step), _tape(named, step, tape, rows)]
-    parts += [words(formula, LETTERS + 2, mono=True)] * bool(formula)
-    whole = above(*parts, apart=12)
+    whole = above(titles, *_saved_values(named, step), _slots(named, step, tape, rows), apart=12)
     shapes, scales = on_one_scale(told_apart(whole.shapes))
-    said = "; ".join([*(n for n in notes(shapes) if n != FOLDS), *scale_words(scales)])
+    legend = "; ".join([*(n for n in notes(shapes) if n != FOLDS), *scale_words(scales)])
     whole = replace(whole, placed=((0.0, 0.0, shapes),))
-    lines = folded(said, SCREEN.line, LETTERS - 1) if said else []
+    lines = folded(legend, SCREEN.line, LETTERS - 1) if legend else []
     whole = above(whole, *map(note, lines), apart=6)
-    told = f"The slots of {tape.name} before step {step}."
-    return scene(whole, f"{tape.name}, step {step}", told)
+    return scene(
+        whole, f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
+    )
 
 
-def _readings(named: NamedScan, step: int) -> list[Piece]:
-    """The values of other Scans that the step reads, in as many lines as they take."""
+def _saved_values(named: NamedScan, step: int) -> list[Piece]:
+    """Return the values of other Scans that the step reads, in lines of the sheet's width."""
     lines: list[Piece] = []
     for sequence in named.scan.sequences:
-        box = _reading(named, sequence, step)
+        box = _saved_value(named, sequence, step)
         longer = beside(lines[-1], box, apart=APART) if lines else box
         if lines and longer.envelope.width <= SCREEN.line:
             lines[-1] = longer
@@ -66,49 +55,33 @@ def _readings(named: NamedScan, step: int) -> list[Piece]:
     return lines
 
 
-def _reading(named: NamedScan, sequence: SequenceTrace, step: int) -> Piece:
-    index, value = int(sequence.axis.index[step]), sequence.values[step]
-    name = named.sequence_label(sequence, index)
+def _saved_value(named: NamedScan, sequence: SequenceTrace, step: int) -> Piece:
+    value = sequence.values[step]
+    name = named.sequence_label(sequence, int(sequence.axis.index[step]))
     role = Role.SEED if sequence.is_outer_gradient else Role.READ
-    told = shortened(f"reads {name} = {values_text(value)}", LONGEST, LETTERS)
-    box = framed(words(told, LETTERS, bold=not value.ndim, role=role), role, 5)
-    key = named.cell_key(sequence.name, index, step)
-    return grouped(box, Group((), cell=key, title=f"{name} = {full_text(value)}"))
+    label = shortened(f"reads {name} = {values_text(value)}", LONGEST, LETTERS)
+    box = framed(words(label, LETTERS, bold=not value.ndim, role=role), role, 5)
+    return grouped(box, Group((), title=f"{name} = {full_text(value)}"))
 
 
-def _tape(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Piece:
-    """The rows in the order of time, with their positions above them."""
+def _slots(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Piece:
+    """Return the slots in the order of time, with their positions above them."""
     time, touched = timeline(named.root.scan), Touched(tape, step)
     columns = {column_of(tape, row, time): row for row in rows}
     every = [column_of(tape, row, time) for row in range(len(tape.initial))]
-    items = with_gaps([min(every) - 1, *columns, max(every) + 1])
-    slots = [item for item in items if isinstance(item, Gap) or item in columns]
-    width = min(WIDEST, (SCREEN.line - 2 * FOLD) / len(rows) - APART)
-    parts = [words(f"{tape.name}, before the step", LETTERS, muted=True)]
-    row = beside(
-        *(
-            _fold(item)
-            if isinstance(item, Gap)
-            else _slot(named, tape, columns[item], width, touched.before(columns[item]))
-            for item in slots
-        ),
-        apart=APART,
-        align=1.0,
-    )
-    return above(*parts, row, apart=6)
-
-
-def _slot(
-    named: NamedScan, tape: TapeTrace, row: int, width: float, value: np.ndarray | None
-) -> Piece:
-    role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
-    label = words(f"pos {integers(tape.position(row))}", LETTERS - 1, muted=True)
-    key, name = named.row_key(tape, row), named.slot_label(tape, row)
-    box = cell(Box(0, 0, width, HIGH, role), value, name, key=key)
-    return above(label, sized(width, HIGH, box), apart=3, align=0.5)
-
-
-def _fold(hidden: Gap) -> Piece:
-    told = f"{counted(hidden.hidden, 'slot')} that are not shown"
-    mark = Text(FOLD / 2, HIGH / 2 + 5, f"⋯{hidden.hidden:,}", LETTERS, "middle", muted=True)
-    return sized(FOLD, HIGH, replace(mark, title=told))
+    width = min(WIDTH, (SCREEN.line - 2 * GAP) / len(rows) - APART)
+    pieces = []
+    for item in with_gaps([min(every) - 1, *columns, max(every) + 1]):
+        if isinstance(item, Gap):
+            hidden = f"{counted(item.hidden, 'slot')} that are not shown"
+            mark = Text(GAP / 2, HEIGHT / 2 + 5, f"⋯{item.hidden:,}", LETTERS, "middle", muted=True)
+            pieces.append(sized(GAP, HEIGHT, replace(mark, title=hidden)))
+        elif item in columns:
+            row = columns[item]
+            value = touched.before(row)
+            role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
+            position = words(f"pos {integers(tape.position(row))}", LETTERS - 1, muted=True)
+            box = cell(Box(0, 0, width, HEIGHT, role), value, named.slot_label(tape, row))
+            pieces.append(above(position, sized(width, HEIGHT, box), apart=3, align=0.5))
+    title = words(f"{tape.name}, before the step", LETTERS, muted=True)
+    return above(title, beside(*pieces, apart=APART, align=1.0), apart=6)

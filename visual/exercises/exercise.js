@@ -1,13 +1,16 @@
-// Exercises in a page or a notebook: reads an answer, tells whether it is right and why, keeps
-// the score.  Everything that is said was written beforehand; `check` only compares.
+// Questions in a page or a notebook: checks answers and stores the score.  Python has written all
+// feedback in advance; `check` only compares.
 
 const LONGEST = 120;
-const MARKS = /\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[[\](),;=]/gi;
+const NAMES = /\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[[\](),;=]/gi;
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?$/i;
 
-export function readNumbers(typed) {
+// A comma between digits is a decimal comma if one number is expected, or if semicolons separate
+// the numbers.
+export function readNumbers(typed, isSet) {
   if (typed.length > LONGEST) return [];
-  const words = typed.replaceAll("−", "-").replace(MARKS, " ").split(/\s+/).filter(Boolean);
+  if (!isSet || typed.includes(";")) typed = typed.replace(/(\d),(?=\d)/g, "$1.");
+  const words = typed.replaceAll("−", "-").replace(NAMES, " ").split(/\s+/).filter(Boolean);
   return words.every((word) => NUMBER.test(word)) ? words.map(Number) : [];
 }
 
@@ -16,30 +19,29 @@ export function check(answer, typed, tries) {
     outcome: "wrong",
     reason: `${why} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd(),
   });
-  if (Object.hasOwn(answer.beside, typed)) return explained(answer.beside[typed]);
-  const found = readNumbers(typed);
-  if (!found.length || (found.length > 1 && !answer.isSet))
+  const values = readNumbers(typed, answer.isSet);
+  if (!values.length || (values.length > 1 && !answer.isSet))
     return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
-  const all = [...new Set(found)].sort((a, b) => a - b).join(",");
+  const all = [...new Set(values)].sort((a, b) => a - b).join(",");
   if (Object.hasOwn(answer.together, all)) return explained(answer.together[all]);
   const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
-  const wrong = found.find((value) => !answer.right.some((right) => near(value, right)));
+  const wrong = values.find((value) => !answer.right.some((right) => near(value, right)));
   if (wrong !== undefined) {
     const mistake = answer.mistakes.find(([value]) => near(value, wrong));
     return explained(mistake ? mistake[1] : answer.otherwise);
   }
-  if (!answer.right.every((right) => found.some((value) => near(value, right)))) return explained(answer.incomplete);
+  if (!answer.right.every((right) => values.some((value) => near(value, right)))) return explained(answer.incomplete);
   return { outcome: "right", reason: answer.working };
 }
 
 const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
 
-// Where the answer is given: a text, or the number of one of several choices.
+// The field for the answer: a text, or the number of a choice.
 class Field {
   constructor(section) {
     this.inputs = [...section.querySelectorAll("form input")];
     this.choices = section.querySelector("fieldset");
-    // In a page of several exercises, each has choices of its own.
+    // Radio buttons of different questions must have different names.
     const name = `choice-${Math.random().toString(36).slice(2)}`;
     if (this.choices) for (const input of this.inputs) input.name = name;
   }
@@ -70,56 +72,12 @@ class Exercise {
     this.verdict = section.querySelector(".verdict");
     this.revealed = section.querySelector(".revealed");
     this.buttons = [...section.querySelectorAll("button")];
-    this.cells = [];
     section.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit(this.field.value);
     });
     section.querySelector(".show").addEventListener("click", () => this.give());
-    section.querySelector("form").addEventListener("input", () => this.mark());
-    const { cells, beside } = answer;
-    if (Object.keys(cells).length) this.prepare(section.querySelector(".shown svg"), cells, beside);
     this.reset();
-  }
-
-  // Makes the cells of the picture choosable, by pointer and by keyboard.
-  prepare(svg, cells, beside) {
-    svg.setAttribute("role", "group");
-    svg.setAttribute("aria-label", svg.querySelector("title").textContent);
-    for (const cell of svg.querySelectorAll("[data-cell]")) {
-      const key = cell.dataset.cell;
-      const isSlot = Object.hasOwn(cells, key);
-      if (!isSlot && !Object.hasOwn(beside, key)) continue;
-      const told = cell.querySelector("title")?.textContent ?? key;
-      cell.setAttribute("role", "button");
-      cell.setAttribute("tabindex", "0");
-      cell.setAttribute("aria-label", isSlot ? `position ${cells[key]}: ${told}` : told);
-      const choose = () => (isSlot ? this.choose(cells[key]) : this.submit(key));
-      cell.addEventListener("click", choose);
-      cell.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        choose();
-      });
-      if (isSlot) this.cells.push([cell, cells[key]]);
-    }
-  }
-
-  // A click is the answer where one slot is asked for; where several are, it adds or removes one.
-  choose(position) {
-    if (this.done) return;
-    const single = this.answer.right.length === 1;
-    const chosen = new Set(single ? [] : readNumbers(this.field.value));
-    if (!chosen.delete(position)) chosen.add(position);
-    this.field.value = [...chosen].sort((a, b) => a - b).join(", ");
-    this.mark();
-    if (single) this.submit(this.field.value);
-  }
-
-  mark() {
-    const chosen = readNumbers(this.field.value);
-    for (const [cell, position] of this.cells)
-      cell.setAttribute("aria-pressed", String(chosen.includes(position)));
   }
 
   submit(typed) {
@@ -133,7 +91,7 @@ class Exercise {
 
   give() {
     if (this.done) return;
-    this.say("given", `Answer: ${this.answer.told}. ${this.answer.working}`);
+    this.say("given", `Answer: ${this.answer.solution}. ${this.answer.working}`);
     this.finish(0);
   }
 
@@ -146,7 +104,7 @@ class Exercise {
     this.done = true;
     this.points = points;
     this.field.locked = true;
-    // Disabled in name only: a disabled button would lose the focus of who pressed it.
+    // A button that is really disabled would lose the focus.
     for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
     if (this.revealed) this.revealed.hidden = false;
     this.changed(this);
@@ -156,11 +114,11 @@ class Exercise {
     return { tries: this.tries, points: this.points, done: this.done };
   }
 
-  // As it was left: the answer is shown where it had been given.
+  // Restores a stored result; a finished question shows its answer.
   restore({ tries, points, done }) {
     this.tries = tries;
     if (!done) return;
-    this.say("given", `Answered before, for ${points} of 2 points: ${this.answer.told}. ${this.answer.working}`);
+    this.say("given", `Answered before, for ${points} of 2 points: ${this.answer.solution}. ${this.answer.working}`);
     this.finish(points);
   }
 
@@ -173,48 +131,52 @@ class Exercise {
     if (this.revealed) this.revealed.hidden = true;
     this.verdict.removeAttribute("data-outcome");
     this.verdict.textContent = "";
-    this.mark();
   }
 }
 
-// What a reader has answered: for pages, where the browser keeps it from one visit to the next.
-const KEPT = "scantape-progress";
+// The results of a page, which the browser stores.
+const KEY = "scantape-progress";
 const store = {
   load() {
     try {
-      return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+      return JSON.parse(localStorage.getItem(KEY)) ?? {};
     } catch {
-      return {}; // nothing is kept where that is forbidden
+      return {}; // storage is forbidden
     }
   },
   save(progress) {
     try {
-      localStorage.setItem(KEPT, JSON.stringify(progress));
+      localStorage.setItem(KEY, JSON.stringify(progress));
     } catch {}
   },
 };
 
-// Brings the exercises in `root` to life; `answers` are theirs, in the same order.
-export function start(root, answers, kept = store) {
+// The better of two results: another window may have finished the question.
+const better = (a, b) =>
+  (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
+
+// Starts the questions in `root`; `answers` has their answers, in the same order.
+export function start(root, answers, results = store) {
   const score = root.querySelector(".score");
   const again = root.querySelector(".again");
-  let progress = kept.load();
+  let progress = results.load();
   let exercises = [];
   const changed = (one) => {
     if (one) {
-      if (one.done || one.tries) progress[one.name] = one.progress;
-      else delete progress[one.name];
-      kept.save({ ...progress });
+      progress = results.load(); // with the answers of other windows
+      if (!one.done && !one.tries) delete progress[one.name];
+      else progress[one.name] = better(progress[one.name] ?? one.progress, one.progress);
+      results.save({ ...progress });
     }
     const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
     const done = exercises.filter((exercise) => exercise.done).length;
     score.textContent =
       `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
-    // A single question needs no score, and no way back before it is answered.
+    // A single question has no score, and can be repeated only after its answer.
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;
-    // In a notebook the kernel keeps it in a file anyway.
-    root.querySelector(".export").hidden = kept !== store || !Object.keys(progress).length;
+    // In a notebook, the kernel writes the file.
+    root.querySelector(".export").hidden = results !== store || !Object.keys(progress).length;
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
@@ -231,21 +193,26 @@ export function start(root, answers, kept = store) {
     sections[0].querySelector("input").focus();
   });
   changed();
-  // What was answered elsewhere: in Python, or where the same exercises are shown once more.
-  return (told) => {
-    progress = { ...told };
+  // Follows answers from elsewhere: in Python, in another view, or in another window.
+  const follow = (others) => {
+    progress = { ...others };
     for (const one of exercises) {
-      const { tries, points, done } = told[one.name] ?? { tries: 0, points: 0, done: false };
+      const { tries, points, done } = others[one.name] ?? { tries: 0, points: 0, done: false };
       if (tries === one.tries && points === one.points && done === one.done) continue;
       one.reset();
       one.restore({ tries, points, done });
     }
     changed();
   };
+  if (results === store)
+    addEventListener("storage", ({ key }) => {
+      if (key === KEY || key === null) follow(store.load());
+    });
+  return follow;
 }
 
-// In a page that has more on it, every sheet comes with this module: the first one numbers all
-// questions and keeps their score, below the last, or at the end of an article.
+// If a page contains several sheets, the first module numbers all questions and shows one score,
+// below the last question or at the end of the article.
 /** @type {NodeListOf<HTMLElement>} */
 const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
 const sheets = [...unstarted];

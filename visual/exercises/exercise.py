@@ -1,10 +1,9 @@
-"""Predict, then reveal: questions made from any trace, to be answered one by one or as a series.
+"""Exercises: questions that follow from a trace, single or as a series with a score.
 
     >>> exercise = Exercise(gallery.loops["square"].trace(order=2), "overwritten")
     >>> exercise.question, exercise.check("2")
 
-The same trace, kind and seed give the same question.  `Exercises` are several of them, with a
-score, and a page that needs no Python.
+The same trace, kind, and seed give the same question.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,10 +23,10 @@ from lab.errors import (
     quote,
 )
 from lab.traces.trace import Trace
-from visual.exercises.answers import Task, Verdict
-from visual.exercises.progress import MOST, Answered
-from visual.exercises.questions import Candidate, numbers, slots, taps
-from visual.exercises.sheet import Asked, Sheet, Single
+from visual.exercises.answers import Outcome, Task, Verdict
+from visual.exercises.progress import MOST, AnswerRecord
+from visual.exercises.questions import Candidate, slots, taps
+from visual.exercises.sheet import Sheet, Single
 from visual.pictures.taps import Use
 
 
@@ -37,7 +36,6 @@ class Ask(StrEnum):
     OVERWRITTEN = "overwritten"
     PRESERVED = "preserved"
     TAPS = "taps"
-    NUMBER = "number"
 
 
 CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyType(
@@ -45,7 +43,6 @@ CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyT
         Ask.OVERWRITTEN: partial(slots, use=Use.OVERWRITTEN),
         Ask.PRESERVED: partial(slots, use=Use.PRESERVED),
         Ask.TAPS: taps,
-        Ask.NUMBER: numbers,
     }
 )
 
@@ -53,11 +50,8 @@ CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyT
 class Exercise(Single):
     """A question about a trace, as a widget.
 
-    `kind` is "overwritten" or "preserved" (which slots a step overwrites, or keeps), "taps"
-    (those of a gradient) or "number" (what a step writes).  `seed` chooses among all
-    questions of that kind.  Raises GraphError if the trace allows none.
-
-    `points`, up to 2, and `answered`, 1 when it is done, can be observed.
+    `kind` is "overwritten" or "preserved" (slots of a step) or "taps" (of a gradient).  `seed`
+    selects among all questions of the kind.  Raises GraphError if the trace allows none.
     """
 
     def __init__(
@@ -67,103 +61,96 @@ class Exercise(Single):
 
 
 def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
-    """The question of an exercise; the same for the same trace, kind and seed."""
     if not isinstance(trace, Trace):
-        raise argument_error("trace", trace, "expected a Trace, as of loop.trace().")
+        raise argument_error("trace", trace, "expected a Trace, such as loop.trace().")
     check_choice("kind", kind, Ask)
     check_integer("seed", seed)
     candidates = list(CANDIDATES[Ask(kind)](trace))
-    derivatives = [make for order, make in candidates if order] or [make for _, make in candidates]
     if not candidates:
         raise GraphError(
-            f"kind = {quote(kind)}: this trace allows no such question. The trace of a "
-            "derivative of a loop of single numbers allows all."
+            f"kind = {quote(kind)}: this trace allows no such question. Use the trace of the "
+            "derivative of a loop."
         )
-    task = derivatives[Random(f"{kind} {seed}").randrange(len(derivatives))]()
+    builders = [build for order, build in candidates if order] or [build for _, build in candidates]
+    task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()
     shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
     return replace(task, shown=shown, revealed=revealed)
 
 
 class Exercises(Sheet):
-    """Several exercises, one after another, and what was scored with them, as a widget.
+    """A series of questions with a score, as a widget.
 
-    A right first try scores 2 points, a right second try 1, and later ones none; a wrong answer
-    can be tried again.  `answer` and `skip` do in Python what is done on the page.
-
-    `points`, and `answered`, how many are done, can be observed.
+    A right first try scores 2 points, a right second try 1, and later tries 0.  `answer` and `skip`
+    answer the current question in Python.
     """
 
     call = "exercises.answer"
 
-    def __init__(self, members: Sequence[Asked]) -> None:
+    def __init__(self, members: Sequence[Single | Task]) -> None:
         if not isinstance(members, list | tuple) or not members:
             raise argument_error("members", members, "expected a tuple of exercises.")
-        if not all(isinstance(member, Asked) for member in members):
+        if not all(isinstance(member, Single | Task) for member in members):
             raise argument_error("members", members, "expected exercises only.")
-        self.members = tuple(members)
-        super().__init__(*(member.task for member in members))
+        super().__init__(*(m.task if isinstance(m, Single) else m for m in members))
 
     @classmethod
     def of(
         cls, trace: Trace, kinds: Iterable[str] = tuple(Ask), seed: int = 0, theme: str = "light"
     ) -> "Exercises":
-        """An exercise of every kind that the trace allows."""
+        """Return an exercise of each kind that the trace allows."""
         members, seed = [], check_integer("seed", seed)
-        for place, kind in enumerate(check_sequence("kinds", kinds, f"some of {listing(Ask)}")):
+        for number, kind in enumerate(check_sequence("kinds", kinds, f"some of {listing(Ask)}")):
             try:
-                members.append(Exercise(trace, kind, seed + place, theme))
+                members.append(Exercise(trace, kind, seed + number, theme))
             except GraphError:
                 continue
         if not members:
-            raise GraphError("trace: it allows no exercise; that of a derivative allows some.")
+            raise GraphError("trace: expected the trace of a derivative. This one has no exercise.")
         return cls(members)
 
     @property
-    def current(self) -> Asked | None:
-        """The first exercise that is not done; None after the last one."""
-        pairs = zip(self.members, self._each, strict=True)
-        return next((member for member, found in pairs if not found.done), None)
+    def current(self) -> Task | None:
+        """The first question that is not finished; None after the last question."""
+        pairs = zip(self.tasks, self.records, strict=True)
+        return next((task for task, record in pairs if not record.done), None)
 
     @property
     def tries(self) -> int:
-        """The wrong tries at the present exercise."""
-        return next((found.tries for found in self._each if not found.done), 0)
-
-    @property
-    def most(self) -> int:
-        """The points that can be reached."""
-        return MOST * len(self.members)
+        """The number of wrong tries at the current question."""
+        return next((record.tries for record in self.records if not record.done), 0)
 
     @property
     def score(self) -> str:
-        """How far the series has come."""
-        count = len(self.members)
-        return f"{self.points} of {self.most} points; {self.answered} of {count} answered."
+        """The points and the number of finished questions."""
+        count = len(self.tasks)
+        return f"{self.points} of {MOST * count} points; {self.answered} of {count} answered."
 
-    def answer(self, given: object) -> Verdict:
-        """The verdict on an answer to the present exercise, which is done if it is right."""
+    def answer(self, answer: object) -> Verdict:
+        """Check an answer to the current question.  A right answer finishes the question."""
         if self.current is None:
-            raise argument_error("answer", given, "all exercises are done; see `again`.")
+            raise argument_error(
+                "answer", answer, "all exercises are done. Call `again` to restart."
+            )
         tries = self.tries
-        verdict = self.current.check(given, tries + 1)
+        verdict = self.current.check(answer, tries + 1)
         if verdict.is_right:
-            self._note(Answered(tries, max(0, MOST - tries), True))
-        elif verdict.outcome.is_try:
-            self._note(Answered(tries + 1))
+            self._record(AnswerRecord(tries, max(0, MOST - tries), True))
+        elif verdict.outcome is Outcome.WRONG:
+            self._record(AnswerRecord(tries + 1))
         return verdict
 
     def skip(self) -> None:
-        """Leave the present exercise without points."""
-        self._note(Answered(self.tries, 0, True))
+        """Finish the current question without points."""
+        self._record(AnswerRecord(self.tries, 0, True))
 
-    def _note(self, found: Answered) -> None:
+    def _record(self, record: AnswerRecord) -> None:
         if self.current is not None:
-            self.progress = {**self.progress, self.current.question: asdict(found)}
+            self.progress = {**self.progress, self.current.question: asdict(record)}
 
     def again(self) -> None:
-        """Begin anew."""
+        """Delete all results."""
         self.progress = {}
 
     def text(self) -> str:
-        """The present question and the score as plain text."""
+        """Return the current question and the score as plain text."""
         return f"{self.current.text()}\n{self.score}" if self.current else self.score

@@ -1,4 +1,4 @@
-"""Exercises as HTML: a page that works offline without Python, and what a notebook shows."""
+"""Questions as HTML: an offline page without Python, and the content of a widget."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,9 +24,6 @@ padding:0;border:0}
 .exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
 .exercise input{box-sizing:border-box}
 .exercise button,.again,.export{font:inherit;padding:.35rem .9rem}
-.exercise [role=button]{cursor:pointer}
-.exercise [role=button]:focus-visible{outline:3px solid;outline-offset:2px}
-.exercise [aria-pressed=true]>rect{stroke-width:4}
 .exercise button[aria-disabled]{opacity:.5}
 .verdict{min-height:1.5em;max-width:50rem;margin:.4rem 0;overflow-wrap:anywhere}
 .verdict[data-outcome]{border-left:.3rem double;padding-left:.7rem}
@@ -43,14 +40,13 @@ SCORE = (
 
 
 def to_page(tasks: Sequence[Task]) -> str:
-    """One page of several exercises."""
+    """Return a page with questions and a score."""
     plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
     title = f"{plural}: predict, then reveal"
     body = (
-        f"<h1>{text(title)}</h1>\n<p>Say what will happen before you look. A right first answer "
-        "scores 2 points, a right second one 1. Cells of the tape can be chosen instead of typing "
-        "a position.</p>\n<noscript><p>This page needs JavaScript to check "
-        f"answers.</p></noscript>\n{content(tasks)}"
+        f"<h1>{text(title)}</h1>\n<p>Answer before you look. A right first answer scores 2 points, "
+        "a right second answer 1.</p>\n<noscript><p>This page needs JavaScript to check answers."
+        f"</p></noscript>\n{content(tasks)}"
     )
     script = inline([answer_data(task.answer) for task in tasks])
     shown = tasks[0].shown
@@ -58,12 +54,12 @@ def to_page(tasks: Sequence[Task]) -> str:
 
 
 def inline(answers: Sequence[Mapping[str, object]]) -> str:
-    """The module as the script of a page, whose exercises have these answers, in their order."""
+    """Return the script of a page whose questions have these answers, in the same order."""
     return f"{source()}\nstart(document, {in_script(answers)});\n"
 
 
 def content(tasks: Sequence[Task]) -> str:
-    """The questions, their pictures and the places for answers, and the score."""
+    """Return the questions, their pictures and input fields, and the score."""
     count = len(tasks)
     sections = "\n".join(
         section(task, f"Question {number} of {count}" if count > 1 else "Predict")
@@ -73,18 +69,20 @@ def content(tasks: Sequence[Task]) -> str:
 
 
 def section(task: Task, heading: str, tag: str = "h2", call: str = "") -> str:
-    """A question, its pictures and the place for its answer.
+    """Return a question with its pictures and the input field.
 
-    No other question of the page has the same `heading`, an element `tag`.  Where no script runs,
-    the answer is given by a `call` in Python.
+    The `heading`, an element `tag`, is unique in the page.  If no script runs, a `call` in Python
+    answers the question.
     """
-    told = f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
+    instruction = (
+        f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
+    )
     return (
         f'<section class="exercise" aria-label="{heading}">\n'
         f'<{tag} class="number">{heading}</{tag}>\n'
         f'<p class="question">{text(task.question)}</p>\n'
         f"{_picture(task.shown, 'shown', f'Picture of {heading}')}"
-        f"{told if call else ''}<form>{_field(task.answer)}"
+        f"{instruction if call else ''}<form>{_field(task.answer)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
@@ -105,7 +103,7 @@ def _picture(picture: Scene | None, use: str, name: str, state: str = "") -> str
 
 
 def _field(answer: Answer) -> str:
-    """Where the answer is typed, or chosen."""
+    """Return the field for the answer: a text, or choices."""
     if not answer.choices:
         return (
             f"<label>Your answer: {text(answer.expected)} "
@@ -119,9 +117,9 @@ def _field(answer: Answer) -> str:
 
 
 def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
-    """The questions for a page that has more on it: checked there, or else by `call` in Python.
+    """Return the questions as a part of a page.  Without a script, `call` answers them in Python.
 
-    The script numbers all questions of the page, and leaves one score, below the last.
+    The script numbers all questions of the page and shows one score, below the last question.
     """
     sections = "\n".join(section(task, "Question", "p", call) for task in tasks)
     return (
@@ -134,24 +132,22 @@ def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
 
 
 def answer_data(answer: Answer) -> dict[str, object]:
-    """An answer as plain JSON, which the module compares with."""
+    """Return an answer as plain JSON for the module."""
     return {
         "expected": answer.expected,
         "isSet": answer.form.is_set,
         "right": answer.right,
-        "told": answer.told,
+        "solution": answer.solution,
         "tolerance": answer.tolerance,
         "hints": answer.hints,
         "working": answer.working,
         "otherwise": answer.otherwise,
         "incomplete": answer.incomplete,
         "mistakes": [[mistake.value, mistake.reason] for mistake in answer.mistakes],
-        "cells": dict(answer.cells),
-        "beside": dict(answer.beside),
         "together": dict(answer.together),
     }
 
 
 def source() -> str:
-    """The module that checks answers in a page."""
+    """Return the module that checks answers in a page."""
     return DOM + MODULE.read_text(encoding="utf-8")

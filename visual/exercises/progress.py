@@ -1,10 +1,10 @@
-"""What a person has answered: kept in a file beside the notebook, collected by a lecturer.
+"""Results of questions and tasks, stored in a file next to the notebook.
 
-    >>> kept("1: the tape of cubes")
-    Answered(tries=2, points=2, done=True)
+    >>> saved_record("1: the tape of cubes")
+    AnswerRecord(tries=2, points=2, done=True)
 
-The file is ``scantape-progress.json``, or what SCANTAPE_PROGRESS names.  Pages keep the same in the
-browser, and save it as the same file; ``scantape score`` makes a table of many of them.
+The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names.  Pages store the
+same data in the browser and save it as the same file.  ``scantape score`` collects such files.
 """
 
 import csv
@@ -22,13 +22,13 @@ from visual.scene.formats import write_whole
 
 FILE, MOST = "scantape-progress.json", 2
 MOST_TRIES = 1_000_000
-WAIT = 10  # seconds for another kernel that writes
+WAIT = 10  # seconds for the lock of another kernel
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet executes a cell that begins with these
 
 
 @dataclass(frozen=True)
-class Answered:
-    """The wrong tries at a question, whether it is done with, and for how many points."""
+class AnswerRecord:
+    """The wrong tries at a question, its points, and whether it is finished."""
 
     tries: int = 0
     points: int = 0
@@ -36,91 +36,98 @@ class Answered:
 
 
 def path() -> Path:
-    """Where it is kept."""
+    """Return the path of the file."""
     return Path(os.environ.get("SCANTAPE_PROGRESS") or FILE)
 
 
-def load(file: Path, is_optional: bool = True) -> dict[str, Answered]:
-    """Read the answers of a file, by questions.  ArgumentError if it holds anything else.
+def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
+    """Return the records of a file by question; empty for a missing file that `is_optional`.
 
-    A missing file has no answers, unless it is not `is_optional`: then it is an ArgumentError.
+    Raise ArgumentError for any other content.
     """
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))["answers"]
-        return {str(name): as_answered(one) for name, one in told.items()}
+        answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
+        return {str(name): read_record(data) for name, data in answers.items()}
     except FileNotFoundError:
         if is_optional:
             return {}
-        raise ArgumentError(f"{quote(str(file))}: there is no such file.") from None
+        raise ArgumentError(f"{quote(str(file))}: no such file.") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(
-            f"{quote(str(file))}: expected what {FILE} holds: {first_line(error)}."
+            f"{quote(str(file))}: expected the content of {FILE}: {first_line(error)}."
         ) from error
 
 
-def as_answered(told: Mapping[str, object]) -> Answered:
-    """What is told of one question; TypeError or ValueError for anything else."""
-    one = Answered(**told)  # type: ignore[arg-type]  # looked at here
-    whole = (isinstance(n, int) and not isinstance(n, bool) for n in (one.tries, one.points))
-    if not all(whole) or not isinstance(one.done, bool):
-        raise ValueError("tries and points are whole numbers, done is true or false")
-    if not 0 <= one.tries <= MOST_TRIES or not 0 <= one.points <= MOST:
-        raise ValueError(f"tries are 0 to {MOST_TRIES:,}, points 0 to {MOST}")
-    return one
+def read_record(data: Mapping[str, object]) -> AnswerRecord:
+    """Return the record of one question.  Raise TypeError or ValueError for invalid data."""
+    record = AnswerRecord(**data)  # type: ignore[arg-type]  # checked below
+    numbers = (record.tries, record.points)
+    if not all(type(n) is int for n in numbers) or not isinstance(record.done, bool):
+        raise ValueError("expected integers for tries and points, and a truth value for done")
+    if not 0 <= record.tries <= MOST_TRIES or not 0 <= record.points <= MOST:
+        raise ValueError(f"expected 0 to {MOST_TRIES:,} tries and 0 to {MOST} points")
+    return record
 
 
-def kept(name: str) -> Answered:
-    """What was answered to a question."""
-    return load(path()).get(name, Answered())
+def saved_record(name: str) -> AnswerRecord:
+    """Return the record of a question in the file."""
+    return load(path()).get(name, AnswerRecord())
 
 
-def keep(answers: Mapping[str, Answered], without: Collection[str] = ()) -> None:
-    """Merge `answers` into the file and remove the questions `without`.
+def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> None:
+    """Merge `records` into the file, and delete the questions `removed`.
 
-    Several kernels may write: a lock, in a hidden file in the same folder, is held from reading to
-    writing.  Raises ArgumentError if another process holds the lock for more than 10 seconds.
+    A finished question stays finished, with its best score, if another kernel answers it again.  A
+    lock, in a hidden file in the same folder, protects reading and writing.  Raises ArgumentError
+    if another process holds the lock for more than 10 seconds.
     """
     file = path()
     try:
         with FileLock(file.with_name(f".{file.name}.lock"), timeout=WAIT):
             before = load(file)
-            after = {n: one for n, one in {**before, **answers}.items() if n not in without}
+            after = {name: record for name, record in before.items() if name not in removed}
+            for name, record in records.items():
+                after[name] = max(record, after.get(name, record), key=_rank)
             if after != before:
-                told = {name: asdict(one) for name, one in after.items()}
-                stored = {"scantape": 1, "answers": told}
-                write_whole(file, json.dumps(stored, indent=1, ensure_ascii=False))
+                answers = {name: asdict(record) for name, record in after.items()}
+                data = {"scantape": 1, "answers": answers}
+                write_whole(file, json.dumps(data, indent=1, ensure_ascii=False))
     except (OSError, ValueError) as error:  # a Timeout is an OSError
         if isinstance(error, ArgumentError):
             raise
         raise ArgumentError(f"{quote(str(file))} cannot be locked: {first_line(error)}") from error
 
 
+def _rank(record: AnswerRecord) -> tuple[bool, int, int]:
+    return record.done, record.points, record.tries
+
+
 @dataclass(frozen=True)
 class Scores:
-    """The points of each file as CSV; `problems` holds the reason for each unreadable file."""
+    """The points of each file as CSV, and the reason for each unreadable file."""
 
     csv: str
     problems: tuple[str, ...]
 
 
-def table(files: Iterable[Path]) -> Scores:
-    """Points, answers and wrong tries of each file; a file that cannot be read has none."""
+def score_table(files: Iterable[Path]) -> Scores:
+    """Return a row for each file: points, answers, wrong tries, or the problem."""
     out, problems = io.StringIO(), list[str]()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("file", "points", "answered", "wrong tries", "problem"))
     for file in files:
         try:
-            found = load(file, is_optional=False).values()
+            records = load(file, is_optional=False).values()
         except ArgumentError as error:
             problems.append(str(error))
             rows.writerow((_cell(str(file)), "", "", "", _cell(str(error))))
             continue
-        done = [one for one in found if one.done]
-        points, tries = sum(one.points for one in done), sum(one.tries for one in found)
-        rows.writerow((_cell(str(file)), points, len(done), tries, ""))
+        points = sum(record.points for record in records if record.done)
+        answered = sum(record.done for record in records)
+        rows.writerow((_cell(str(file)), points, answered, sum(r.tries for r in records), ""))
     return Scores(out.getvalue(), tuple(problems))
 
 
 def _cell(text: str) -> str:
-    """A text as a spreadsheet shows it: an apostrophe keeps it from being read as a formula."""
+    """Return a text that a spreadsheet does not execute as a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text

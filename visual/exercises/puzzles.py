@@ -1,13 +1,13 @@
-"""Tape puzzles: a loop with something missing, and its tape; find taps, cost or step.
+"""Tape puzzles: find the taps, the cost, or the step of a loop from its tape.
 
     >>> puzzles().save("puzzles.html")
 
-There are six, each harder than the one before.  Every wrong answer is computed in advance: a page
-without Python reports the tape that it would leave.
+The six puzzles are sorted by difficulty.  The feedback for every wrong answer is computed in
+advance: a page without Python reports the tape that the answer would produce.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 
@@ -17,19 +17,17 @@ from lab.notation import number_text, tap_symbol, value_symbol
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
-from visual.exercises.sheet import Asked
 from visual.layout.canvas import CELL, HEIGHT, finished, heading
 from visual.layout.cells import cell
 from visual.scene.combinators import above, columns, gap, sized, words
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import Role
 
-Values = Sequence[float]
-NAME = 76  # the room of a row's name, in the picture
+LABEL = 76  # width of a row's label
 
 
 class Missing(StrEnum):
-    """What is to be found."""
+    """The missing part of a loop."""
 
     TAPS = "taps"
     COST = "cost"
@@ -38,15 +36,11 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A step: as it is written, what it makes of the values read, and its slope by each of them."""
+    """A step: its text, its value, and its local derivatives, as functions of the values read."""
 
-    written: str
-    make: Callable[..., float]
-    slopes: Callable[..., Values]
-
-    def text(self, names: Sequence[str]) -> str:
-        """The step with `names` for the values read."""
-        return self.written.format(*names)
+    text: str
+    compute: Callable[..., float]
+    derivatives: Callable[..., Sequence[float]]
 
 
 DOUBLE = Rule("2·{0}", lambda a: 2 * a, lambda a: (2.0,))
@@ -59,14 +53,23 @@ BACK = Rule("2·{1} − {0}", lambda a, b: 2 * b - a, lambda a, b: (-1.0, 2.0))
 TIMES = Rule("{0}·{1}", lambda a, b: a * b, lambda a, b: (b, a))
 MIXED = Rule("{0}·{1} + {0}", lambda a, b: a * b + a, lambda a, b: (b + 1, a))
 RULES = {1: (DOUBLE, TRIPLE, SQUARE, CUBE), 2: (ADD, LINE, BACK, TIMES, MIXED)}
+QUESTIONS = {
+    Missing.STEP: "Which step produces this tape?",
+    Missing.TAPS: "At which taps does the step read?",
+    Missing.COST: "Which states are in the cost? Answer with their numbers.",
+}
+HINTS = {
+    Missing.TAPS: "The last state sends its gradient only to the slots at its taps.",
+    Missing.COST: "The slot of a state in the cost starts with 1. Later steps add the rest.",
+    Missing.STEP: "A slot contains the gradient of a later state, times the local derivative.",
+}
 
 
 @dataclass(frozen=True)
-class Puzzle(Asked):
-    """A loop of `steps` steps from the `start`, and the sum of some states as its cost.
+class Puzzle:
+    """A loop of `steps` steps from the initial values `start`; the cost is a sum of states.
 
-    `taps` are as many as the rule reads; `cost` has the indices of states.  What is `missing` is to
-    be found from the tape.
+    `cost` has the numbers of these states (default: the last state).
     """
 
     missing: Missing
@@ -78,166 +81,152 @@ class Puzzle(Asked):
 
     @property
     def costs(self) -> tuple[int, ...]:
-        """The states in the cost: the last one unless others are named."""
+        """The numbers of the states in the cost."""
         return self.cost or (len(self.start) + self.steps - 1,)
 
     def states(self) -> list[float]:
-        """All values of the loop, those given first."""
+        """Return all values of the loop."""
         x = list(self.start)
         for _ in range(self.steps):
-            x.append(self.rule.make(*(x[tap] for tap in self.taps)))
+            x.append(self.rule.compute(*(x[tap] for tap in self.taps)))
         return x
 
+    def contributions(self) -> tuple[list[float], list[list[tuple[float, float]]]]:
+        """Return the tape, and the factors of each contribution to each slot."""
+        x, factors = self.states(), list[list[tuple[float, float]]]()
+        tape = [float(n in self.costs) for n in range(len(x))]
+        factors = [[] for _ in x]
+        for t in reversed(range(len(self.start), len(x))):
+            derivatives = self.rule.derivatives(*(x[t + tap] for tap in self.taps))
+            for tap, derivative in zip(self.taps, derivatives, strict=True):
+                tape[t + tap] += derivative * tape[t]
+                factors[t + tap].append((derivative, tape[t]))
+        return tape, factors
+
     def tape(self) -> list[float]:
-        """The gradients of all values, in the order of time."""
-        x, tape = self.states(), [0.0] * (len(self.start) + self.steps)
-        for state in self.costs:
-            tape[state] = 1.0
-        for t in reversed(range(len(self.start), len(tape))):
-            for tap, slope in zip(self.taps, self._slopes(x, t), strict=True):
-                tape[t + tap] += slope * tape[t]
-        return tape
+        """Return the gradients of all values, in the order of time."""
+        return self.contributions()[0]
 
-    def _slopes(self, x: Values, t: int) -> Values:
-        return self.rule.slopes(*(x[t + tap] for tap in self.taps))
-
-    def others(self) -> Iterator["Puzzle"]:
-        """The same loop with everything else in the place of what is missing."""
+    def alternatives(self) -> Iterator["Puzzle"]:
+        """Yield the loop with each candidate for the missing part."""
         given = len(self.start)
         if self.missing is Missing.STEP:
             for rule in RULES[len(self.taps)]:
-                yield self._with(rule=rule)
+                yield replace(self, rule=rule)
         elif self.missing is Missing.TAPS:
             for taps in combinations(range(-given, 0), len(self.taps)):
-                yield self._with(taps=taps)
+                yield replace(self, taps=taps)
         else:
-            made = range(given, given + self.steps)
             for count in range(1, self.steps + 1):
-                for cost in combinations(made, count):
-                    yield self._with(cost=cost)
-
-    def _with(self, **other: object) -> "Puzzle":
-        return Puzzle(**{**vars(self), **other})
+                for cost in combinations(range(given, given + self.steps), count):
+                    yield replace(self, cost=cost)
 
     @property
     def task(self) -> Task:
-        """Question, picture and answer."""
+        """The puzzle as a question."""
         return Task(self._question(), self._picture(), None, self._answer())
 
+    def _step(self) -> str:
+        return self.rule.text.format(*(tap_symbol("x", tap) for tap in self.taps))
+
     def _question(self) -> str:
-        is_open = self.missing is Missing.TAPS
-        names = ["x[?]" if is_open else tap_symbol("x", tap) for tap in self.taps]
-        step = self.rule.text(names) if self.missing is not Missing.STEP else "?"
+        step, cost, reads = self._step(), " + ".join(value_symbol("x", n) for n in self.costs), ""
+        if self.missing is Missing.TAPS:
+            step = self.rule.text.format(*["x[?]"] * len(self.taps))
+        elif self.missing is Missing.STEP:
+            step, reads = "?", f", reading at {taps_text(self.taps)}"
+        else:
+            cost = "?"
         start = ", ".join(
             f"{value_symbol('x', n)} = {number_text(value)}" for n, value in enumerate(self.start)
         )
-        cost = " + ".join(value_symbol("x", n) for n in self.costs)
-        cost = "?" if self.missing is Missing.COST else cost
-        reads = f", reading at {taps_text(self.taps)}" if self.missing is Missing.STEP else ""
-        wanted = {
-            Missing.STEP: "Which step leaves this tape?",
-            Missing.TAPS: "At which taps does it read?",
-            Missing.COST: "Which states are in the cost? Answer with their numbers.",
-        }[self.missing]
         return (
-            f"x[t] = {step}{reads}, {self.steps} steps from {start}; the cost is {cost}. {wanted}"
+            f"x[t] = {step}{reads}, {self.steps} steps from {start}; the cost is {cost}. "
+            f"{QUESTIONS[self.missing]}"
         )
 
     def _answer(self) -> Answer:
-        others = list(self.others())
-        hints = (HINTS[self.missing], self._first())
+        others = list(self.alternatives())
+        hints = (HINTS[self.missing], self._hint())
         if self.missing is Missing.STEP:
+            right = 1.0 + [other.rule for other in others].index(self.rule)
+            mistakes = [Mistake(n, self._compare(other)) for n, other in enumerate(others, 1)]
+            choices = tuple(other._step() for other in others)
             return Answer(
                 Form.CHOICE,
-                (1.0 + [other.rule for other in others].index(self.rule),),
+                (right,),
                 hints,
                 self._working(),
                 otherwise="",
-                mistakes=tuple(
-                    Mistake(number, other._beside(self)) for number, other in enumerate(others, 1)
-                ),
-                choices=tuple(other._step for other in others),
+                mistakes=tuple(mistakes),
+                choices=choices,
             )
         is_taps = self.missing is Missing.TAPS
         return Answer(
             Form.TAPS if is_taps else Form.NUMBERS,
-            tuple(map(float, self._sought)),
+            tuple(map(float, self._numbers())),
             hints,
             self._working(),
-            otherwise=f"It reads {len(self.taps)} of the {len(self.start)} values given."
+            otherwise=f"The step reads {len(self.taps)} of the {len(self.start)} initial values."
             if is_taps
-            else "The steps make no such state.",
+            else "The steps compute no such state.",
             together={
-                ",".join(map(str, other._sought)): other._beside(self)
+                ",".join(map(str, other._numbers())): self._compare(other)
                 for other in others
-                if other._sought != self._sought
+                if other._numbers() != self._numbers()
             },
         )
 
-    @property
-    def _sought(self) -> tuple[int, ...]:
+    def _numbers(self) -> tuple[int, ...]:
         return self.taps if self.missing is Missing.TAPS else self.costs
 
-    @property
-    def _step(self) -> str:
-        return self.rule.text([tap_symbol("x", tap) for tap in self.taps])
+    def _compare(self, wrong: "Puzzle") -> str:
+        """Describe the last slot in which the tape of a wrong answer differs."""
+        pairs = enumerate(zip(wrong.tape(), self.tape(), strict=True))
+        differences = [(n, value, right) for n, (value, right) in pairs if value != right]
+        if not differences:
+            return ""
+        n, value, right = differences[-1]
+        return f"{_slot(n)} would contain {number_text(value)} instead of {number_text(right)}."
 
-    def _beside(self, right: "Puzzle") -> str:
-        """What the tape would hold where it differs first, coming from its end."""
-        for n, (mine, target) in reversed(
-            list(enumerate(zip(self.tape(), right.tape(), strict=True)))
-        ):
-            if mine != target:
-                held, wanted = number_text(mine), number_text(target)
-                return f"Then {_slot(n)} would hold {held}, and not {wanted}."
-        return ""
-
-    def _first(self) -> str:
-        """The first slot that is worth a look."""
-        last = max(n for n, value in enumerate(self.tape()[:-1]) if value)
-        return f"Look at {_slot(last)}: where does its {number_text(self.tape()[last])} come from?"
+    def _hint(self) -> str:
+        """Ask for the last slot whose value a step computes."""
+        tape = self.tape()
+        last = max(n for n, value in enumerate(tape[:-1]) if value)
+        return f"Why does {_slot(last).lower()} contain {number_text(tape[last])}?"
 
     def _working(self) -> str:
-        """The whole tape, slot by slot from the last one."""
-        x, tape = self.states(), self.tape()
-        shares: list[list[str]] = [[] for _ in tape]
-        for t in reversed(range(len(self.start), len(tape))):
-            for tap, slope in zip(self.taps, self._slopes(x, t), strict=True):
-                shares[t + tap] += [f"{_factor(slope)}·{_factor(tape[t])}"] * bool(tape[t])
-        lines = []
+        """Return the answer and all sums of the tape, the last slot first."""
+        tape, factors = self.contributions()
+        sums = []
         for n in reversed(range(len(tape))):
-            seed = ["1"] * (n in self.costs)
-            made = " + ".join([*seed, *shares[n]]) or "0"
-            value = number_text(tape[n])
-            lines.append(f"{_slot(n)} {made}" + (f" = {value}" if made != value else ""))
-        answer = self._step if self.missing is Missing.STEP else listed(self._sought)
-        return f"{answer}. Backwards: {'; '.join(lines)}."
+            terms = ["1"] * (n in self.costs)
+            terms += [f"{_factor(a)}·{_factor(b)}" for a, b in factors[n] if b]
+            total, value = " + ".join(terms) or "0", number_text(tape[n])
+            sums.append(f"{value_symbol('dC/dx', n)} = {total}" + f" = {value}" * (total != value))
+        answer = self._step() if self.missing is Missing.STEP else listed(self._numbers())
+        return f"{answer}. Backward: {'; '.join(sums)}."
 
     def _picture(self) -> Scene:
-        """The tape as it is at the end; where the cost is sought, the states as well."""
+        """Draw the tape after the last step, below the states if the cost is missing."""
         rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
         if self.missing is Missing.COST:
             rows = {"state": (self.states(), Role.INPUT), **rows}
         heads = (words(value_symbol("x", n), 11, muted=True) for n in range(len(self.tape())))
-        table = [[gap(NAME), *(above(gap(CELL), head, align=0.5) for head in heads)]]
+        table = [[gap(LABEL), *(above(gap(CELL), head, align=0.5) for head in heads)]]
         for label, (values, role) in rows.items():
             box = Box(0, 0, CELL, HEIGHT, role)
             cells = (
                 cell(box, np.array(value), f"{label} {value_symbol('x', n)}")
                 for n, value in enumerate(values)
             )
-            name = sized(NAME, HEIGHT, Text(NAME - 12, 27, label, 13, "end", bold=True))
+            name = sized(LABEL, HEIGHT, Text(LABEL - 12, 27, label, 13, "end", bold=True))
             table.append([name, *(sized(CELL, HEIGHT, drawn) for drawn in cells)])
-        drawn = above(heading("The tape after the last step", []), columns(table, 6, 8))
-        told = "The gradients of all values of a loop, in the order of time."
-        return finished(drawn, {}, "A tape", told, below=4)
+        picture = above(heading("The tape after the last step", []), columns(table, 6, 8))
+        description = "The gradients of all values of a loop, in the order of time."
+        return finished(picture, {}, "A tape", description, below=4)
 
 
-HINTS = {
-    Missing.TAPS: "The last state has passed its gradient on to the slots at its taps only.",
-    Missing.COST: "A state in the cost has 1 on the tape from the beginning; all else came later.",
-    Missing.STEP: "A slot holds what came after it, times the slope of the step.",
-}
 PUZZLES = (
     Puzzle(Missing.STEP, SQUARE, (-1,), (2.0,), 2),
     Puzzle(Missing.COST, TRIPLE, (-1,), (1.0,), 4, (2, 3)),
@@ -250,7 +239,7 @@ PUZZLES = (
 
 def puzzles() -> Exercises:
     """Return the six puzzles, the easiest first."""
-    return Exercises(PUZZLES)
+    return Exercises([puzzle.task for puzzle in PUZZLES])
 
 
 def _factor(value: float) -> str:
@@ -258,4 +247,4 @@ def _factor(value: float) -> str:
 
 
 def _slot(n: int) -> str:
-    return f"the slot of {value_symbol('x', n)}"
+    return f"The slot of {value_symbol('x', n)}"

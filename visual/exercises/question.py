@@ -1,12 +1,7 @@
-"""A question of one's own, for a lesson: its answer is checked like that of an exercise.
+"""A question that an author writes, for a lesson.
 
->>> Question("What is 0.95 ** 16?", 0.44, "Half of it is gone.", tolerance=0.01)
->>> Question(
-...     "Does the gradient grow?",
-...     "no",
-...     "Every step multiplies it by 1.9 x, which is less than 1 from x = 0.5 on.",
-...     choices=("yes", "no"),
-... )
+>>> Question("What is 0.95 ** 16?", 0.44, "More than half is lost.", tolerance=0.01)
+>>> Question("Does the gradient grow?", "no", "1.9·x < 1 below x = 0.5.", choices=("yes", "no"))
 """
 
 from collections.abc import Mapping
@@ -23,13 +18,12 @@ Given = float | str | tuple[float, ...]
 
 
 class Question(Single):
-    """A question, its answer, and why it is right.
+    """A question, its answer, and the reason.
 
-    `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` is said
-    when the question is answered, `hint` after a first wrong try, or of several one after each, and
-    `mistakes` holds reasons for certain wrong answers.  Numbers may differ by `tolerance`, an
-    absolute distance: unless it is given, half a percent, and nothing for whole numbers.  The
-    question is drawn with `shown`, the answer with `revealed`.
+    `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` explains
+    the right answer.  `hint` follows the first wrong try; several hints form a tuple.  `mistakes`
+    maps wrong answers to reasons.  Numbers may differ by `tolerance` (default: 0.5 %; 0 for
+    integers).  `shown` is a picture of the question, `revealed` of the answer.
     """
 
     def __init__(
@@ -45,81 +39,77 @@ class Question(Single):
         revealed: Scene | None = None,
     ) -> None:
         hints = hint if isinstance(hint, tuple) else (hint,)
-        _check_words({"question": question, "why": why}, hints)
+        for name, text in (("question", question), ("why", why)):
+            if not isinstance(text, str) or not text.strip():
+                raise ArgumentError(f"{name} = {quote(text)}: expected a text, not empty.")
+        for text in hints:
+            if not isinstance(text, str):
+                raise ArgumentError(f"hint = {quote(text)}: expected a text, or several.")
         if not isinstance(mistakes, Mapping):
-            raise ArgumentError(f"mistakes = {quote(mistakes)}: expected reasons by wrong answers.")
+            raise ArgumentError(
+                f"mistakes = {quote(mistakes)}: expected a mapping of wrong answers to reasons."
+            )
         choices = check_sequence("choices", choices, "several texts")
+        answers = answer if isinstance(answer, tuple) else (answer,)
         if choices:
-            _check_choices(choices, (answer, *mistakes))
+            _check_choices(choices, (*answers, *mistakes))
         else:
-            _check_numbers(answer, mistakes, tolerance)
+            _check_numbers(answers, mistakes, tolerance)
 
-        def number(given: float | str) -> float:  # a choice counts by its place, from 1
-            return float(choices.index(str(given)) + 1 if choices else given)
+        def number(value: float | str) -> float:
+            return float(choices.index(str(value)) + 1 if choices else value)
 
-        right = tuple(map(number, answer if isinstance(answer, tuple) else (answer,)))
-        form = Form.CHOICE if choices else Form.COUNT if isinstance(answer, int) else Form.NUMBER
-        told = Answer(
+        right = tuple(map(number, answers))
+        is_integer = isinstance(answer, int)
+        form = Form.CHOICE if choices else Form.COUNT if is_integer else Form.NUMBER
+        if tolerance is None:
+            nearest = min((abs(value) for value in right if value), default=0.0)
+            is_exact = all(value.is_integer() for value in right)
+            tolerance = 0.0 if is_exact else 0.005 * nearest
+        checked = Answer(
             Form.NUMBERS if len(right) > 1 else form,
             right,
             hints=hints,
             working=why,
-            otherwise="It is another answer." if choices else "It is another number.",
-            incomplete="Not all of it: something is missing.",
-            mistakes=tuple(Mistake(number(wrong), told) for wrong, told in mistakes.items()),
-            tolerance=_near(right) if tolerance is None else tolerance,
+            otherwise="Try another choice." if choices else "Try another number.",
+            incomplete="The answer is right but incomplete.",
+            mistakes=tuple(Mistake(number(wrong), reason) for wrong, reason in mistakes.items()),
+            tolerance=tolerance,
             choices=choices,
         )
-        super().__init__(Task(question, shown, revealed, told))
-
-
-def _check_words(texts: Mapping[str, object], hints: tuple[object, ...]) -> None:
-    for name, words in texts.items():
-        if not isinstance(words, str) or not words.strip():
-            raise ArgumentError(f"{name} = {quote(words)}: expected a text, not empty.")
-    for hint in hints:
-        if not isinstance(hint, str):
-            raise ArgumentError(f"hint = {quote(hint)}: expected a text, or several.")
+        super().__init__(Task(question, shown, revealed, checked))
 
 
 def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> None:
     for choice in choices:
         if not isinstance(choice, str) or not choice or choice != choice.strip():
             raise ArgumentError(
-                f"choices: {quote(choice)} is none; expected texts without spaces around them."
+                f"choices: {quote(choice)}: expected texts without spaces around them."
             )
         if choices.count(choice) > 1:
-            raise ArgumentError(f"choices: {quote(choice)} is there more than once.")
+            raise ArgumentError(f"choices: {quote(choice)} occurs more than once.")
     for answer in answers:
         if answer not in choices:
-            told = ", ".join(map(repr, choices))
-            raise ArgumentError(f"answer = {quote(answer)}: expected one of {told}.")
+            allowed = ", ".join(map(repr, choices))
+            raise ArgumentError(f"answer = {quote(answer)}: expected one of {allowed}.")
 
 
 def _check_numbers(
-    answer: Given, mistakes: Mapping[float | str, str], tolerance: float | None
+    answers: tuple[object, ...], mistakes: Mapping[float | str, str], tolerance: float | None
 ) -> None:
-    numbers = answer if isinstance(answer, tuple) else (answer,)
-    for number in (*numbers, *mistakes):
+    for number in (*answers, *mistakes):
         if not _is_finite(number):
             raise ArgumentError(
                 f"answer = {quote(number)}: expected a number, or one of the choices."
             )
-    if not numbers:
-        raise ArgumentError("answer = (): expected a number at least.")
+    if not answers:
+        raise ArgumentError("answer = (): expected a number, or several.")
     if tolerance is not None and not (_is_finite(tolerance) and tolerance >= 0):
         raise ArgumentError(f"tolerance = {quote(tolerance)}: expected 0 or more.")
 
 
-def _near(right: tuple[float, ...]) -> float:
-    """How far off an answer may be, unless that is said."""
-    if all(number.is_integer() for number in right):
-        return 0.0
-    return 0.005 * min(abs(number) for number in right if number)
-
-
 def _is_finite(number: object) -> bool:
-    """Whether it is a real number that a page can compare with: True, nan and infinity are none."""
+    """Return whether a page can compare with a number: neither a truth value, nan, nor infinite."""
     try:
         return isinstance(number, Real) and not isinstance(number, bool) and isfinite(float(number))
     except OverflowError:

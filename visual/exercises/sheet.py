@@ -1,6 +1,7 @@
-"""Questions as a widget: one or several, answered in a notebook, in a page, or in Python.
+"""The widgets of questions, answered in a notebook, in a page, or in Python.
 
-What was answered is `progress`, by questions, wherever that was: `points` and `answered` follow it.
+A sheet stores the results of its questions by their texts, in `progress`; `points` and `answered`
+follow from it.
 """
 
 import os
@@ -13,21 +14,21 @@ import traitlets
 
 from lab.errors import quote
 from visual.backends.dark import style
-from visual.exercises.answers import Task, Verdict, check_tries
+from visual.exercises.answers import Task, Verdict
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
-from visual.exercises.progress import Answered, as_answered, keep, load, path
+from visual.exercises.progress import AnswerRecord, load, path, read_record, save
 from visual.scene.shapes import Scene
 from visual.widgets.module import DARK
 from visual.widgets.widget import Widget, in_notebook, save_page
 
 
 class Sheet(Widget):
-    """One question or several, to be answered in a notebook, or in a page without Python.
+    """One or several questions as a widget, or as a page without Python.
 
-    `points` are what was scored, and `answered` how many questions are done: traits to observe.
+    Observe the traits `points`, the score, and `answered`, the number of finished questions.
     """
 
-    call = "exercise.check"  # how it is answered where no script runs
+    call = "exercise.check"  # answers a question in Python
     _esm = source()
     _css = f"{STYLE}{style()}\n{DARK}"
     content = traitlets.Unicode().tag(sync=True)
@@ -49,57 +50,57 @@ class Sheet(Widget):
         return [answer_data(task.answer) for task in self.tasks]
 
     @traitlets.default("progress")
-    def _before(self) -> dict[str, dict[str, object]]:
-        """What a notebook's file has of these questions."""
-        found = load(path()) if in_notebook() else {}
-        asked = {task.question for task in self.tasks}
-        return {name: asdict(one) for name, one in found.items() if name in asked}
+    def _stored_progress(self) -> dict[str, dict[str, object]]:
+        records = load(path()) if in_notebook() else {}
+        questions = {task.question for task in self.tasks}
+        return {name: asdict(record) for name, record in records.items() if name in questions}
 
     @traitlets.validate("progress")
-    def _is_progress(self, proposal: Mapping[str, Any]) -> object:
-        for name, told in proposal["value"].items():
+    def _validate_progress(self, proposal: Mapping[str, Any]) -> object:
+        for name, data in proposal["value"].items():
             try:
-                as_answered(told)
+                read_record(data)
             except (TypeError, ValueError, AttributeError):
                 raise traitlets.TraitError(
-                    f"progress = {quote({name: told})}: expected tries, points from 0 to 2, and "
-                    "whether it is done, by questions."
+                    f"progress = {quote({name: data})}: expected tries, points from 0 to 2, and "
+                    "done for each question."
                 ) from None
         return proposal["value"]
 
     @traitlets.observe("progress")
-    def _keep(self, change: Mapping[str, Any]) -> None:
+    def _save_progress(self, change: Mapping[str, Any]) -> None:
         self.set_trait("points", self._points())
         self.set_trait("answered", self._answered())
         if in_notebook():
-            old, new = change["old"] or {}, change["new"]
-            changed = {n: Answered(**one) for n, one in new.items() if one != old.get(n)}
-            keep(changed, without=old.keys() - new.keys())
+            old = change["old"] if isinstance(change["old"], dict) else {}  # or not set before
+            new = change["new"]
+            changed = {n: AnswerRecord(**data) for n, data in new.items() if data != old.get(n)}
+            save(changed, removed=old.keys() - new.keys())
 
     @traitlets.default("points")
     def _points(self) -> int:
-        return sum(one.points for one in self._each)
+        return sum(record.points for record in self.records)
 
     @traitlets.default("answered")
     def _answered(self) -> int:
-        return sum(one.done for one in self._each)
+        return sum(record.done for record in self.records)
 
     @property
-    def _each(self) -> list[Answered]:
-        """What was answered to each question."""
-        return [Answered(**self.progress.get(task.question, {})) for task in self.tasks]
+    def records(self) -> list[AnswerRecord]:
+        """The result of each question."""
+        return [AnswerRecord(**self.progress.get(task.question, {})) for task in self.tasks]
 
     @property
     def score(self) -> str:
-        """How far it has come; a single question has no score."""
+        """The score in words; empty for a single question."""
         return ""
 
     def text(self) -> str:
-        """What is asked now, as plain text."""
+        """Return the current question as plain text."""
         raise NotImplementedError
 
     def page(self) -> str:
-        """The questions on a page of HTML, which checks answers by itself and loads nothing."""
+        """Return the questions as an HTML page that checks answers and loads nothing."""
         return to_page(self.tasks)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -116,13 +117,13 @@ class Sheet(Widget):
         return fragment(self.tasks, self.call, self.score), self.text(), shown
 
 
-class Asked:
-    """A question, whoever made it."""
+class Single(Sheet):
+    """A sheet with one question."""
 
     @property
     def task(self) -> Task:
-        """Question, pictures and answer, as the page needs them."""
-        raise NotImplementedError
+        """The question as plain data."""
+        return self.tasks[0]
 
     @property
     def question(self) -> str:
@@ -131,7 +132,7 @@ class Asked:
 
     @property
     def shown(self) -> Scene | None:
-        """The picture that goes with the question."""
+        """The picture of the question."""
         return self.task.shown
 
     @property
@@ -140,27 +141,12 @@ class Asked:
         return self.task.revealed
 
     def check(self, answer: object, tries: int = 1) -> Verdict:
-        """Whether an answer is right, and why.
+        """Check an answer: a text, a number, or several numbers.
 
-        `answer` is what a person typed, a number, several numbers, or the key of a cell.  The
-        first wrong try (`tries` = 1) is told why it is wrong, and the rule; the second and
-        later ones are also told what the rule gives here.
+        `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.
         """
-        check_tries(tries)
-        return self.task.answer.check(answer, tries)
+        return self.task.check(answer, tries)
 
     def text(self) -> str:
-        """The question and its picture as plain text."""
-        task = self.task
-        picture = f"\n\n{task.shown.text()}" if task.shown else ""
-        return f"{task.question}\n({task.answer.expected})" + picture
-
-
-class Single(Asked, Sheet):
-    """A question on a sheet of its own."""
-
-    @property
-    def task(self) -> Task:
-        """Question, pictures and answer, as the page needs them."""
-        (task,) = self.tasks
-        return task
+        """Return the question and its picture as plain text."""
+        return self.task.text()

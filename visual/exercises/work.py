@@ -1,16 +1,17 @@
-"""What a person writes in a cell: it is run, compared, and told what is wrong and why.
+"""A task: the learner writes a function, which is run and compared with the right function.
 
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
-    Wrong. With 0.9 it is not right at dC/dx₁: step 1 makes buf[1]·3·x₁² + buf[2] of it. …
+    Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
 
-What is right is computed anew for every case, so an answer that was copied fits none but one.
+The right values are computed for every case, so a copied answer fits at most one case.
 """
 
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -18,21 +19,22 @@ from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, check_function, check_type, first_line, listing, quote
 from lab.notation import number_text
 from lab.traces.trace import Trace
-from visual.exercises.answers import Outcome, Verdict, check_tries
-from visual.exercises.progress import MOST, Answered, keep, kept
-from visual.layout.names import NamedScan
+from visual.exercises.answers import Outcome, Verdict, check_tries, flatten
+from visual.exercises.progress import MOST, AnswerRecord, save, saved_record
+from visual.layout.names import NamedScan, counted
 
 Function = Callable[..., object]
-CLOSE = 1e-6  # relative: as near as finite differences of a person's own come
+TOLERANCE = 1e-6  # relative; the accuracy of finite differences
+LONGEST = 100_000  # numbers of a returned generator
 NOTHING = (
-    "Nothing is written yet, or `return` is missing: in a notebook, write in the cell above, run "
-    "it, then this one."
+    "Nothing to check yet: the function returns nothing. In a notebook, complete the cell above, "
+    "run it, and run this cell again."
 )
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A verdict as a notebook shows it."""
+    """A verdict, as a notebook displays it."""
 
     verdict: Verdict
 
@@ -43,12 +45,12 @@ class Checked:
 
 @dataclass(frozen=True)
 class Work:
-    """A task called `name`: a function that gives what `right` gives, for every one of the `cases`.
+    """A task called `name`: a function that returns the same numbers as `right` in all `cases`.
 
-    A case is a tuple of arguments.  What is compared are numbers, in lists, tuples or arrays of any
-    depth, or in a set from the smallest on; of a `Trace` the tape of its last gradient, in the
-    order of time, so that it can be told which step makes what is wrong.  `hints` are said one by
-    one, with each wrong try; `slips` are other functions, by what is to be said of them.
+    A case is a tuple of arguments.  The function returns numbers as a list, tuple, array,
+    generator, set (in any order), or a nested combination.  A `Trace` stands for the tape of its
+    last gradient, in the order of time.  `also` are other right functions, `slips` wrong functions
+    by their feedback, and `hints` follow wrong tries.
     """
 
     name: str
@@ -56,12 +58,13 @@ class Work:
     cases: tuple[tuple[object, ...], ...]
     hints: tuple[str, ...] = ()
     slips: Mapping[str, Function] = field(default_factory=dict, hash=False)
+    also: tuple[Function, ...] = ()
 
     def __post_init__(self) -> None:
         check_type("name", self.name, str, "a text")
         if not isinstance(self.slips, Mapping):
-            raise ArgumentError(f"slips = {quote(self.slips)}: expected functions by words.")
-        for function in (self.right, *self.slips.values()):
+            raise ArgumentError(f"slips = {quote(self.slips)}: expected functions by feedback.")
+        for function in (self.right, *self.slips.values(), *self.also):
             check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
@@ -70,116 +73,115 @@ class Work:
             raise ArgumentError(f"hints = {quote(self.hints)}: expected a tuple of texts.")
 
     def __call__(self, written: Function) -> Checked:
-        """Check a function, and keep what came of it; nbgrader gets an AssertionError."""
-        before = kept(self.name)
+        """Check a function and save the result.  nbgrader receives an AssertionError."""
+        before = saved_record(self.name)
         verdict = self.check(written, before.tries + 1)
         if verdict.is_right:
-            keep({self.name: Answered(before.tries, MOST, True)})
-        elif verdict.outcome.is_try and not before.done:
-            keep({self.name: Answered(before.tries + 1)})
+            save({self.name: AnswerRecord(before.tries, MOST, True)})
+        elif verdict.outcome is Outcome.WRONG and not before.done:
+            save({self.name: AnswerRecord(before.tries + 1)})
         if os.environ.get("NBGRADER_EXECUTION") and not verdict.is_right:
             raise AssertionError(verdict.reason)
         return Checked(verdict)
 
     def check(self, written: Function, tries: int = 1) -> Verdict:
-        """Whether a function does what it should, and what is wrong with it."""
+        """Compare a function with the right one in all cases."""
         check_tries(tries)
         check_function("written", written)
         for case in self.cases:
             wrong = self._wrong(written, case, tries)
             if wrong is not None:
                 return wrong
-        tried = listing(_called(case) for case in self.cases)
-        return Verdict(Outcome.RIGHT, f"It was tried with {tried}.")
+        return Verdict(Outcome.RIGHT, f"Tested with {listing(map(_arguments, self.cases))}.")
 
     def _wrong(self, written: Function, case: tuple[object, ...], tries: int) -> Verdict | None:
+        """Return the verdict on one case; None if the numbers are right."""
         try:
             returned = written(*deepcopy(case))
+            if isinstance(returned, Iterator):
+                returned = list(islice(returned, LONGEST))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever the reader writes, exit() as well
+        except BaseException as error:  # any code of the learner, also exit()
             where = traceback.extract_tb(error.__traceback__)[-1]
-            told = f"{first_line(error)} (line {where.lineno}: {where.line})"
-            return Verdict(Outcome.WRONG, f"With {_called(case)} it stops: {told}.")
+            message = f"{first_line(error)} (line {where.lineno}: {where.line})"
+            return Verdict(Outcome.WRONG, f"With {_arguments(case)} it stops: {message}.")
         if returned is None or returned is ...:
             return Verdict(Outcome.UNREADABLE, NOTHING)
         try:
-            given = _numbers(returned)
-        except (TypeError, ValueError):
+            numbers = _numbers(returned)
+        except (TypeError, ValueError, ArithmeticError, RecursionError):
             return Verdict(Outcome.WRONG, f"It returns {quote(returned)}: expected numbers.")
-        made = self.right(*deepcopy(case))
-        right = _numbers(made)
-        if _same(given, right):
+        is_set = isinstance(returned, set | frozenset)
+
+        def is_result(function: Function) -> bool:
+            values = _numbers(function(*deepcopy(case)))
+            return _is_same(numbers, sorted(set(values)) if is_set else values)
+
+        if any(map(is_result, (self.right, *self.also))):
             return None
+        reason = next((text for text, slip in self.slips.items() if is_result(slip)), None)
+        if reason is None:
+            reason = _difference(numbers, self.right(*deepcopy(case)), is_set, tries)
         hint = self.hints[min(tries, len(self.hints)) - 1] if self.hints else ""
-        reason = f"{self._reason(case, given, right, made, tries)} {hint}".rstrip()
-        return Verdict(Outcome.WRONG, f"With {_called(case)}: {reason}")
-
-    def _reason(
-        self,
-        case: tuple[object, ...],
-        given: list[float],
-        right: list[float],
-        made: object,
-        tries: int,
-    ) -> str:
-        """What is wrong: a known slip, the order, how many numbers, or the first wrong one."""
-        for words, slip in self.slips.items():
-            if _same(given, _numbers(slip(*deepcopy(case)))):
-                return words
-        if len(given) != len(right):
-            return f"it returns {len(given)} numbers, and {len(right)} are expected."
-        if _same(given[::-1], right):
-            return "these are the right numbers, in the opposite order."
-        wrong = [n for n, pair in enumerate(zip(given, right, strict=True)) if not _near(*pair)]
-        place = wrong[-1] if isinstance(made, Trace) else wrong[0]  # backwards, the first one
-        told = number_text(given[place])
-        if isinstance(made, Trace):
-            return _derived(made, len(right) - 1 - place, told, tries > 1)
-        which = f"number {place + 1} is" if len(right) > 1 else "it returns"
-        return f"{which} {told}, and that is not right."
+        return Verdict(Outcome.WRONG, f"With {_arguments(case)}: {reason} {hint}".rstrip())
 
 
-def _called(case: tuple[object, ...]) -> str:
-    return ", ".join(quote(one) for one in case)
+def _difference(numbers: list[float], result: object, is_set: bool, tries: int) -> str:
+    """Describe a wrong result: the count, the order, or the first wrong number."""
+    right = _numbers(result)
+    if len(numbers) != len(right):
+        return f"it returns {counted(len(numbers), 'number')}; expected {len(right)}."
+    if is_set:
+        return "the set contains a wrong number."
+    if _is_same(numbers[::-1], right):
+        return "these are the right numbers, in the opposite order."
+    wrong = [n for n, pair in enumerate(zip(numbers, right, strict=True)) if not _is_near(*pair)]
+    if isinstance(result, Trace):  # the backward loop writes the last slot first
+        return _slot_difference(result, len(right) - 1 - wrong[-1], numbers[wrong[-1]], tries > 1)
+    number = number_text(numbers[wrong[0]])
+    if len(right) == 1:
+        return f"it returns {number}, which is wrong."
+    return f"number {wrong[0] + 1} is {number}, which is wrong."
+
+
+def _arguments(case: tuple[object, ...]) -> str:
+    return ", ".join(map(quote, case))
 
 
 def _gradient(trace: Trace) -> int:
-    """The last Scan that differentiates the loop itself."""
+    """Return the number of the last Scan that differentiates the loop itself."""
     return max(n for n, scan in enumerate(trace.scans) if scan.parent == 0)
 
 
 def _numbers(value: object) -> list[float]:
-    """All numbers of what was returned, in their order; TypeError or ValueError for others."""
+    """Return all numbers of a result in their order.  Raise TypeError or ValueError for others."""
     if isinstance(value, Trace):
-        return _numbers(value.scans[_gradient(value)].tapes[0].final[::-1])
-    if isinstance(value, set | frozenset):
-        value = sorted(value)
-    if isinstance(value, list | tuple):
-        return [number for part in value for number in _numbers(part)]
-    return [float(number) for number in np.asarray(value, dtype="float64").ravel()]
+        value = value.scans[_gradient(value)].tapes[0].final[::-1]
+    return list(islice(flatten(value), LONGEST))
 
 
-def _near(given: float, right: float) -> bool:
-    return bool(np.isclose(given, right, rtol=CLOSE, atol=CLOSE * 1e-3))
+def _is_near(number: float, right: float) -> bool:
+    return bool(np.isclose(number, right, rtol=TOLERANCE, atol=TOLERANCE * 1e-3))
 
 
-def _same(given: list[float], right: list[float]) -> bool:
-    return len(given) == len(right) and all(map(_near, given, right))
+def _is_same(numbers: list[float], right: list[float]) -> bool:
+    return len(numbers) == len(right) and all(map(_is_near, numbers, right))
 
 
-def _derived(trace: Trace, row: int, told: str, with_numbers: bool) -> str:
-    """How the tape comes to what it holds in a row."""
-    number = _gradient(trace)
-    named, scan = NamedScan(trace, number), trace.scans[number]
+def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) -> str:
+    """Describe the first wrong slot of a tape, and the steps that write it."""
+    scan_number = _gradient(trace)
+    named, scan = NamedScan(trace, scan_number), trace.scans[scan_number]
     tape, speller = scan.tapes[0], Speller(named)
-    name = named.tape_label(tape, row)
+    spell = speller.numbers if with_numbers else speller.at
     steps = [
-        f"step {step} makes {speller.numbers(one, step) if with_numbers else speller.at(one, step)}"
-        for one in scan.formulas
-        if one.target.argument == tape.argument
+        f"step {step} computes {spell(formula, step)}"
+        for formula in scan.formulas
+        if formula.target.argument == tape.argument
         for step in range(scan.steps)
-        if tape.tape.row(step, one.target.tap or 0) == row
+        if tape.tape.row(step, formula.target.tap or 0) == row
     ]
-    made = "; ".join(steps) or "no step writes there: it is what the cost says directly"
-    return f"later slots are right, but {name} is not {told}: {made}."
+    reason = "; ".join(steps) or "no step writes it: it is the direct gradient of the cost"
+    name = named.tape_label(tape, row)
+    return f"later slots are right, but {name} is not {number_text(number)}: {reason}."

@@ -1,4 +1,4 @@
-"""Puzzles: each has one answer, by brute force, and its tape is that of PyTensor's loop."""
+"""Puzzles: each has one answer, by brute force, and its tape is the tape of PyTensor's loop."""
 
 import re
 from itertools import combinations
@@ -13,9 +13,9 @@ from visual.exercises.puzzles import PUZZLES, RULES, Missing, Puzzle
 
 
 def traced(puzzle):
-    """The tape by Scantape, from the loop as a person would write it."""
+    """Return the tape of the same loop in PyTensor."""
     names = [f"x[t{tap}]" for tap in puzzle.taps]
-    text = puzzle.rule.text(names).translate({ord("·"): "*", ord("−"): "-"})
+    text = puzzle.rule.text.format(*names).translate({ord("·"): "*", ord("−"): "-"})
     for raised, number in (("²", "2"), ("³", "3")):
         text = text.replace(raised, f"**{number}")
     given = max(-tap for tap in puzzle.taps)
@@ -56,24 +56,24 @@ def test_there_is_one_answer(number):
         if puzzle.missing is Missing.STEP:
             choices = puzzle.task.answer.choices
             value = choices[RULES[arity].index(value)]
-            verdict = puzzle.check(value)
+            verdict = puzzle.task.check(value)
             is_right = value == choices[RULES[arity].index(right)]
         else:
-            verdict, is_right = puzzle.check(value), value == right
+            verdict, is_right = puzzle.task.check(value), value == right
         assert verdict.is_right == is_right
         if not is_right:
-            told = re.search(r"would hold (\S+), and not (\S+)\. ", verdict.reason)
+            told = re.search(r"would contain (\S+) instead of (\S+)\. ", verdict.reason)
             assert told, verdict.reason
             assert told[1] != told[2]
 
 
 def test_the_hints_come_in_steps_and_the_answer_last():
     puzzle = next(p for p in PUZZLES if p.missing is Missing.TAPS)
-    said = [puzzle.check("-1", tries).reason for tries in (1, 2, 3)]
+    said = [puzzle.task.check("-1", tries).reason for tries in (1, 2, 3)]
     assert len(set(said)) == 3
-    assert "Backwards" not in said[0] + said[1]
-    assert "Backwards" in said[2]
-    assert puzzle.check("-9").outcome is Outcome.WRONG
+    assert "Backward:" not in said[0] + said[1]
+    assert "Backward:" in said[2]
+    assert puzzle.task.check("-9").outcome is Outcome.WRONG
 
 
 def test_six_puzzles_are_one_page(tmp_path):

@@ -1,4 +1,4 @@
-"""What a person writes: right and wrong functions, what is said of each, and what is kept."""
+"""Tasks: right and wrong functions, the feedback, and the results in a file."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from filelock import FileLock
 
@@ -16,13 +17,13 @@ from lab.loops import gallery
 from visual.cli.main import main
 from visual.exercises import progress
 from visual.exercises.answers import Outcome
-from visual.exercises.progress import Answered, keep, kept, load, table
+from visual.exercises.progress import AnswerRecord, load, save, saved_record, score_table
 
 CUBES = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 0.9}, n_steps=3, name="cube")
 
 
 @pytest.fixture(autouse=True)
-def _kept_elsewhere(tmp_path, monkeypatch):
+def _own_file(tmp_path, monkeypatch):
     monkeypatch.setenv("SCANTAPE_PROGRESS", str(tmp_path / "kept.json"))
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 
@@ -52,33 +53,64 @@ def unnamed(x):
     return y  # noqa: F821
 
 
+def generator(x):
+    yield from cubes(x)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        tuple, np.array, iter, set, frozenset,
+        lambda tape: (number for number in tape),
+        lambda tape: np.array(tape)[:, None],
+        lambda tape: [np.array(number) for number in tape],
+        lambda tape: dict(enumerate(tape)).values(),
+        lambda tape: [tape[:2], tuple(tape[2:])],
+    ],
+)  # fmt: skip
+def test_numbers_of_every_kind_are_accepted(form):
+    assert WORK.check(lambda x: form(cubes(x))).is_right
+    assert not WORK.check(lambda x: form([*cubes(x)[:3], 2.0])).is_right
+
+
 @pytest.mark.parametrize(
     ("written", "outcome", "words"),
     [
-        (cubes, Outcome.RIGHT, "It was tried with 0.9 and 1.1."),
-        (lambda x: tuple(cubes(x)), Outcome.RIGHT, "tried"),
-        (lambda x: None, Outcome.UNREADABLE, "Nothing is written yet"),
-        (lambda x: ..., Outcome.UNREADABLE, "Nothing is written yet"),
-        (lambda x: cubes(x, 1), Outcome.WRONG, "dC/dx₂ is not 1.162: step 0 makes buf[1] ← "),
+        (cubes, Outcome.RIGHT, "Tested with 0.9 and 1.1."),
+        (generator, Outcome.RIGHT, "Tested"),
+        (lambda x: None, Outcome.UNREADABLE, "Nothing to check yet"),
+        (lambda x: ..., Outcome.UNREADABLE, "Nothing to check yet"),
+        (lambda x: cubes(x, 1), Outcome.WRONG, "dC/dx₂ is not 1.162: step 0 computes buf[1] ← "),
         (lambda x: cubes(x)[::-1], Outcome.WRONG, "in the opposite order"),
-        (lambda x: cubes(x)[1:], Outcome.WRONG, "it returns 3 numbers, and 4 are expected"),
+        (lambda x: cubes(x)[1:], Outcome.WRONG, "it returns 3 numbers; expected 4."),
+        (lambda x: cubes(x)[0], Outcome.WRONG, "it returns 1 number; expected 4."),
+        (lambda x: [], Outcome.WRONG, "it returns 0 numbers; expected 4."),
+        (lambda x: {1.0, 2.0, 3.0, 4.0}, Outcome.WRONG, "the set contains a wrong number"),
         (lambda x: cubes(0.9), Outcome.WRONG, "With 1.1: later slots are right, but dC/dx₂"),
-        (lambda x: [*cubes(x)[:3], 2.0], Outcome.WRONG, "dC/dx₃ is not 2: no step writes there"),
+        (lambda x: [*cubes(x)[:3], 2.0], Outcome.WRONG, "dC/dx₃ is not 2: no step writes it"),
         (lambda x: "a", Outcome.WRONG, "returns 'a': expected numbers"),
+        (lambda x: "0.9", Outcome.WRONG, "returns '0.9': expected numbers"),
         (lambda x: {1, "a"}, Outcome.WRONG, "expected numbers"),
-        (lambda x: set(cubes(x)), Outcome.WRONG, "With 0.9: "),
         (squares, Outcome.WRONG, "With 0.9: squares. Keep the states."),
         (unnamed, Outcome.WRONG, "it stops: NameError: name 'y' is not defined (line"),
+        (lambda x: (1 / 0 for _ in "a"), Outcome.WRONG, "it stops: ZeroDivisionError"),
         (lambda: 1, Outcome.WRONG, "it stops: TypeError"),
     ],
 )  # fmt: skip
-def test_what_is_said(written, outcome, words):
+def test_feedback(written, outcome, words):
     verdict = WORK.check(written)
     assert verdict.outcome is outcome
     assert words in verdict.reason
 
 
-def test_what_is_said_becomes_clearer():
+def test_a_second_right_result_is_accepted():
+    work = visual.Work("head", lambda x: [1.0, x], cases=((2.0,),), also=(lambda x: [1.0, x, 0.0],))
+    assert work.check(lambda x: [1, x, 0]).is_right
+    assert work.check(lambda x: [1, x]).is_right
+    assert "3 numbers; expected 2." in work.check(lambda x: [1, x, 1]).reason
+
+
+def test_feedback_becomes_clearer():
     first, second, third = (WORK.check(lambda x: cubes(x, 1), n).reason for n in (1, 2, 3))
     assert "buf[1]" in first
     assert "0.4503 = 1·3·0.38742² + 0" in second
@@ -87,28 +119,28 @@ def test_what_is_said_becomes_clearer():
     assert third.endswith(" The slope is 3·x².")
 
 
-def test_a_list_that_is_changed_by_who_writes_stays():
+def test_a_function_cannot_change_the_cases():
     work = visual.Work("sum", lambda v: sum(v), cases=(([1.0, 2.0],),))
     assert work.check(lambda v: v.pop() + v.pop()).is_right
     assert work.cases == (([1.0, 2.0],),)
-    assert "it returns 5, and" in work.check(lambda v: 5).reason
+    assert "it returns 5, which is wrong." in work.check(lambda v: 5).reason
     pair = visual.Work("pair", lambda v: (v, [2 * v]), cases=((3.0,),))
-    assert "number 2 is 5, and" in pair.check(lambda v: (v, [5.0])).reason
+    assert "number 2 is 5, which is wrong." in pair.check(lambda v: (v, [5.0])).reason
 
 
-def test_progress_is_kept(tmp_path, monkeypatch):
+def test_results_are_saved(tmp_path, monkeypatch):
     assert repr(WORK(lambda x: None)) == WORK.check(lambda x: None).reason
     assert not (tmp_path / "kept.json").exists()
     assert "buf[1]" in repr(WORK(lambda x: cubes(x, 1)))
     assert "0.4503" in repr(WORK(lambda x: cubes(x, 1)))
     assert repr(WORK(cubes)).startswith("Right. ")
-    assert kept("cubes") == Answered(2, 2, True)
+    assert saved_record("cubes") == AnswerRecord(2, 2, True)
     WORK(squares)
-    assert kept("cubes") == Answered(2, 2, True)
-    keep({"other": Answered(1)})
-    told = table([tmp_path / "kept.json"])
-    assert told.csv.splitlines()[1].endswith("kept.json,2,1,3,")
-    assert told.problems == ()
+    assert saved_record("cubes") == AnswerRecord(2, 2, True)
+    save({"other": AnswerRecord(1)})
+    scores = score_table([tmp_path / "kept.json"])
+    assert scores.csv.splitlines()[1].endswith("kept.json,2,1,3,")
+    assert scores.problems == ()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert WORK(cubes).verdict.is_right
     for wrong in (squares, lambda x: None):
@@ -124,14 +156,14 @@ def test_progress_is_kept(tmp_path, monkeypatch):
      f'{{"answers": {{"a": {{"tries": {"9" * 4299}}}}}}}',
      f'{{"answers": {{"a": {{"tries": {"9" * 4301}}}}}}}', '{"answers": ' + "[" * 200_000],
 )  # fmt: skip
-def test_another_file_is_refused(tmp_path, text):
+def test_any_other_file_is_rejected(tmp_path, text):
     path = tmp_path / "kept.json"
     path.write_text(text)
-    with pytest.raises(ArgumentError, match=r"expected what scantape-progress\.json holds"):
+    with pytest.raises(ArgumentError, match=r"expected the content of scantape-progress\.json"):
         load(path)
     keep_in = tmp_path / "good.json"
     keep_in.write_text('{"answers": {"a": {"points": 2, "done": true}}}')
-    scores = table([path, tmp_path / "none.json", tmp_path, keep_in])
+    scores = score_table([path, tmp_path / "none.json", tmp_path, keep_in])
     rows = list(csv.reader(scores.csv.splitlines()))
     assert [row[1:4] for row in rows] == [["points", "answered", "wrong tries"], *[[""] * 3] * 3,
                                           ["2", "1", "0"]]  # fmt: skip
@@ -140,7 +172,7 @@ def test_another_file_is_refused(tmp_path, text):
     assert len(scores.csv.splitlines()) == 5
 
 
-def test_the_table_comes_before_the_file_that_cannot_be_read(tmp_path, capsys):
+def test_the_table_precedes_the_error(tmp_path, capsys):
     (tmp_path / "bad.json").write_text("[]")
     (tmp_path / "good.json").write_text('{"answers": {}}')
     files = [str(tmp_path / name) for name in ("bad.json", "good.json")]
@@ -155,28 +187,28 @@ def test_the_table_comes_before_the_file_that_cannot_be_read(tmp_path, capsys):
 def test_no_cell_of_the_table_is_a_formula(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path(name).write_text('{"answers": {}}')
-    (_, row) = csv.reader(table([Path(name)]).csv.splitlines())
+    (_, row) = csv.reader(score_table([Path(name)]).csv.splitlines())
     assert row[0] == f"'{name}"
     Path(name).write_text("no")
-    for row in csv.reader(table([Path(name)]).csv.splitlines()):
+    for row in csv.reader(score_table([Path(name)]).csv.splitlines()):
         assert not any(cell[:1] in ("=", "+", "-", "@", "\t") for cell in row)
 
 
 WRITER = """
 import sys
-from visual.exercises.progress import Answered, keep
+from visual.exercises.progress import AnswerRecord, save
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(40):
-    keep({f"{sys.argv[1]} {number}": Answered(points=1, done=True)})
+    save({f"{sys.argv[1]} {number}": AnswerRecord(points=1, done=True)})
 """
 
 
-def test_two_kernels_keep_all_that_is_answered(tmp_path):
+def test_two_kernels_save_all_answers(tmp_path):
     pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, name], **pipe) for name in "ab"]
     assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2
-    for writer in writers:  # both have imported all they need
+    for writer in writers:
         writer.stdin.write("\n")
         writer.stdin.flush()
     for writer in writers:
@@ -185,18 +217,18 @@ def test_two_kernels_keep_all_that_is_answered(tmp_path):
     assert set(load(tmp_path / "kept.json")) == {f"{a} {n}" for a in "ab" for n in range(40)}
 
 
-def test_a_lock_that_is_never_released_is_told(tmp_path, monkeypatch):
+def test_a_lock_that_is_never_released_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "WAIT", 0.1)
     with (
         FileLock(tmp_path / ".kept.json.lock"),
         pytest.raises(ArgumentError, match=r"kept\.json.* cannot be locked"),
     ):
-        keep({"a": Answered()})
-    keep({"a": Answered()})
-    assert kept("a") == Answered()
+        save({"a": AnswerRecord()})
+    save({"a": AnswerRecord()})
+    assert saved_record("a") == AnswerRecord()
 
 
-def test_a_notebook_keeps_what_is_answered(tmp_path, monkeypatch):
+def test_a_notebook_saves_answers(tmp_path, monkeypatch):
     asked = visual.Question("Really?", 1, "So it is.")
     told = {"Really?": {"tries": 1, "points": 1, "done": True}}
     asked.progress = told  # in Python alone, nothing is written
@@ -212,6 +244,26 @@ def test_a_notebook_keeps_what_is_answered(tmp_path, monkeypatch):
     assert load(tmp_path / "kept.json") == {}
 
 
+def test_the_better_answer_of_two_windows_is_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr("visual.exercises.sheet.in_notebook", lambda: True)
+    first, second = (visual.Question("Really?", 1, "Yes.") for _ in "ab")
+    other = visual.Question("And this?", 2, "Yes.")
+    assert first.progress == second.progress == {}  # both windows are open
+    done = {"tries": 0, "points": 2, "done": True}
+    first.progress = {"Really?": done}
+    other.progress = {"And this?": done}
+    second.progress = {"Really?": {"tries": 1, "points": 0, "done": False}}  # a later wrong try
+    second.progress = {"Really?": {"tries": 1, "points": 0, "done": True}}
+    assert load(tmp_path / "kept.json") == {
+        "Really?": AnswerRecord(0, 2, True),
+        "And this?": AnswerRecord(0, 2, True),
+    }
+    assert visual.Question("Really?", 1, "Yes.").points == 2
+    save({"Open?": AnswerRecord(3)})
+    save({"Open?": AnswerRecord(1)})
+    assert saved_record("Open?").tries == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -220,11 +272,12 @@ def test_a_notebook_keeps_what_is_answered(tmp_path, monkeypatch):
         (("a", cubes, ()), r"cases = \(\): expected tuples"),
         (("a", cubes, (1,)), r"cases = \(1,\): expected tuples"),
         (("a", cubes, ((1,),), "hint"), "hints = 'hint': expected a tuple"),
-        (("a", cubes, ((1,),), (), ["x"]), "slips = .'x'.: expected functions by words"),
+        (("a", cubes, ((1,),), (), ["x"]), "slips = .'x'.: expected functions by feedback"),
         (("a", cubes, ((1,),), (), {"x": 1}), "right = 1: expected a function"),
+        (("a", cubes, ((1,),), (), {}, (1,)), "right = 1: expected a function"),
     ],
 )
-def test_what_is_no_work_says_so(arguments, words):
+def test_invalid_arguments_are_named(arguments, words):
     with pytest.raises(ArgumentError, match=words):
         visual.Work(*arguments)
     with pytest.raises(ArgumentError, match="written = 1"):

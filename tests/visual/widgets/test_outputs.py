@@ -26,8 +26,8 @@ visual.tapes(square)
 visual.draw(gallery.loops["rnn"], "genealogy")
 visual.Stepper(visual.unrolled(square))
 visual.Workbench(view="tapes")
-visual.Exercise(square, "number")
-visual.Exercises.of(square, ("taps", "number"))
+visual.Exercise(square, "preserved")
+visual.Exercises.of(square, ("taps", "preserved"))
 gallery.loops["square"].system()""".splitlines()
 # What is tried in turn: the order of vscode-jupyter, and what is known of others.
 CHOSEN = {

@@ -17,7 +17,7 @@ MADE = {
     "Stepper": lambda: visual.Stepper(visual.tapes(TRACE)),
     "Workbench": lambda: visual.Workbench(view="taps"),
     "Exercise": lambda: visual.Exercise(TRACE, "taps"),
-    "Exercises": lambda: visual.Exercises.of(TRACE, ("taps", "number")),
+    "Exercises": lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),
     "Question": lambda: visual.Question("How many Scans?", 2, "The loop, and its gradient."),
 }
 
@@ -40,12 +40,13 @@ def test_all_go_into_boxes():
 def test_they_are_made_anew_by_interact():
     asked = []
     play = ipywidgets.interactive(
-        lambda seed: asked.append(visual.Exercise(TRACE, "number", seed)) or asked[-1], seed=(0, 9)
+        lambda seed: asked.append(visual.Exercise(TRACE, "preserved", seed)) or asked[-1],
+        seed=(0, 9),
     )
     play.update()
     play.children[0].value = 3
     assert play.result is asked[-1]
-    assert play.result.question == visual.Exercise(TRACE, "number", 3).question
+    assert play.result.question == visual.Exercise(TRACE, "preserved", 3).question
 
 
 def test_what_was_answered_can_be_observed():
