@@ -137,7 +137,7 @@ def test_a_lesson_runs_and_its_exercises_can_be_solved(path):
     assert [name for name, solved in exercises.items() if not solved] == []
     (checked,) = (cell for cell in code_cells(ran) if "visual.Work(" in cell.source)
     told = checked.outputs[-1]["data"]["text/plain"]
-    assert told.startswith(("Nothing is written yet", "Wrong. ")), told
+    assert told.startswith(("Nothing to check yet", "Wrong. ")), told
     ran.cells = ran.cells[1 : 1 + len(lesson.cells)]
     takes(ran, path)
 
@@ -177,7 +177,7 @@ def test_what_is_wrong_with_a_lesson_is_found():
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        (2, [3], "It is another number"),
+        (2, [3], "Try another number"),
         (1, [1], "Right. Because it is."),
         (1, [], "no wrong answer is tried"),
         (1, ["x"], "Not understood."),
