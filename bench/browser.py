@@ -6,24 +6,6 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-WALK = """async steps => {
-  const slider = document.querySelector('input[aria-label=step]');
-  const painted = () => new Promise(done => requestAnimationFrame(() => {
-    const { port1, port2 } = new MessageChannel();  // its message comes after the paint
-    port1.onmessage = () => done(performance.now());
-    port2.postMessage(null);
-  }));
-  const found = [];
-  for (let step = 0; step < steps; step++) {
-    await painted();
-    await painted();
-    await new Promise(done => setTimeout(done, step % 17));  // keys come at any time of a frame
-    const start = performance.now();
-    slider.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
-    found.push(await painted() - start);
-  }
-  return found;
-}"""
 CHANGE = """([label, values, looking]) => {
   const bench = document.querySelector('.scantape-bench');
   const control = () => [...bench.querySelectorAll('label, fieldset')]
@@ -67,13 +49,12 @@ MIXED = """async count => {  // changes of every kind, each after the one before
   const acts = [
     n => turned(find('.scantape-values input[type=range]'), 0.3 + (n % 97) / 150),
     n => find(`[aria-label="order ${round(n) % 3}"]`).click(),
-    () => find('[aria-label="next step"]').click(),
+    () => find('.scantape-save > summary').click(),
     n => find(`[role=tab]:nth-child(${round(n) % 4 + 1})`).click(),
     () => find('.scantape-taps input').click(),
     n => turned(find('[data-focus*=theme]'), round(n) % 2 ? 'dark' : 'light'),
     n => turned(find('[data-focus*=cost]'), round(n) % 2 ? 'sum' : 'last'),
-    () => find('[data-cell]:not([data-later] *)')
-      .dispatchEvent(new Event('click', { bubbles: true })),
+    () => find("[data-cell^='scan:']")?.dispatchEvent(new Event('click', { bubbles: true })),
   ];
   for (let n = 0; n < count; n++) {
     let last = performance.now();
@@ -104,23 +85,6 @@ LOOKING = {100: "in JupyterLab, at once", 2000: "in JupyterLab, after looking"}
 
 def spread(times):
     return f"median {statistics.median(times):6.1f} ms, longest {max(times):6.1f} ms"
-
-
-def walking(playwright, launch):
-    """In the one-file page: from the key's event to the frame that shows the next step."""
-    import visual
-    from lab.loops import gallery
-
-    browser = launch(playwright)
-    page = browser.new_page()
-    for name in ("rnn", "gap"):
-        scene = visual.draw(gallery.loops[name], "tapes", order=2)
-        with tempfile.TemporaryDirectory() as folder:
-            path = scene.save(Path(folder) / "walk.html")
-            page.goto(path.as_uri())
-            times = page.evaluate(WALK, len(scene.moments) - 1)
-        print(f"step to paint in the page, tapes of {name:5}: {spread(times)}   ≤ 16 ms median")
-    browser.close()
 
 
 @contextmanager
@@ -190,7 +154,6 @@ def browsing():
         return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
     with sync_playwright() as playwright:
-        walking(playwright, launch)
         changing(playwright, launch)
         leaving(playwright, launch)
 

@@ -407,14 +407,12 @@ def test_an_incomplete_message_of_a_page_changes_nothing(message):
     assert bench.svg == before
 
 
-def test_a_step_that_does_not_exist_is_an_error():
-    bench = Workbench(view="tapes")
-    step = bench.step
+def test_a_moment_that_does_not_exist_is_an_error():
+    machine = visual.machine(SQUARE.trace())
     for wrong in (99, -2, "1", None):
         with pytest.raises((ArgumentError, traitlets.TraitError)):
-            bench.step = wrong
-    bench.set_state({"step": 99})  # from a page that shows an older picture
-    assert bench.step == step
+            machine.moment = wrong
+    assert machine.moment == 0
 
 
 def test_long_texts_of_values_are_parsed_in_linear_time():

@@ -21,9 +21,8 @@ One kind each
 - of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`
 - the eight figures of the square loop: `figure`
 
-To walk through, to choose from, to answer: widgets, which go into a box
+To choose from, to answer: widgets, which go into a box
 
-- `Stepper`: pictures to walk through, in a notebook or as a page
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `Page`: machines of loops, taps, orders, costs, and rules to choose from, as one page without
   Python that recomputes them when a value is dragged

@@ -27,5 +27,4 @@ from .pictures.values.values import values as values
 from .player.page import Page as Page
 from .player.widget import machine as machine
 from .scene.shapes import Scene as Scene
-from .widgets.stepper import Stepper as Stepper
 from .workbench.workbench import Workbench as Workbench

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from lab.errors import ArgumentError
 
 RETIRED_NAMES: Mapping[str, str] = {
+    "Stepper": "visual.machine(trace), which plays the tapes; all other pictures are still",
+    "Workbench.step": "moment, the event that the machine shows; or options={'scan': 2, 'step': 1}",
     "Atlas": "visual.Page, whose machines recompute themselves",
     "moment": "visual.machine(trace, moment=7), or the picture machine with scan and step",
     "equations": "print(loop.system()), or lab.system of a Scan",

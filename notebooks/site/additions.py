@@ -1,4 +1,4 @@
-"""What Sphinx lacks: formulas without scripts, pictures walked through, a strict policy."""
+"""Additions to Sphinx: formulas without scripts, colors of pictures, and a strict policy."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from visual.backends.page import hashed
 from visual.exercises.page import STYLE, source
 from visual.player.page import module as page_module
 from visual.player.widget import MODULE
-from visual.widgets.module import STEPPER, style
+from visual.widgets.module import style
 
 HERE = Path(__file__).parent
 # In another's page, a page has no sidebars, and tells its height.
@@ -24,7 +24,7 @@ EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
   new ResizeObserver(tell).observe(document.body); }"""
 THEMES = "\n      document.body.dataset.theme"
-OURS = (EMBEDDED, STEPPER, MODULE, page_module(), source(), THEMES)
+OURS = (EMBEDDED, MODULE, page_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
@@ -46,7 +46,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", settle)
     app.connect("source-read", adapt)
     app.connect("doctree-read", keep_secrets)
-    app.connect("html-page-context", enliven)
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -88,12 +87,6 @@ def keep_secrets(_: Sphinx, document: nodes.document) -> None:
             inside = "<details" in part.astext() and "</details" not in part.astext()
         elif inside:
             part["classes"].append("no-search")
-
-
-def enliven(app: Sphinx, _: str, __: str, context: dict[str, str], ___: object) -> None:
-    """Bring the pictures of a page to life that come without a script."""
-    if "data-scantape" in context.get("body", ""):
-        app.add_js_file(None, body=STEPPER, type="module")
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:

@@ -7,13 +7,13 @@ from in_browser.jupyter_lab import jupyter_lab, notebook
 BOX = """import ipywidgets, visual
 from lab import gallery
 trace = gallery.loops["square"].trace()
-stepper, bench = visual.Stepper(visual.tapes(trace)), visual.Workbench(view="tapes")
+machine, bench = visual.machine(trace), visual.Workbench(view="tapes")
 scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
 series = visual.Exercises.of(trace, ("taps", "preserved"))
 told = ipywidgets.Label()
 scans.observe(lambda change: setattr(told, "value", f"points: {change.new}"), "points")
-ipywidgets.VBox([told, stepper, bench, scans, series, scans])"""
-PYTHON = "bench.order = 2; stepper.step = 3; series.skip()"
+ipywidgets.VBox([told, machine, bench, scans, series, scans])"""
+PYTHON = "bench.order = 2; machine.moment = 3; series.skip()"
 HELD = "from ipywidgets.widgets.widget import _instances; len(_instances)"
 
 
@@ -52,7 +52,7 @@ def test_a_box_of_all_is_linked_and_answered(page):
     run(page, 1)
     bench = page.locator(".scantape-bench")
     bench.get_by_text("4 · C′ back through 1", exact=True).first.wait_for()
-    page.get_by_text("4 of 8 · Scan 1, step 3").wait_for()
+    page.locator(".scantape-machine[data-moment='3']").wait_for()
     page.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
     assert page.evaluate("location.hash") == ""
     assert page.get_by_text("1 of 2 answered.").is_visible()

@@ -45,6 +45,7 @@ work |= {
     "gif": lambda: tapes.save("x.gif"),
     "animated": lambda: tapes.save("x.svg", animate=True),
     "displayed": lambda: tapes._repr_mimebundle_(),
+    "machine": lambda: visual.machine(loop.trace())._repr_mimebundle_(),
     "workbench": lambda: visual.Workbench(loop)._repr_mimebundle_(),
     "exercise": lambda: visual.Exercise(loop.trace(), "number").page(),
     "puzzles": lambda: visual.puzzles().page(),
@@ -81,6 +82,7 @@ import lab, visual
 
 trace = lab.gallery.loops["square"].trace()
 widgets = (
+    visual.machine(trace),
     visual.Workbench(order=2),
     visual.Exercise(trace),
     visual.Exercises.of(trace, ("taps",)),
@@ -98,9 +100,9 @@ for widget in widgets:
     except lab.LabError as error:
         assert type(widget).__name__ in str(error)
         print(error)
-widgets[0].order = 1
-assert widgets[0].state.order == 1
-assert not widgets[3].answered
+widgets[1].order = 1
+assert widgets[1].state.order == 1
+assert not widgets[4].answered
 """
 
 
@@ -112,8 +114,8 @@ def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     messages = done.stdout.splitlines()
-    assert len(messages) == 4
-    assert all("anywidget is not installed; pip install anywidget" in m for m in messages)
+    assert len(messages) == 5
+    assert all("anywidget is not installed. Run pip install anywidget" in m for m in messages)
 
 
 @pytest.fixture(scope="module")

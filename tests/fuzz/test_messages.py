@@ -14,7 +14,7 @@ VALUES = (
     *(None, True, False, 0, 1, 2, -1, 99, 10**30, 1.5, float("nan"), float("inf"), -0.0, "", " "),
     *("1", "2", "-1", "0.5", "nan", "1e400", "last", "sum", "weights", "0 0 0 1", "0 a", "x", "u"),
     *("square", "fibonacci", "written", "own", "graph", "circle", "true", "never-accumulate"),
-    *("tapes", "taps", "values", "broken rule", "dark", "pink", "\ud800", "a\nb", "a\0b"),
+    *("tapes", "taps", "values", "faulty rule", "dark", "pink", "\ud800", "a\nb", "a\0b"),
     *([], [-1], [-2, -1], [1], [None], ["x**2", "x = 0.5"], ["x", "x = "], ["x**", "x = 1"], {}),
     *({"x": 1}, [[1]], [10**30], ["1"], [-1, -1]),
 )  # fmt: skip
@@ -95,6 +95,6 @@ def test_a_workbench_that_fails_is_caught(monkeypatch):
 
 def test_a_workbench_that_tells_what_is_no_sentence_is_caught(monkeypatch):
     bench = Workbench(view="taps")
-    monkeypatch.setattr(visual.workbench.workbench, "words_of", lambda _: "no\nsentence")
+    monkeypatch.setattr(visual.workbench.workbench, "error_text", lambda _: "no\nsentence")
     with pytest.raises(AssertionError):
         answer(bench, {"number": 1, "key": ["order"], "value": "many"})

@@ -98,8 +98,7 @@ def test_pictures_are_those_of_the_tool(pages):
     second = pages["02_second.html"].source
     assert visual.draw(loop, "genealogy", order=2).svg().strip() in second  # of the workbench
     assert visual.values(loop.trace(order=1)).svg().strip() in second
-    for kind in ("unrolled", "tapes", "taps"):
-        assert visual.draw(loop, kind).svg().strip() in second
+    assert visual.draw(loop, "taps").svg().strip() in second
 
 
 def test_a_workbench_is_what_can_be_chosen_without_python():

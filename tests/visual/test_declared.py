@@ -18,7 +18,7 @@ from visual.drawing.study import Chosen
 from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
-from visual.workbench.state import BenchState
+from visual.workbench.state import BenchState, view_options
 from visual.workbench.workbench import Workbench
 
 DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_A_PAGE)}
@@ -95,7 +95,7 @@ def test_the_workbench_offers_what_is_declared(view):
     bench = Workbench(gallery.loops["coupled"], view=view, cost=[1, 0, 2])
     assert list(own_controls(bench.form)) == []
     shown = [c["key"][1] for c in bench.form["controls"] if c["key"][0] == "options"]
-    assert shown == [option.name for option in PICTURES[view].options if option.label]
+    assert shown == [option.name for option in view_options(view) if option.label]
 
 
 def test_so_does_that_of_a_graph():

@@ -8,7 +8,7 @@ from visual.backends.svg import text
 from visual.exercises.answers import Answer, Task
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
-from visual.widgets.module import DOM
+from visual.widgets.module import bundle
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
@@ -150,4 +150,4 @@ def answer_data(answer: Answer) -> dict[str, object]:
 
 def source() -> str:
     """Return the module that checks answers in a page."""
-    return DOM + MODULE.read_text(encoding="utf-8")
+    return bundle(MODULE)

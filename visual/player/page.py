@@ -43,7 +43,6 @@ from visual.player.grid import CHOICES, TITLE, Combination, Grid, key_of
 from visual.player.widget import MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import EXPORT
 from visual.widgets.sliders import sliders
 from visual.widgets.widget import save_page
 
@@ -186,7 +185,7 @@ def module() -> str:
     """Return the ES module: the machine, the numbers, and the choices."""
     files = (HERE / name for name in ("numbers.js", "live.js", "page.js"))
     own = "".join(file.read_text(encoding="utf-8") for file in files)
-    return MODULE.replace(EXPORT, "") + own
+    return MODULE + own
 
 
 @cache

@@ -32,12 +32,12 @@ from visual.player.data import for_page
 from visual.scene.formats import as_path
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
-from visual.widgets.module import DOM, scoped
+from visual.widgets.module import bundle, scoped
 from visual.widgets.widget import Widget, save_page
 
 HERE = Path(__file__).parent
 PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
-MODULE = DOM + PLAYER + (HERE / "render.js").read_text(encoding="utf-8")
+MODULE = bundle(PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
 EXPECTED = 'a Trace, as of lab.gallery.loops["square"].trace()'
 STYLE = LOOKS.read_text(encoding="utf-8")

@@ -399,10 +399,8 @@ class Scene:
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        page, svg = self.framed(), self.svg()
-        if ' data-moments="' in svg[:2000]:  # a page can have a script that walks through them
-            page = f'<div class="scantape" data-scantape data-whole>{page}</div>'
-        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
+        page = {"text/html": self.framed(), "image/svg+xml": self.svg()}
+        return {**page, "text/plain": self.text()}
 
 
 def picture_function(draw: Callable[Options, Scene]) -> Callable[Options, Scene]:

@@ -1,9 +1,9 @@
-"""Pictures that can be walked through, in a notebook and as a page.
+"""What all widgets share, and the page of a picture.
 
-Start with `stepper`; `page` is the same without a kernel, and registers what an .html file is.
-`widget` is what all widgets are, and what they show where no kernel is.  `module` joins the
-stepper's script with those of others, `rerun` closes what a cell made before, `working` draws while
-the kernel listens.
+Start with `widget`: the base class of all widgets, and what they show without a kernel.  `page`
+registers how a picture is written as .html.  `module` joins the files of a script, `sliders`
+describes controls, `rerun` closes the widgets of an earlier run of a cell, and `working` draws
+while the kernel accepts messages.
 """
 
 from visual.widgets import page as page

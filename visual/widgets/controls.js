@@ -1,5 +1,5 @@
-// Controls made of records, by their kind: what a workbench is worked with.  This file
-// is joined to stepper.js, whose `element` it uses.
+// The controls of a workbench, each built from a record.  This file is joined to dom.js and calls
+// its `element`.
 
 const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
 let counted = 0;

@@ -1,10 +1,10 @@
-"""What goes into a box: `Stepper`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
+"""The base class of `machine`, `Workbench`, `Exercise`, `Exercises`, and `Question`.
 
->>> ipywidgets.VBox([visual.Stepper(picture), visual.Exercise(trace)])
+    >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 
-Where anywidget is not installed they are the same, but show their static forms only.  JupyterLab
-shows a widget where its kernel is; a front end without one takes what it knows of its static form:
-a page with a script, images, or plain text.
+JupyterLab shows a widget while its kernel runs.  A front end without a kernel shows the static form
+that it supports: a page with a script, images, or plain text.  Without anywidget, all front ends
+show the static forms.
 """
 
 import os
@@ -30,26 +30,26 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """What a widget does, for no page."""
+            """Stands in for a widget without ipywidgets; it has no page."""
 
             hold_sync = nullcontext
 
             def on_msg(self, callback: object) -> None:
-                """Nobody sends anything."""
+                """Ignore the callback: no page sends messages."""
 
             send = on_msg
 
             def close(self) -> None:
-                """Nothing is open."""
+                """Do nothing: no page is open."""
 
 else:
     Base = AnyWidget
 
 
 def in_notebook() -> bool:
-    """Whether the code that runs was sent to a kernel, whose pages can show widgets.
+    """Return whether the code runs in a kernel whose pages can show widgets.
 
-    SCANTAPE_STATIC=1 says that they cannot: what is shown will be read when the kernel has ended.
+    With SCANTAPE_STATIC=1 they cannot: the output will be read after the kernel has ended.
     """
     if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
         return False
@@ -59,7 +59,7 @@ def in_notebook() -> bool:
 
 
 class Widget(Base):
-    """A widget that a page is told of when it is first shown, or put into a box, and not before."""
+    """A widget that opens its connection to a page when it is first shown or put into a box."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,15 +67,15 @@ class Widget(Base):
             made_in_cell(self)
 
     def open(self) -> None:
-        """Nothing yet: `model_id`, by which pages and boxes name it, opens it."""
+        """Do nothing yet: `model_id`, which pages and boxes ask for, opens the connection."""
 
     @property
     def model_id(self) -> str:
-        """The name by which a page knows it; LabError where anywidget is not installed."""
+        """The identifier of the widget in a page; LabError if anywidget is not installed."""
         if AnyWidget is None:
             raise LabError(
-                f"{self!r} cannot be put into a box, since anywidget is not installed; "
-                "pip install anywidget, or show it by itself."
+                f"{self!r} cannot be put into a box because anywidget is not installed. "
+                "Run pip install anywidget, or show the widget alone."
             )
         if self.comm is None:
             super().open()
@@ -83,12 +83,12 @@ class Widget(Base):
 
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
-        """Its static form: HTML that brings a script, plain text, and a picture."""
+        """The static forms: HTML with its own script, plain text, and a picture."""
         raise NotImplementedError
 
     @property
     def _title(self) -> str:
-        """What it is about, in a line."""
+        """The subject of the widget, in one line."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -99,14 +99,14 @@ class Widget(Base):
         if AnyWidget is not None and in_notebook():
             shown, *_rest = super()._repr_mimebundle_()
         shown["text/html"], shown["text/plain"], picture = self._still
-        if picture is not None:  # as nbconvert and viewers of notebooks take it
+        if picture is not None:  # for nbconvert and viewers of notebooks
             shown["image/svg+xml"] = picture.svg()
-            with suppress(ImportError):  # Python in a browser has nothing that writes a PNG
+            with suppress(ImportError):  # Python in a browser cannot write a PNG
                 shown["image/png"] = b64encode(picture.png()).decode()
         return shown
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to `path`, which ends in .html; it appears whole or not at all."""
+    """Write a page to `path`, which ends in .html; the file is written atomically."""
     path = as_report(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

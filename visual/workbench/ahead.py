@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 
 from lab.loops import gallery
-from visual.workbench.controls import lasting
+from visual.workbench.controls import without_invalid_options
 from visual.workbench.state import Bench, LoopBench, with_loop
 
 HIGHEST = 3  # order; every one takes twice as long as the one before
@@ -38,6 +38,6 @@ def draw_ahead(bench: Bench) -> None:
     for make in likely(bench) if isinstance(bench, LoopBench) else ():
         begun = time.monotonic()
         with suppress(Exception):
-            lasting(make())
+            without_invalid_options(make())
         if time.monotonic() - begun > SLOW:
             return

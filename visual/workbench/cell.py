@@ -1,4 +1,4 @@
-"""The cell that opens a workbench as it is: ``copy as Python``."""
+"""The code behind *copy as Python*: a cell that opens a workbench with the same choices."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,11 +12,10 @@ from lab.loops.written import WrittenStep, default_tap
 from visual.workbench.state import Bench, GraphBench, LoopBench
 
 
-def cell(bench: Bench, step: int = -1, moment: int = -1) -> str:
-    """Return Python that opens the same workbench, at the same step and moment of the machine."""
+def cell(bench: Bench, moment: int = -1) -> str:
+    """Return Python that opens the same workbench, at a moment of the machine unless it is -1."""
     before, subject = _subject(bench)
-    chosen = {**bench.choices, **({"step": step} if step >= 0 else {})}
-    chosen |= {"moment": moment} if moment >= 0 else {}
+    chosen = bench.choices | ({"moment": moment} if moment >= 0 else {})
     arguments = [*subject, *(f"{name}={literal(value)}" for name, value in chosen.items())]
     body = f"{before}bench = visual.Workbench({_joined(arguments)})\nbench\n"
     modules = [name for name in ("lab", "visual") if f"{name}." in body]
@@ -32,7 +31,7 @@ def _joined(arguments: list[str], indent: str = "    ") -> str:
 
 
 def literal(value: object) -> str:
-    """A value as Python that gives it again."""
+    """Return a value as a Python expression."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name!r}: {literal(v)}' for name, v in value.items())}}}"
     if isinstance(value, tuple | list):
@@ -44,7 +43,7 @@ def literal(value: object) -> str:
 
 
 def _subject(bench: Bench) -> tuple[str, list[str]]:
-    """Lines that come before, and the arguments that say what the workbench shows."""
+    """Return the lines before the call, and the arguments for the subject."""
     if isinstance(bench, GraphBench):
         return _graph(bench)
     assert isinstance(bench, LoopBench)
@@ -54,7 +53,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
     if isinstance(loop.step, WrittenStep):
         return f"loop = lab.Loop.from_text({_joined(list(_written(loop)))})\n", ["loop"]
     name = known_as(loop)
-    return ("", [name]) if name else ("# loop: your own, with which this was opened\n", ["loop"])
+    return ("", [name]) if name else ("# loop: your lab.Loop\n", ["loop"])
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
@@ -68,12 +67,12 @@ def _graph(bench: GraphBench) -> tuple[str, list[str]]:
     )
     given = f"{{{', '.join(values)}}}"
     names = [known_as(one) for one in (bench.cost, bench.by, *bench.given)]
-    before = "" if all(names) else "# the variables: those of your graph\n"
+    before = "" if all(names) else "# cost, wrt, and the inputs: variables of your graph\n"
     return before, [cost, by, given, *order]
 
 
 def _written(loop: Loop) -> Iterator[str]:
-    """The arguments of `Loop.from_text`."""
+    """Yield the arguments of `Loop.from_text`."""
     yield repr(str(loop.step))
     groups: tuple[tuple[str, Iterable[State | Sequence | Parameter]], ...] = (
         ("states", loop.states),
@@ -98,7 +97,7 @@ def _written(loop: Loop) -> Iterator[str]:
 
 
 def _variables(loop: Loop, group: Iterable[State | Sequence | Parameter]) -> str:
-    """Values by name; with their taps if these do not follow from the text."""
+    """Return values by name, with taps if the text does not determine them."""
     assert isinstance(loop.step, WrittenStep)
     named = dict(loop.step.taps)
     plain = all(
@@ -117,7 +116,7 @@ def _variables(loop: Loop, group: Iterable[State | Sequence | Parameter]) -> str
 
 
 def _array(value: np.ndarray) -> str:
-    """A value with its dtype: Python's own numbers where these become the same array."""
+    """Return an array as Python: plain numbers if they give the same dtype."""
     written = literal(value.tolist())
     return (
         written
@@ -127,7 +126,7 @@ def _array(value: np.ndarray) -> str:
 
 
 def known_as(value: object) -> str:
-    """The name that a person gave to an object in the notebook; empty if there is none."""
+    """Return the name of an object in the notebook, or an empty text."""
     if "IPython" not in sys.modules:
         return ""
     from IPython import get_ipython

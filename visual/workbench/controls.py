@@ -1,8 +1,8 @@
-"""The controls of a workbench as plain records, of which `form.js` makes a form, and their effect.
+"""The controls of a workbench as plain records, from which `form.js` builds a form.
 
-A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]``, or
-``["at", "u", 2]`` for one of several values.  Start with `controls` and `changed`; what a control
-is called, and from where to where it goes, is declared in `visual.options`.
+The key of a control names the choice that it changes: ``["order"]``, ``["taps", "x"]``, or
+``["at", "u", 2]`` for one of several values.  Start with `controls` and `changed`; `visual.options`
+declares labels and ranges.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,9 +35,7 @@ from visual.options import (
     ByName,
     Choice,
     Control,
-    opened,
 )
-from visual.pictures.stepgraph.first_sum import first_sum
 from visual.widgets.sliders import sliders
 from visual.workbench.link import bench_of
 from visual.workbench.state import (
@@ -49,24 +47,25 @@ from visual.workbench.state import (
     LoopBench,
     numbers,
     rewritten,
+    view_options,
     with_loop,
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
-KEPT = "steps to record: all, last, or a range, as 500:510"
-Key = list[str | int]  # what a control changes
-TRUE = "true"
-BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
+KEPT = "steps to record: all, last, or a range such as 500:510"
+Key = list[str | int]  # of a control
+CORRECT = "correct"
+FAULTY_RULE = "faulty rule"  # a tab
 WEIGHTS = "weights"
 BACK = 4
 WRITING = (
-    "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
-    "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
+    "x[t-1] is the previous value of x, u[t+1] the next value of u. A variable that is not "
+    "assigned is a parameter with one value, a sequence with several. until(x > 2) stops the loop."
 )
 
 
 def controls(bench: Bench) -> list[Control]:
-    """All controls, with the present values."""
+    """Return all controls, with the present values."""
     entries = _entries(bench, bench.usual_values)
     if isinstance(bench, LoopBench):
         own = [*_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
@@ -76,49 +75,29 @@ def controls(bench: Bench) -> list[Control]:
 
 
 def views() -> list[Control]:
-    """The tabs."""
-    told = {kind.name: (kind.name, kind.about) for kind in PICTURES.values()}
-    told[BROKEN_RULE] = BROKEN_RULE, "what goes wrong if a rule is broken"
-    return [
-        {"name": name, "label": label, "about": f"{name}: {about}"}
-        for name, (label, about) in told.items()
-    ]
+    """Return the tabs."""
+    about = {kind.name: kind.about for kind in PICTURES.values()}
+    about[FAULTY_RULE] = "the correct and the faulty run of a rule with a mistake"
+    return [{"name": name, "about": f"{name}: {text}"} for name, text in about.items()]
 
 
 def view_shown(state: BenchState) -> str:
-    """The tab that is open."""
-    return state.view if state.rule is None else BROKEN_RULE
+    """Return the name of the open tab."""
+    return state.view if state.rule is None else FAULTY_RULE
 
 
 def equation(bench: Bench) -> str:
-    """What the loop does at a step, in symbols; empty of a picture that shows no run."""
-    if bench.shown.trace is None:
+    """Return the equations of a step; empty for a picture without a run."""
+    if bench.picture.trace is None:
         return ""
-    spell = Speller(NamedScan(bench.shown.trace, 0))
+    spell = Speller(NamedScan(bench.picture.trace, 0))
     return "; ".join(map(spell.equation, spell.scan.formulas))
-
-
-def chosen_step(bench: Bench) -> Mapping[str, object]:
-    """The moment that a picture of a single one shows where nobody chose any, and why; or nothing.
-
-    That is the first sum of the Scan that is open.
-    """
-    trace, options = bench.shown.trace, bench.state.options
-    shows_one = bench.state.view == "stepgraph"
-    chooses = shows_one and bench.state.rule is None
-    if trace is None or not chooses or bench.moment >= 0 or "step" in options:
-        return {}
-    scan = opened(trace, options.get("scan"))
-    step, named = first_sum(trace.scans[scan]), NamedScan(trace, scan)
-    why = "its first" if step is None else "the first that adds two things"
-    told = f"step {step or 0} of Scan {scan + 1}, {why}"
-    return {"moment": named.moment(step or 0)[0], "words": told}
 
 
 def _control(
     group: str, choice: Choice, value: object, names: Iterable[str] = (), **more: object
 ) -> Control:
-    """The control of a choice; `more` is what it has in this place."""
+    """Return the control of a choice; `more` are additional fields."""
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
 
@@ -133,7 +112,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     options = [[n, called if n == state.loop or n == OWN else n] for n in names]
     about = bench.loop.reason
     if about and (taps or steps):
-        about = f"Here it has {' and '.join([*taps, *steps])}. As it came: {about}"
+        about = f"Here it has {' and '.join([*taps, *steps])}. Without changes: {about}"
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)
@@ -141,7 +120,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
 
 
 def _tapped(name: str, taps: Sequence[int]) -> str:
-    """``taps −2, −1 of x``."""
+    """Return ``taps −2, −1 of x``."""
     return f"taps {integers(*taps)} of {name}"
 
 
@@ -177,16 +156,16 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
 
 
 def _rule(bench: Bench) -> Iterator[Control]:
-    options = [[TRUE, "the true one"], *([name, rule.title] for name, rule in BROKEN.items())]
+    options = [[CORRECT, "correct rule"], *([name, rule.title] for name, rule in BROKEN.items())]
     about = verdict(bench.breakage) if bench.breakage else ""
-    yield _control("rule", RULE, bench.state.rule or TRUE, options=options, about=about)
+    yield _control("rule", RULE, bench.state.rule or CORRECT, options=options, about=about)
 
 
 def verdict(breakage: Breakage) -> str:
-    """What a broken rule does, and which derivatives are wrong by it, in two sentences."""
+    """Return the change of a faulty rule, and the first wrong derivative, in two sentences."""
     visible, orders = breakage.visible, f"orders 1 to {breakage.rows[-1].order}"
     if visible is None:
-        return f"{breakage.rule.change} All {orders} are right all the same."
+        return f"{breakage.rule.change} The results of {orders} stay correct."
     row = breakage.rows[visible - 1]
     kind = "refused" if row.effect is Effect.REFUSED else "wrong"
     first = f"Of the {orders}, the first {kind} one is {visible}"
@@ -208,8 +187,8 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 
 def _options(state: BenchState) -> Iterator[Control]:
-    """What only the view that is shown has, and the colours of all."""
-    for option in PICTURES[state.view].options if state.rule is None else ():
+    """Yield the options of the view, and the theme."""
+    for option in view_options(state.view) if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name)
             yield _control("options", option, value, key=["options", option.name])
@@ -217,14 +196,14 @@ def _options(state: BenchState) -> Iterator[Control]:
 
 
 def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
-    """A slider for every number of every input; where it begins and ends, the usual values say."""
+    """Yield a slider for every number of every input; its range contains the usual value."""
     variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
     for slider in sliders(bench.values, usual, variables):
         yield {**slider, "group": "values"}
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
-    """What a bench becomes by what a control asks for."""
+    """Return a bench with the change that a control requests."""
     match key:
         case ["loop"]:
             return with_loop(bench, value)
@@ -234,35 +213,33 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             match value:
                 case [str(text), str(values)]:
                     return rewritten(bench, text, values)
-            raise ArgumentError(f"written = {quote(value)}: expected a step and values, two texts.")
+            raise ArgumentError(f"written = {quote(value)}: expected two texts, a step and values.")
     change = _change(bench, key, value)
     if "view" in change:
         return bench.seen(change["view"])
-    if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
-        bench = replace(bench, moment=-1)
     return bench.changed(**change)
 
 
-def lasting(bench: Bench) -> Bench:
-    """The same without an option that names what there is no more, as the third of two Scans.
+def without_invalid_options(bench: Bench) -> Bench:
+    """Return a copy of `bench` without options that are no longer valid, as the third of two Scans.
 
-    LabError if nothing can be shown without options either: what is wrong with all of them.
+    Raises LabError, the error with all options, if the picture is impossible without options, too.
     """
-    options, wrong = bench.state.options, None
-    for gone in ((), *((name,) for name in options), tuple(options)):
-        less = bench.changed(options=dict.fromkeys(gone)) if gone else bench
+    options, first = bench.state.options, None
+    for dropped in ((), *((name,) for name in options), tuple(options)):
+        less = bench.changed(options=dict.fromkeys(dropped)) if dropped else bench
         try:
-            less.shown  # noqa: B018 (it is remembered)
+            less.picture  # noqa: B018 (it is cached)
         except LabError as error:
-            wrong = wrong or error
+            first = first or error
         else:
             return less
-    assert wrong is not None  # as was tried
-    raise wrong
+    assert first is not None  # the first attempt failed
+    raise first
 
 
 def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
-    """What a control asks for, as arguments of `Bench.changed`."""
+    """Return the change that a control requests, as arguments of `Bench.changed`."""
     match key:
         case ["at", str(name), int(place)]:
             values = bench.values[check_choice("at", name, bench.values)].astype(float)
@@ -275,24 +252,24 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["options", str(name)]:
-            own = {option.name: option for option in PICTURES[bench.state.view].options}
+            own = {option.name: option for option in view_options(bench.state.view)}
             if name not in own:
-                PICTURES[bench.state.view].check({name: value})  # says which there are
+                PICTURES[bench.state.view].check({name: value})  # the error lists the options
             before = dict.fromkeys(own.keys() & {"scan", "step"}) if name == "inside" else {}
             return {"options": {**before, name: own[name].typed(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:
-            return {"rule": None if value == TRUE else value}
-        case ["view"] if value == BROKEN_RULE:
+            return {"rule": None if value == CORRECT else value}
+        case ["view"] if value == FAULTY_RULE:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
-    raise ArgumentError(f"key = {quote(key)}: there is no such control.")
+    raise ArgumentError(f"key = {quote(key)}: expected the key of a control.")
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
-    """The weights that mean the same as the cost that was chosen before."""
+    """Return weights with the same meaning as the present cost."""
     if not isinstance(state.cost, str):
         return list(state.cost)
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]

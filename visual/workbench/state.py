@@ -1,10 +1,10 @@
-"""What is on a workbench: a loop or a graph of PyTensor's, and all that is chosen about it.
+"""The subject of a workbench, a loop or a PyTensor graph, and all choices about it.
 
     >>> opened(gallery.loops["square"]).changed(order=2, taps={"x": (-2, -1)}).picture.save("x.svg")
 
-Start with `Bench`: its `state` holds only plain numbers, texts and tuples, `changed` gives another
-bench, and `picture` is what it shows.  Of a broken rule the truth is computed once for every
-subject and choice, and every rule is held against it.
+Start with `Bench`: its `state` holds only plain numbers, texts, and tuples, `changed` returns
+another bench, and `picture` draws its view.  The correct derivatives are computed once for each
+subject and choice, and compared with the derivatives by each faulty rule.
 """
 
 from abc import ABC, abstractmethod
@@ -29,25 +29,24 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw, studied
 from visual.drawing.study import Chosen, Frozen, choose, shaped
-from visual.layout.names import NamedScan, at_moment
-from visual.options import DERIVATIVE, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
+from visual.options import DERIVATIVE, INSIDE, RULE, THEME, TRUNCATE, ByName, Choice, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
+from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
-OWN = "own"  # a loop that is not of the gallery, but was handed over
-GRAPH = "graph"  # no loop, but a graph of PyTensor's
-LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
+OWN = "own"  # a loop from the user's code
+GRAPH = "graph"  # a PyTensor graph
+LEAST = 3  # orders that are compared in any case: one mistake shows from the third on
 REMEMBERED = 16
-MOST_MOMENTS = 400  # of a run that is walked through whole
-OPTIONS = ByName("options", "what only the picture has that is shown")
+OPTIONS = ByName("options", "options of the view")
 CHOICES = {
     **DERIVATIVE,
     **{choice.name: choice for choice in (TRUNCATE, VIEW, OPTIONS, THEME, RULE)},
 }
-# A number, or numbers in rows, as they are written: what an array holds.
+# The content of an array: a number, or rows of numbers.
 Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (its own name stands in it)
 
 
@@ -59,12 +58,12 @@ def _nothing() -> Mapping[str, Value]:
 class BenchState:
     """All choices of a workbench.
 
-    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own", or
-    "graph" for a graph of PyTensor's. `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at`, `mode`
-    and `keep` are those of `visual.draw`; None and what is missing stand for what the loop itself
-    says. `truncate` is the number of steps that a gradient goes back, or -1. `view` is the picture
-    that is shown, `options` are those that only it has, and `theme` its colours. `rule` is the name
-    of a rule of `lab.BROKEN`: then what it breaks is shown instead of the view.
+    `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own", or
+    "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at`, `mode`, and
+    `keep` are arguments of `visual.draw`; None and missing names stand for the loop's own values.
+    `truncate` is the number of steps that a gradient goes back, or -1. `view` is the kind of
+    picture, `options` are options of this kind, and `theme` names the colors. With `rule`, the name
+    of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
     """
 
     loop: str
@@ -84,29 +83,29 @@ class BenchState:
     rule: str | None = None
 
     def changed(self, **changes: object) -> "BenchState":
-        """The state with other choices; of `taps`, `at` and `options` what is not named stays.
+        """Return the state with other choices; entries of `taps`, `at`, and `options` are merged.
 
-        With another view, the options of the one before are forgotten, but for where one is; and
-        whoever chooses a view and no rule wants to see it by the true one.
+        Another view drops the options of the previous one, except the place that it shows. A view
+        without a rule is a view of the correct derivatives.
 
-        ArgumentError for a choice that there is not, or that can be no choice of any loop.
+        Raises ArgumentError for an unknown choice, or a value that no loop can have.
         """
         known = [one.name for one in fields(self) if one.name != "loop"]
         for name in changes:
+            refuse_retired(f"Workbench.{name}", RETIRED_NAMES)
             check_choice("choice", name, known, "a workbench has the choices {}.")
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
-        old = self
-        if checked.get("steps", self.steps) != self.steps:  # others are folded
-            held = {name: value for name, value in self.options.items() if name != "step"}
-            old = replace(self, options=MappingProxyType(held))
+        options = dict(self.options)
+        if checked.get("steps", self.steps) != self.steps:
+            options.pop("step", None)
         if checked.get("view", self.view) != self.view:
-            view = PICTURES[checked["view"]]
-            kept = {INSIDE.name} & {one.name for one in view.options} | {"scan"} & {*view.follows}
-            held = {name: value for name, value in old.options.items() if name in kept}
-            old = replace(old, options=MappingProxyType(held))
+            own = {option.name for option in view_options(checked["view"])}
+            places = own & {"scan", INSIDE.name}
+            options = {name: value for name, value in options.items() if name in places}
+        old = replace(self, options=MappingProxyType(options))
         if "view" in checked:
             checked = {"rule": None, **checked}
         for name in checked.keys() & {"taps", "at", "options"}:
@@ -115,7 +114,7 @@ class BenchState:
         return replace(old, **checked)
 
     def beside(self, usual: "BenchState") -> dict[str, object]:
-        """What is chosen otherwise than in a `usual` state, by name."""
+        """Return the choices that differ from a `usual` state, by name."""
         chosen = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
             name: dict(value) if isinstance(value, Mapping) else value
@@ -124,16 +123,21 @@ class BenchState:
         }
 
 
+def view_options(view: str) -> tuple[Choice, ...]:
+    """Return the options of a view; the machine plays and has none."""
+    return () if view == "machine" else PICTURES[view].options
+
+
 def numbers(value: object) -> Numbers:
-    """An array as a number, or as numbers in tuples."""
+    """Return an array as a number, or as nested tuples of numbers."""
     return _tuples(np.asarray(value).tolist())
 
 
 def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
-    """Numbers as an array of a dtype; ArgumentError if it cannot hold them."""
+    """Return numbers as an array of a dtype; raise ArgumentError if it cannot hold them."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
-        raise ArgumentError(f"value of {name} = {quote(value)}: expected whole numbers.")
+        raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
     return array.astype(dtype)
 
 
@@ -143,36 +147,34 @@ def _tuples(value: Value) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """Something on the workbench, what is chosen about it, and what is if nobody chooses.
+    """The subject of a workbench, the choices about it, and the `usual` state without choices.
 
-    `moment` is the one of the run that is shown, or -1 for all of it; `room` is the width that
-    a page has for the machine, 0 if it is not known.  `left` are the states in which other views
-    were left, by their names.
+    `room` is the width that a page has for the machine, 0 if it is unknown.  `left` has the last
+    state of each other view, by the name of the view.
     """
 
     state: BenchState
     usual: BenchState
     name: str
-    moment: int = field(default=-1, kw_only=True)
     room: int = field(default=0, kw_only=True)
     left: Mapping[str, BenchState] = field(default_factory=_nothing, kw_only=True)
 
     @property
     @abstractmethod
     def values(self) -> dict[str, np.ndarray]:
-        """The values of its variables, as chosen, by name."""
+        """The chosen values of the variables, by name."""
 
     @cached_property
     def usual_values(self) -> dict[str, np.ndarray]:
-        """The values that it came with."""
+        """The values without choices."""
         return replace(self, state=self.usual).values
 
     @abstractmethod
     def changed(self, **changes: object) -> "Bench":
-        """The same with other choices; LabError for what it cannot have."""
+        """Return the bench with other choices; raise LabError for an impossible one."""
 
     def seen(self, view: str) -> "Bench":
-        """The same in another view, with the options with which that was left if they still fit."""
+        """Return the bench in another view, with the last options of that view if they fit."""
         bench = self.changed(view=view)
         was = self.left.get(view, bench.state)
         if was.beside(bench.state).keys() <= {OPTIONS.name}:
@@ -182,58 +184,31 @@ class Bench(ABC):
 
     @abstractmethod
     def _draw(self, **options: object) -> Scene:
-        """The picture of the view, with options of its own."""
+        """Return the picture of the view with its options."""
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
 
     @property
     def choices(self) -> dict[str, object]:
-        """What is chosen, by name."""
+        """The choices, by name."""
         return self.state.beside(self.usual)
 
     @property
     def title(self) -> str:
-        """A few words, as for the name of a file."""
+        """A short title, for example for a file name."""
         return f"{self.name} {self.state.rule or self.state.view} {self.state.order}"
 
     @cached_property
     def breakage(self) -> Breakage | None:
-        """What the broken rule does to the derivatives, if one is chosen."""
+        """The effect of the faulty rule on the derivatives, if a rule is chosen."""
         if self.state.rule is None:
             return None
         return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
 
     @cached_property
-    def shown(self) -> Scene:
-        """The picture of the view, or of what the broken rule does; LabError if there is none.
-
-        Of a run whose moments are not all in one picture, that in which the present one is.
-        """
-        follows, trace = PICTURES[self.state.view].follows, self.picture.trace
-        if trace is None or not follows or self.moment not in self.moments:
-            return self.picture
-        scan, step = at_moment(trace, self.moment)
-        has_cards = any(group.cell == "scan:1" for group in self.picture.groups())
-        if self.moment in self.picture.moments and not has_cards:
-            return self.picture
-        place = {"scan": scan + 1, "step": step}
-        return self._draw(**{**self.state.options, **{name: place[name] for name in follows}})
-
-    @cached_property
-    def moments(self) -> Mapping[int, str]:
-        """All moments that can be shown, and what they are called."""
-        trace, view = self.picture.trace, PICTURES[self.state.view]
-        if self.breakage is not None or not view.follows or trace is None:
-            return self.picture.moments
-        if sum(scan.steps for scan in trace.scans) > MOST_MOMENTS:
-            return self.picture.moments
-        scans = NamedScan.each(trace)
-        return dict(named.moment(step) for named in scans for step in range(named.scan.steps))
-
-    @cached_property
     def picture(self) -> Scene:
-        """The picture of no moment in particular."""
+        """The picture of the view; LabError if it cannot be drawn."""
         state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)
@@ -248,13 +223,13 @@ def _broken(truth: Truth, rule: str) -> Breakage:
 
 @dataclass(frozen=True, eq=False)
 class LoopBench(Bench):
-    """A loop, and the state of the workbench that shows it."""
+    """A loop, and the choices about it."""
 
     loop: Loop
 
     @classmethod
     def of(cls, loop: Loop) -> "LoopBench":
-        """A loop on which nothing is chosen yet."""
+        """Return the bench of a loop without choices."""
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
         state = BenchState(loop.name if known else other, truncate=loop.truncate_gradient)
@@ -266,7 +241,7 @@ class LoopBench(Bench):
         return {name: value_of(one) for name, one in valued(self.chosen).items()}
 
     def changed(self, **changes: object) -> "LoopBench":
-        """The same loop with other choices; values last for other taps as those of a loop do."""
+        """Return the bench with other choices; other taps keep the values that they can."""
         state = self.state.changed(**changes)
         kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and kept:
@@ -279,7 +254,7 @@ class LoopBench(Bench):
 
     @cached_property
     def chosen(self) -> Loop:
-        """The loop with the chosen taps, steps and values; ArgumentError if it is none."""
+        """The loop with the chosen taps, steps, and values; ArgumentError if it is impossible."""
         loop = shaped(self._truncated, self.state.taps, self.state.steps)
         return loop.with_values(self._at)
 
@@ -289,7 +264,7 @@ class LoopBench(Bench):
 
     @cached_property
     def _at(self) -> dict[str, np.ndarray]:
-        """The chosen values, each with the dtype of its variable; others the loop will refuse."""
+        """The chosen values with the dtypes of their variables; the loop refuses other names."""
         usual = {name: value_of(variable).dtype for name, variable in valued(self.loop).items()}
         return {
             name: cast(name, value, usual[name]) if name in usual else np.asarray(value)
@@ -297,7 +272,7 @@ class LoopBench(Bench):
         }
 
     def _about(self, **others: object) -> dict[str, Value]:
-        """What is chosen about the derivative, and what else."""
+        """Return the choices about the derivative, and `others`."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
@@ -311,7 +286,7 @@ class LoopBench(Bench):
 
 @lru_cache(maxsize=64)
 def _truncated(loop: Loop, steps: int) -> Loop:
-    """The same loop, whose gradient goes back so many steps; the same object for the same call."""
+    """Return the loop with a truncated gradient; the same object for the same arguments."""
     return loop if steps == loop.truncate_gradient else replace(loop, truncate_gradient=steps)
 
 
@@ -326,7 +301,7 @@ OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
 
 @dataclass(frozen=True, eq=False)
 class GraphBench(Bench):
-    """A cost, its inputs with their values, and the state of the workbench that shows them."""
+    """A cost, its inputs with their values, and the choices about them."""
 
     cost: Variable
     by: Variable
@@ -337,9 +312,9 @@ class GraphBench(Bench):
     def of(
         cls, cost: Variable, wrt: Variable, given: object, order: int = 1, model: object = None
     ) -> "GraphBench":
-        """A cost to differentiate by `wrt`, with a value for every input in `given`.
+        """Return the bench of a cost, differentiated wrt `wrt`, with values `given` for its inputs.
 
-        It may be the log-density of a `model`.
+        The cost may be the log-density of a `model`.
         """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
@@ -354,7 +329,7 @@ class GraphBench(Bench):
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
-        """A name for every input: its own, or its number if it has none to itself."""
+        """The name of every input, or its number if it has no unique name."""
         own = [variable.name for variable in self.given]
         return {
             variable: name if name and own.count(name) == 1 else f"input {number}"
@@ -363,12 +338,12 @@ class GraphBench(Bench):
 
     @cached_property
     def inputs(self) -> Mapping[str, Variable]:
-        """The inputs by their names."""
+        """The inputs, by name."""
         return {name: variable for variable, name in self.names.items()}
 
     @property
     def values(self) -> dict[str, np.ndarray]:
-        """The values of the inputs, as chosen, by name."""
+        """The chosen values of the inputs, by name."""
         return {
             name: self._value(name, as_value(self.given[variable], f"value of {name}"))
             for name, variable in self.inputs.items()
@@ -379,12 +354,12 @@ class GraphBench(Bench):
         return usual if chosen is None else cast(name, chosen, usual.dtype)
 
     def changed(self, **changes: object) -> "GraphBench":
-        """The same graph with other choices."""
+        """Return the bench with other choices; the graph stays the same."""
         for name in changes:
             if name not in OF_A_GRAPH:
                 raise ArgumentError(
-                    f"{name}: of a graph {listing(OF_A_GRAPH)} can be chosen; all else is in "
-                    "the graph."
+                    f"{name}: a graph has the choices {listing(OF_A_GRAPH)}. Change the graph "
+                    "for anything else."
                 )
         bench = replace(self, state=self.state.changed(**changes))
         for name in bench.state.at:
@@ -422,7 +397,7 @@ def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], 
 
 
 def opened(subject: object, *about: object) -> Bench:
-    """What a workbench is opened with."""
+    """Return the bench of the arguments of a workbench."""
     match subject, *about:
         case [Derivative() as derived, given]:
             return GraphBench.of(derived.values[0], derived.wrt, given, derived.order)
@@ -436,13 +411,13 @@ def opened(subject: object, *about: object) -> Bench:
             return LoopBench.of(loop)
     raise ArgumentError(
         f"subject = {quote(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
-        "alone, a lab.Derivative and the values of its inputs, or a cost, what to differentiate "
-        "by, and the values."
+        "alone; a lab.Derivative and the values of its inputs; or a cost, a variable to "
+        "differentiate with respect to, and the values."
     )
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Another loop, seen in the same way: its taps and values are its own."""
+    """Return the bench of another loop, with the same order, view, theme, and rule."""
     if isinstance(loop, str):
         loop = _loop_named(loop)
     if not isinstance(loop, Loop):
@@ -458,7 +433,7 @@ def _loop_named(name: str) -> Loop:
 
 
 def rewritten(bench: Bench, text: str, values: str) -> LoopBench:
-    """The loop that is written, seen in the same way."""
+    """Return the bench of a loop given as text, with the same order, view, theme, and rule."""
     steps, name = STEPS, WRITTEN
     if isinstance(bench, LoopBench) and bench.state.loop == WRITTEN:
         steps, name = bench.chosen.steps, bench.loop.name

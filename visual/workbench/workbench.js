@@ -1,21 +1,21 @@
-// The workbench in a notebook: the picture, with its controls around it, made of the records in
-// the trait `form`.
-// This file is joined to stepper.js and form.js and uses their `element`, `stepper` and `Form`.
+// The workbench in a notebook: a picture or the machine, and the controls around it, which are
+// built from the records in the trait `form`.  This file is joined to the files before it and calls
+// their `element`, `Form`, and `Machine`.
 //
-// Every change goes to the kernel as {number, key, value}.  Only one is under way; while it is,
-// later ones wait, and of those for the same control the last one alone is sent.  When one takes
-// longer than a moment, this is said, and the next change goes out at once: the kernel then gives
-// up the picture that it works on, and draws that of both changes.
+// Each change goes to the kernel as {number, key, value}.  Only one request is open at a time.
+// Later changes wait; of several changes of one control, only the last one is sent.  If an answer
+// takes longer than PATIENCE, the page says so and sends the next change at once: the kernel then
+// cancels the first picture and draws the result of both changes.
 
 const PATIENCE = 300; // ms
 const SETTLED = 50; // ms
 const RESTING = 250; // ms
-const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
-const MUCH_OF = 400; // pixels of a picture
-const BAR = 80; // pixels above the picture while it is presented
+const AROUND = 123; // pixels of JupyterLab's bars and of the line below the picture
+const ENOUGH = 400; // pixels of a picture
+const BAR = 80; // pixels above the picture on the full screen
+const CARDS = "[data-cell^='scan:'], [data-cell^='inside:']"; // groups of a picture that open a Scan
 
-// How large the picture is: its natural size, or as wide as the page; or as large as the screen
-// while it is presented.
+/** The size of the picture: natural, as wide as the page, or as large as the full screen. */
 class Zoom {
   constructor(frame) {
     this.frame = frame;
@@ -40,9 +40,9 @@ class Zoom {
   }
 }
 
-const MAIN = 4; // tabs; the other views are behind the last of them
+const MAIN = 4; // tabs; a menu has the other views
 
-// The views as tabs: arrows go from one to the next.
+/** The views as tabs; arrow keys move between them. */
 class Tabs {
   constructor(panel, ask) {
     this.list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
@@ -63,8 +63,8 @@ class Tabs {
 
   show({ views, view }) {
     if (!this.tabs.length) {
-      this.tabs = views.slice(0, MAIN).map(({ name, label, about }) => {
-        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, label);
+      this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
+        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
         tab.addEventListener("click", () => this.ask(["view"], name));
         return tab;
       });
@@ -83,12 +83,12 @@ class Tabs {
   }
 }
 
-// What is asked of the kernel: one question at a time, as long as it answers quickly.
-class Questions {
+/** Requests to the kernel: one at a time, as long as it answers quickly. */
+class Requests {
   constructor(model, working) {
     this.model = model;
     this.working = working;
-    this.number = Date.now(); // no other page of this workbench has asked by it
+    this.number = Date.now(); // unique among the pages of this workbench
     this.waiting = new Map();
     this.asked = null;
     this.late = false;
@@ -103,20 +103,20 @@ class Questions {
 
   next() {
     if ((this.asked !== null && !this.late) || !this.waiting.size) return;
-    const [name, question] = this.waiting.entries().next().value;
+    const [name, request] = this.waiting.entries().next().value;
     this.waiting.delete(name);
-    this.send(question);
+    this.send(request);
   }
 
-  // What an answer does not speak of yet: the question under way, and those that wait.
+  /** The requests that an answer does not include: the open one, and those that wait. */
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
     return new Map([[name, this.sent], ...this.waiting]);
   }
 
-  send(question) {
+  send(request) {
     this.asked = ++this.number;
-    this.sent = question;
+    this.sent = request;
     this.late = false;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
@@ -124,10 +124,10 @@ class Questions {
       this.working(true);
       this.next();
     }, PATIENCE);
-    this.model.send({ number: this.asked, ...question });
+    this.model.send({ number: this.asked, ...request });
   }
 
-  // All that is not answered yet is taken back.
+  /** Cancel all open requests. */
   cancel() {
     this.waiting.clear();
     if (this.asked !== null) this.send({ cancel: true });
@@ -146,23 +146,23 @@ class Questions {
   }
 }
 
-/** Copies a text; where a page may not, the text is shown and selected instead. */
-async function copyText(text, shown, told) {
+/** Copy a text; a page without permission shows and selects it instead. */
+async function copyText(text, shown, note) {
   shown.textContent = text;
   try {
     await navigator.clipboard.writeText(text);
-    told.textContent = "copied";
+    note.textContent = "copied";
   } catch {
     shown.parentElement.open = true;
     getSelection().selectAllChildren(shown);
-    told.textContent = "press Ctrl+C to copy";
+    note.textContent = "press Ctrl+C to copy";
   }
 }
 
-// Whether the page is dark, or else the person's system.
+/** Whether JupyterLab is dark; outside of it, whether the reader's screen is. */
 const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
 
-// The picture goes with the page: it becomes dark and light again when the page does.
+/** Choose the dark or light theme when the page changes; returns a function that stops. */
 function follow(model, ask) {
   let was = false;
   const look = () => {
@@ -174,11 +174,12 @@ function follow(model, ask) {
   return onTheme(look);
 }
 
-const LOOKS = [100, 300, 600, 1000]; // ms after it was shown, in which a notebook may scroll
+const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a notebook may scroll
 
-// A notebook that goes on to the next cell scrolls past what a cell shows for the first time: then
-// it comes back, unless the person has begun to do something else.  In a low window, in which much of
-// the picture is below, it comes up.
+/**
+ * Scroll back to a new workbench if the notebook scrolls past it, or if a low window shows little of
+ * the picture.  Stops as soon as the reader does anything; returns a function that stops.
+ */
 function appear(root) {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -186,7 +187,7 @@ function appear(root) {
   const look = () => {
     const above = (part) => part && part !== document.body && (getComputedStyle(part).overflowY === "visible" ? above(part.parentElement) : part);
     const top = (above(root.parentElement) || document.documentElement).getBoundingClientRect().top;
-    const isLow = root.querySelector(".picture").getBoundingClientRect().top + MUCH_OF > innerHeight;
+    const isLow = root.querySelector(".picture").getBoundingClientRect().top + ENOUGH > innerHeight;
     if (!ended.signal.aborted && (isLow || root.getBoundingClientRect().top < Math.max(0, top))) root.scrollIntoView({ block: "start" });
   };
   for (const time of LOOKS) setTimeout(look, time);
@@ -194,7 +195,7 @@ function appear(root) {
   return end;
 }
 
-/** What to save and to copy, behind one word. */
+/** The menu of files to save and texts to copy. */
 class Saving {
   /** @param {(format: string) => void} save  @param {(name: string) => string} text of "link" and "python" */
   constructor(save, text) {
@@ -226,13 +227,13 @@ class Saving {
   }
 }
 
-/** Undo and redo: two buttons, and Ctrl+Z where nobody types. */
+/** Undo and redo: two buttons, and Ctrl+Z outside of text fields. */
 class Undoing {
   constructor(root, ask) {
     const button = (way, sign) => {
-      const made = element("button", { type: "button", title: `${way} the last choice`, "aria-label": way }, sign);
-      made.addEventListener("click", () => ask([way]));
-      return made;
+      const node = element("button", { type: "button", title: `${way} the last choice`, "aria-label": way }, sign);
+      node.addEventListener("click", () => ask([way]));
+      return node;
     };
     this.buttons = { undo: button("undo", "↶"), redo: button("redo", "↷") };
     this.root = element("span", { class: "scantape-undo" }, ...Object.values(this.buttons));
@@ -249,7 +250,7 @@ class Undoing {
   }
 }
 
-const phone = matchMedia("(max-width:600px)"); // there all controls are behind one row
+const phone = matchMedia("(max-width:600px)"); // there, one row hides all controls
 const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
@@ -258,34 +259,34 @@ class Bench {
     this.model = model;
     this.root = placed(el, { class: "scantape scantape-bench" });
     this.player = null; // the machine, while it is shown
-    this.ask = (key, value = null) => this.questions.ask(key, value);
+    this.ask = (key, value = null) => this.requests.ask(key, value);
     this.arrange();
-    this.stage();
+    this.prepare();
     this.listen();
   }
 
   /** The controls above the picture, and next to it. */
   arrange() {
     const { model, root } = this;
-    this.walked = element("div", { class: "scantape-walked", role: "tabpanel" });
+    this.stage = element("div", { class: "scantape-stage", role: "tabpanel" });
     const working = element("span", { role: "status" });
     const cancel = element("button", { type: "button", hidden: "" }, "cancel");
-    this.questions = new Questions(model, (busy) => {
+    this.requests = new Requests(model, (busy) => {
       working.textContent = busy ? "working …" : "";
       cancel.hidden = !busy;
       root.setAttribute("aria-busy", busy);
     });
-    cancel.addEventListener("click", () => this.questions.cancel());
+    cancel.addEventListener("click", () => this.requests.cancel());
     this.form = new Form(this.ask);
-    this.tabs = new Tabs(this.walked, this.ask);
+    this.tabs = new Tabs(this.stage, this.ask);
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
     this.saving = new Saving((format) => model.send({ save: format }), (name) => model.get(name));
     this.undoing = new Undoing(root, this.ask);
     const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps, element("div", { class: "scantape-working" }, working, cancel));
     this.head = element("div", { class: "scantape-head" }, this.tabs.root);
-    this.folded = element("summary");
-    this.fold = element("details", { class: "scantape-fold" }, this.folded, line);
-    this.body = element("div", { class: "scantape-body" }, this.walked, this.form.panel);
+    this.summary = element("summary");
+    this.fold = element("details", { class: "scantape-fold" }, this.summary, line);
+    this.body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
     this.bend = () => {
       this.fold.open = !phone.matches;
       (phone.matches ? this.fold : this.body).append(this.form.panel);
@@ -294,53 +295,53 @@ class Bench {
     root.append(this.fold, this.head, this.problem, this.body);
   }
 
-  /** The picture, and what walks through it. */
-  stage() {
-    const { walked } = this;
+  /** The picture, and one line below it. */
+  prepare() {
+    const { stage } = this;
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    walked.append(this.frame);
     this.zoom = new Zoom(this.frame);
-    const present = element("button", { type: "button", title: "the picture alone, on the whole screen (F)" }, "present");
+    const present = element("button", { type: "button", title: "the picture on the full screen (F)" }, "present");
     const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
-    const alone = () => (document.fullscreenElement ? document.exitFullscreen() : walked.requestFullscreen());
-    for (const button of [present, leave]) button.addEventListener("click", alone);
+    const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen());
+    for (const button of [present, leave]) button.addEventListener("click", toggle);
     this.root.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) alone();
+      if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
     }, { capture: true });
-    this.head.append(element("span", { class: "scantape-zoom" }, this.undoing.root, element("label", {}, "zoom ", this.zoom.root), present));
+    const zoom = element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", this.zoom.root), present);
+    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root, zoom));
     this.bend();
-    this.walking = this.walk();
     this.equation = element("span", { class: "scantape-equation" });
-    this.told = walked.querySelector(".scantape-told");
-    const below = element("div", { class: "scantape-below" }, this.equation);
-    this.told.replaceWith(below, leave);
-    below.append(this.told);
+    this.hint = element("span", { class: "scantape-hint", role: "status" });
+    stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
   }
 
-  walk() {
-    const { model, ask } = this;
-    return stepper(this.walked, {
-      whole: true,
-      changed: (step) => share(model, { step }),
-      hint: "click a Scan to open it",
-      open: (option, value) => ask(["options", option], value),
-    });
+  /** Cards of Scans open their Scan, by a click or by Enter. */
+  openCards(svg) {
+    const cards = [...svg.querySelectorAll(CARDS)];
+    if (cards.length) svg.setAttribute("role", "group"); // an image has no buttons
+    for (const card of cards) {
+      const [option, value] = card.dataset.cell.split(":"), open = () => this.ask(["options", option], value);
+      for (const [name, text] of Object.entries({ role: "button", tabindex: "0", "aria-label": `open ${card.querySelector("title")?.textContent ?? value}` })) card.setAttribute(name, text);
+      card.addEventListener("click", open);
+      card.addEventListener("keydown", (event) => event.key === "Enter" && open());
+    }
+    this.hint.textContent = cards.length ? "click a Scan to open it" : "";
   }
 
-  /** Once nothing moves any more, the machine is asked for the width. */
+  /** Once the width is constant, report it to the kernel. */
   size() {
     this.zoom.show();
     clearTimeout(this.settled);
     this.settled = setTimeout(() => {
-      if (this.frame.clientWidth) share(this.model, { room: this.frame.clientWidth }); // it is on the page now
+      if (this.frame.clientWidth) share(this.model, { room: this.frame.clientWidth }); // the page shows it
     }, SETTLED);
   }
 
   show() {
     const shown = this.model.get("form");
-    this.form.show(shown, this.questions.open(shown.answered));
+    this.form.show(shown, this.requests.open(shown.answered));
     const main = shown.controls.filter(({ group }) => group === "loop");
-    this.folded.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
+    this.summary.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
     this.equation.textContent = this.equation.title = shown.equation;
     this.tabs.show(shown);
     this.undoing.show(shown);
@@ -348,11 +349,11 @@ class Bench {
     this.problem.textContent = elsewhere ? shown.problem.text : "";
     const theme = shown.controls.find(({ key }) => key[0] === "theme").value;
     this.frame.toggleAttribute("data-blends", theme === (isDark() ? "dark" : "light"));
-    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
-    this.questions.answered(shown.answered);
+    this.frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it shows the choices before the error
+    this.requests.answered(shown.answered);
   }
 
-  /** The machine plays by itself; of another one with as many events, the moment is kept. */
+  /** Show the machine; another machine with as many events keeps the moment. */
   drawMachine(data) {
     const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     if (this.player) this.player.open(data, this.player.data.moments === data.moments ? this.player.p : start);
@@ -364,10 +365,9 @@ class Bench {
       });
     }
     this.player.root.dataset.theme = isDark() ? "dark" : "light";
-    this.walking.show(-1, true, {}, {});
   }
 
-  /** The kernel is told of a moment at which the machine rests. */
+  /** Report the moment to the kernel when the machine rests. */
   rest(moment) {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
@@ -385,24 +385,24 @@ class Bench {
     this.player = null;
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
+    this.openCards(frame.firstChild);
     this.zoom.show();
-    this.walking.show(model.get("step"), true, model.get("form").moments, model.get("form").chosen);
   }
 
   receive(message, buffers) {
     if (!message.file) return;
     download(message.file, buffers[0]);
     this.saving.root.open = phone.matches;
-    this.told.textContent = `saved as ${message.file}, where the browser keeps downloads`;
+    this.hint.textContent = `saved as ${message.file}, where the browser saves downloads`;
   }
 
   listen() {
     const { model, frame } = this, draw = () => this.draw(), size = () => this.size();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
-    const unheard = listening(model, {
+    const stopListening = listening(model, {
       "change:form": () => this.show(), "change:svg": draw, "change:machine": draw, "change:moment": move,
-      "change:step": () => this.walking.set(model.get("step")), "change:python": write, "change:link": write,
+      "change:python": write, "change:link": write,
       "msg:custom": (message, buffers) => this.receive(message, buffers),
     });
     draw();
@@ -410,16 +410,16 @@ class Bench {
     write();
     this.size();
     this.zoom.root.addEventListener("change", this.zoom.show);
-    let wide = frame.clientWidth;
+    let width = frame.clientWidth;
     const resized = new ResizeObserver(() => {
-      if (frame.clientWidth !== wide) size();
-      wide = frame.clientWidth;
+      if (frame.clientWidth !== width) size();
+      width = frame.clientWidth;
     });
     resized.observe(frame);
     addEventListener("resize", size);
     phone.addEventListener("change", this.bend);
     document.addEventListener("fullscreenchange", this.zoom.show);
-    const ends = [unheard, follow(model, this.ask), model.get("room") ? () => {} : appear(this.root)]; // no page has shown it yet
+    const ends = [stopListening, follow(model, this.ask), model.get("room") ? () => {} : appear(this.root)];
     this.end = () => {
       for (const end of ends) end();
       for (const timer of [this.settled, this.resting]) clearTimeout(timer);
@@ -433,8 +433,7 @@ class Bench {
   destroy() {
     this.end();
     this.player?.pause();
-    this.walking.destroy();
-    this.questions.destroy();
+    this.requests.destroy();
   }
 }
 

@@ -1,18 +1,16 @@
-"""The workbench: choose a loop, its taps and the order of its derivative, and walk through it.
+"""The workbench: choose a loop, its taps, and the order of its derivative, and play its machine.
 
     >>> bench = visual.Workbench()
     >>> bench.set(order=2, taps={"x": (-2, -1)}, view="tapes")
     >>> bench.state
     >>> bench.picture.save("tape.svg")
 
-A change that is asked for in the browser and one that is made by `set` are the same: the state
-becomes another one and its picture is drawn, or a sentence says why not and nothing changes.
-
-What a workbench hands to the browser as a file.
+A change by the browser and a change by `set` do the same: they replace the state and draw its
+picture, or they change nothing and report an error.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,24 +24,22 @@ from lab.errors import ArgumentError, LabError, check_integer, first_line, listi
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
+from visual.backends import dark
 from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
-from visual.widgets.module import CONTROLS, FORM, joined, style
-from visual.widgets.page import fragment
-from visual.widgets.stepper import Walked, shown_step
-from visual.widgets.widget import in_notebook
+from visual.widgets.module import CONTROLS, FORM, bundle, style
+from visual.widgets.widget import Widget, in_notebook
 from visual.widgets.working import Work, begin, is_in_loop
 from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
 from visual.workbench.controls import (
     Key,
     changed,
-    chosen_step,
     controls,
     equation,
-    lasting,
     view_shown,
     views,
+    without_invalid_options,
 )
 from visual.workbench.link import History, bench_of, link_of
 from visual.workbench.playing import machine_data
@@ -52,27 +48,27 @@ from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
-
-CALM = 0.4  # seconds after which a person looks, and nobody waits for what is drawn ahead
+CALM = 0.4  # seconds without a request, after which pictures are drawn ahead
 CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A bench whose picture is there, and its SVG."""
+class Drawing:
+    """A bench, its picture as SVG, and the data of its machine; empty in other views."""
 
     bench: Bench
     svg: str
-    machine: Mapping[str, object]  # empty for other views
+    machine: Mapping[str, object]
 
     @classmethod
-    def of(cls, bench: Bench) -> "Drawn":
-        """Do all that takes long."""
-        return cls(bench, bench.shown.svg(), machine_data(bench))
+    def of(cls, bench: Bench, keeps_options: bool = True) -> "Drawing":
+        """Draw a bench, without invalid options unless it `keeps_options`; this may take long."""
+        bench = bench if keeps_options else without_invalid_options(bench)
+        return cls(bench, bench.picture.svg(), machine_data(bench))
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A bench that the page waits for, and the work on it."""
 
     work: Work
@@ -80,7 +76,7 @@ class Asked:
 
 
 class Message(TypedDict, total=False):
-    """What the browser sends."""
+    """A message from the browser."""
 
     number: int
     key: Key
@@ -89,26 +85,26 @@ class Message(TypedDict, total=False):
     save: str
 
 
-class Workbench(Walked):
-    """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
+class Workbench(Widget):
+    """A loop, or a PyTensor graph, with controls for all choices about it.
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
     ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  A PyMC
     ``Workbench(model)`` shows its log-density at its initial point.  A text, as in
     ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from its `link`.  `choices`
-    are those of `BenchState`.  `step` is the moment that is shown, or -1 for all of them; `moment`
-    is the one of the machine, or -1 for the start of its derivatives.
+    are the fields of `BenchState`.  `moment` is the moment of the machine, or -1 for the start of
+    its derivatives.
 
-    Each choice, `loop` and `step` are traits: they can be set, observed, and linked to those of
-    other widgets.  TraitError for what is not possible; then all stays as it was.
+    Each choice and `loop` are traits: they can be set, observed, and linked to traits of other
+    widgets.  An impossible value raises TraitError and changes nothing.
 
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
 
-    `undo` and `redo` go back and forth between the choices that were made.
+    `undo` and `redo` move through the earlier choices.
     """
 
-    _esm = joined(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
-    _css = style(FORM, HERE / "workbench.css", LOOKS)
+    _esm = bundle(CONTROLS, PLAYER, HERE / "form.js", HERE / "workbench.js")
+    _css = style(FORM, HERE / "workbench.css", LOOKS) + dark.style()
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     machine = traitlets.Dict().tag(sync=True)
@@ -130,40 +126,33 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    room = traitlets.Int(0).tag(sync=True)  # pixels of width; 0 before there is a page
+    room = traitlets.Int(0).tag(sync=True)  # the width in pixels; 0 before a page shows it
     _bench: Bench
-    _asked: Asked | None = None  # what the page waits for
-    _ahead = Work()  # on what it may ask for next
-    _number = -1  # of the last thing that the page asked for; numbers of all pages differ
+    _request: Request | None = None  # the page waits for it
+    _ahead = Work()  # on probable next requests
+    _number = -1  # of the last message; the numbers of different pages differ
 
     def __init__(
         self,
         subject: Loop | Derivative | Variable | str | None = None,
         *about: object,
-        step: int | None = None,
         moment: int = -1,
         **choices: object,
     ) -> None:
-        self._lock = RLock()  # what is shown is changed by one thread at a time
+        self._lock = RLock()  # only one thread at a time changes what the page shows
         self._history = History()
         if isinstance(subject, str):
-            restored: Bench
-            restored, at = bench_of(subject)
-            moment = at if moment == -1 else moment
+            start: Bench
+            start, restored = bench_of(subject)
+            moment = restored if moment == -1 else moment
         else:
-            restored = opened(subject, *about)
-        bench = restored.changed(**choices)
+            start = opened(subject, *about)
+        bench = start.changed(**choices)
         moment = check_integer("moment", moment)
-
-        def begun() -> Drawn:
-            if step is None:
-                return Drawn.of(bench)
-            return Drawn.of(replace(bench, moment=shown_step(bench.moments, -1, step)))
-
-        drawn = Work().do(begun)  # a page is told of no widget that has nothing to show
+        drawing = Work().do(lambda: Drawing.of(bench))  # before a page knows of the widget
         super().__init__()
         self.moment = max(-1, moment)
-        self._show(drawn, step)
+        self._show(drawing)
         self.on_msg(lambda _, message, __: self.receive(message))
 
     @property
@@ -173,116 +162,88 @@ class Workbench(Walked):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         moment = None if self.moment < 0 else self.moment
-        if self.machine:
-            html = without_kernel(dict(self.machine), moment)
-        else:
-            html = fragment(self.picture, step=self.step)
+        html = without_kernel(dict(self.machine), moment) if self.machine else self.picture.framed()
         if not in_notebook():
             html = still(self._bench, html)
         return html, self.picture.text(), self.picture
 
     @property
-    def _shown(self) -> Sequence[Scene]:
-        return [self._bench.shown] if hasattr(self, "_bench") else []
-
-    @property
-    def _moments(self) -> Collection[int]:
-        return self._bench.moments if hasattr(self, "_bench") else ()
-
-    @property
     def state(self) -> BenchState:
-        """All that is chosen, frozen."""
+        """All choices, frozen."""
         return self._bench.state
 
     @property
     def picture(self) -> Scene:
-        """The picture that is shown; it can be saved."""
+        """The picture of the view; it can be saved."""
         return self._bench.picture
 
     @property
     def breakage(self) -> Breakage | None:
-        """What the broken rule does to the derivatives, if one is chosen."""
+        """The effect of the faulty rule on the derivatives, if a rule is chosen."""
         return self._bench.breakage
 
-    def set(self, *, step: int | None = None, **choices: object) -> None:
-        """Choose something else, as in ``set(order=2, taps={"x": (-2, -1)})``.
+    def set(self, **choices: object) -> None:
+        """Change choices, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
-        Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
-        possible; then all stays as it was.  What the page waits for is given up.
+        Choices are the fields of `BenchState`, and `loop`, a `lab.Loop`.  An impossible choice
+        raises LabError and changes nothing.  A request of the page that is not answered is
+        cancelled.
         """
-        self._give_up()
+        self._cancel()
         try:
             bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
-            bench, held = bench.changed(**choices), "options" in choices
-            self._show(Work().do(lambda: Drawn.of(bench if held else lasting(bench))), step)
+            bench = bench.changed(**choices)
+            self._show(Work().do(lambda: Drawing.of(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
-            self._tell()  # the page waits no more
+            self._update_form()  # it answers the page
             raise
 
     def undo(self) -> None:
-        """Go back to what was shown before the last choice; at the first one, do nothing."""
-        self._go(self._history.undo)
+        """Return to the choices before the last change; without an earlier one, do nothing."""
+        self._restore(self._history.undo)
 
     def redo(self) -> None:
-        """Choose again what was undone last; without such a choice, do nothing."""
-        self._go(self._history.redo)
+        """Repeat the change that was undone last; without such a change, do nothing."""
+        self._restore(self._history.redo)
 
-    def _go(self, move: Callable[[Bench], Bench | None]) -> None:
+    def _restore(self, move: Callable[[Bench], Bench | None]) -> None:
         with self._lock:
-            self._give_up()
+            self._cancel()
             bench = move(self._bench)
             if bench is None:
-                self._tell()
+                self._update_form()
             else:
-                drawn = Work().do(lambda: Drawn.of(replace(bench, room=self.room)))
-                self._show(drawn, is_new=False)
+                drawing = Work().do(lambda: Drawing.of(replace(bench, room=self.room)))
+                self._show(drawing, is_new=False)
 
-    def _show(
-        self, drawn: Drawn, step: int | None = None, answers: bool = True, is_new: bool = True
-    ) -> None:
-        """Show what was drawn, and the present moment if it has it.
-
-        What is wrong with a control stays told where this `answers` no choice; what `is_new` can be
-        undone.
-        """
+    def _show(self, drawing: Drawing, is_new: bool = True) -> None:
+        """Show a drawing; undo can go back from a drawing that `is_new`."""
         with self._lock:
-            present = -1 if drawn.bench.moment < 0 else self._present(drawn.bench)
-            step = shown_step(drawn.bench.moments, present, step)
-            if (step, self.room) != (drawn.bench.moment, drawn.bench.room):  # meanwhile others
-                drawn = Drawn.of(replace(drawn.bench, moment=step, room=self.room))
-            if self.machine and drawn.machine.get("moments") != self.machine["moments"]:
+            if self.room != drawing.bench.room:  # the page was resized meanwhile
+                drawing = Drawing.of(replace(drawing.bench, room=self.room))
+            if self.machine and drawing.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
             if is_new and hasattr(self, "_bench"):
-                self._history.note(self._bench, drawn.bench)
-            self._bench = drawn.bench
+                self._history.note(self._bench, drawing.bench)
+            self._bench = drawing.bench
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
-                self.svg, self.machine = drawn.svg, dict(drawn.machine)
-                self.step = step
-                self._tell(*(() if answers else self._problem))
-                self._copied()
+                self.svg, self.machine = drawing.svg, dict(drawing.machine)
+                self._update_form()
+                self._update_copies()
 
     @traitlets.observe("moment")
-    def _copied(self, _: object = None) -> None:
-        """Write what a person may copy: a link, and Python."""
+    def _update_copies(self, _: object = None) -> None:
+        """Write the link and the Python that a reader can copy."""
         if hasattr(self, "_bench"):
-            self.python = cell(self._bench, self.step, self.moment)
+            self.python = cell(self._bench, self.moment)
             self.link = link_of(self._bench, self.moment)
 
-    def _present(self, bench: Bench) -> int:
-        """The present moment, to which one may have walked meanwhile, in the run of a bench.
-
-        It is the same step of the same Scan, as ``2 · gradient of square, step 0``, or -1.
-        """
-        before = self._bench.moments if hasattr(self, "_bench") else bench.moments
-        places = {_place(name): moment for moment, name in bench.moments.items()}
-        return places.get(_place(before.get(self.step, "")), -1)
-
     def _look_ahead(self) -> None:
-        """Once nobody has asked for anything else for a moment, draw what may come next."""
+        """After a moment without requests, draw pictures that will probably be requested."""
         self._ahead.give_up()
         self._ahead, bench = Work(), self._bench
         if self.room and is_in_loop():
@@ -290,7 +251,7 @@ class Workbench(Walked):
 
     @traitlets.validate(*CHOSEN)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
-        """Choose what a trait is set to, unless it tells what is chosen already."""
+        """Make the choice that a trait is set to, unless it is made already."""
         name, value = proposal["trait"].name, proposal["value"]
         if hasattr(self, "_bench") and getattr(self.state, name) is not value:
             try:
@@ -300,38 +261,28 @@ class Workbench(Walked):
         return getattr(self.state, name) if hasattr(self, "_bench") else value
 
     @traitlets.observe("room")
-    def _sized(self, _: object) -> None:
+    def _resize(self, _: object) -> None:
         with self._lock:
-            if self._asked is None:  # else it will be shown with this room
+            if self._request is None:  # otherwise its answer will have this width
                 self._bench = replace(self._bench, room=self.room)
                 self.machine = dict(machine_data(self._bench))
                 self._look_ahead()
 
-    @traitlets.observe("step")
-    def _moved(self, _: object) -> None:
-        """Show the part of the run to which the moment belongs."""
-        if hasattr(self, "_bench") and self._bench.moment != self.step:
-            step = self.step if self.step >= 0 else None
-            self._show(Drawn(self._bench, self.svg, self.machine), step, answers=False)
-
-    def _tell(self, key: Iterable[object] = (), text: str = "") -> None:
-        """Show what is chosen, and beside a control what is wrong with it."""
-        self._problem: tuple[list[object], str] = list(key), text
+    def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
+        """Send the choices to the page, and the `text` of an error about the control with a key."""
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
             "equation": equation(self._bench),
             "view": view_shown(self.state),
-            "moments": dict(self._bench.moments),
-            "chosen": chosen_step(self._bench),
-            "problem": {"key": self._problem[0], "text": text},
-            "answered": self._number if self._asked is None else -1,
+            "problem": {"key": list(key), "text": text},
+            "answered": self._number if self._request is None else -1,
             "undo": bool(self._history.past),
             "redo": bool(self._history.future),
         }
 
     def receive(self, message: Message) -> None:
-        """What the browser asks for: a change, or a file; or that it does not wait any more.
+        """Handle a message from the browser: a change, a request for a file, or a cancellation.
 
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``,
         or ``{"number": 4, "cancel": true}``.
@@ -342,8 +293,8 @@ class Workbench(Walked):
             case {"number": int(number), "cancel": _}:
                 with self._lock:
                     self._number = number
-                    self._give_up()
-                    self._tell()
+                    self._cancel()
+                    self._update_form()
             case {"number": int(number), "key": ["undo" | "redo" as way]}:
                 with self._lock:
                     self._number = number
@@ -351,87 +302,82 @@ class Workbench(Walked):
             case {"number": int(number), "key": [*key], "value": value}:
                 with self._lock:
                     self._number = number
-                    self._ask(self._give_up(), key, value)
+                    self._start(self._cancel(), key, value)
             case _:
-                self._tell(
+                self._update_form(
                     text=f"message = {quote(message)}: expected a number, a key and a value; "
                     "a number and cancel; or save."
                 )
 
-    def _ask(self, bench: Bench, key: Key, value: object) -> None:
-        """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
+    def _start(self, bench: Bench, key: Key, value: object) -> None:
+        """Start to draw `bench` with a change, or report why the change is impossible."""
         try:
-            asked = Asked(Work(), changed(bench, key, value))
+            request = Request(Work(), changed(bench, key, value))
         except Exception as error:
-            self._tell(key, words_of(error))
+            self._update_form(key, error_text(error))
             if not isinstance(error, LabError):
                 raise
             return
 
-        def done(outcome: Future[Drawn]) -> None:
+        def done(outcome: Future[Drawing]) -> None:
             with self._lock:
-                if self._asked is not asked:
-                    return  # given up by another thread just now
-                self._asked = None
+                if self._request is not request:
+                    return  # another thread has just cancelled it
+                self._request = None
                 try:
                     self._show(outcome.result())
                     self._look_ahead()
                 except BaseException as error:
-                    self._tell(key, words_of(error))
+                    self._update_form(key, error_text(error))
                     if not isinstance(error, LabError):
                         raise
 
-        self._asked = asked
-        held = key[0] == "options"  # what is asked for is not forgotten
-        begin(lambda: Drawn.of(asked.bench if held else lasting(asked.bench)), asked.work, done)
+        self._request = request
+        keeps_options = key[0] == "options"  # an invalid option in the request is an error
+        begin(lambda: Drawing.of(request.bench, keeps_options), request.work, done)
 
-    def _give_up(self) -> Bench:
-        """Give up what the page waits for, and return the bench as it was to become.
+    def _cancel(self) -> Bench:
+        """Cancel the request of the page, and return the bench with its change.
 
-        So of two changes in quick succession, none is lost.
+        Therefore no change is lost if another one follows quickly.
         """
         self._ahead.give_up()
         with self._lock:
-            asked, self._asked = self._asked, None
-            if asked is None:
+            request, self._request = self._request, None
+            if request is None:
                 return self._bench
-            asked.work.give_up()
-            return asked.bench
+            request.work.give_up()
+            return request.bench
 
     def close(self) -> None:
-        """Take it off the page, and let its work end."""
+        """Remove the widget from the page, and end its work."""
         self._ahead.give_up()
-        asked = self._asked  # another thread may change it
-        if asked is not None:
-            asked.work.give_up()
+        request = self._request  # another thread may change it
+        if request is not None:
+            request.work.give_up()
         super().close()
 
     def _send_file(self, suffix: str) -> None:
         try:
             name, content = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
-            self._tell(["save"], str(error))
+            self._update_form(["save"], str(error))
             return
         self.send({"file": name}, buffers=[content])
 
 
-def _place(moment: str) -> tuple[str, str]:
-    """The number of a Scan, and the step, of what a moment is called."""
-    return moment.partition(" · ")[0], moment.rpartition(", ")[2]
-
-
-def words_of(error: BaseException) -> str:
-    """What is told of an error: of one that is none of ours also its kind."""
+def error_text(error: BaseException) -> str:
+    """Return the message of an error; of an unexpected error, also its kind."""
     return str(error) if isinstance(error, LabError) else first_line(error)
 
 
 FORMATS = ("svg", "pdf", "png", "html")
 SCALE = 2.0
-LONGEST = 80  # letters of a file's name
+LONGEST = 80  # characters of a file name
 
 
 def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
-    """The name, made of a title, and the content of a picture as a file."""
+    """Return the file name, derived from a title, and the content of a picture."""
     if suffix not in FORMATS:
         raise ArgumentError(f"save = {quote(suffix)}: the formats are {listing(FORMATS)}.")
     content = picture.rendered(f".{suffix}", SCALE)

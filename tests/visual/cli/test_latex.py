@@ -23,7 +23,7 @@ from lab.loops import gallery
 CELLS = (
     "import visual; from lab import gallery; trace = gallery.loops['square'].trace()",
     "visual.tapes(trace)",
-    "visual.Stepper(visual.tapes(trace))",
+    "visual.machine(trace)",
     "gallery.loops['square'].system()",
 )
 
@@ -50,12 +50,16 @@ def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
     included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
     assert len(included) == 2
     assert r"\begin{aligned}" in tex
-    picture = visual.tapes(gallery.loops["square"].trace())
-    for name in included:
+    trace = gallery.loops["square"].trace()
+    pictures = (
+        (visual.tapes(trace), "gradient of square"),
+        (visual.machine(trace, moment=0), "C = x₄"),
+    )
+    for name, (picture, title) in zip(included, pictures, strict=True):
         (page,) = pypdfium2.PdfDocument(tmp_path / name)
         assert abs(page.get_width() - 0.75 * picture.width) < 1  # 96 pixels are 72 points
         words = page.get_textpage().get_text_range()
-        assert "gradient of square" in words
+        assert title in words
         assert "7.413" in words  # 16 · 0.95¹⁵
 
 

@@ -24,7 +24,7 @@ from lab import gallery
 
 ```{code-cell} ipython3
 trace = gallery.loops["square"].trace()
-visual.Stepper(visual.tapes(trace))
+visual.machine(trace)
 ```
 
 Something to say.
@@ -77,12 +77,12 @@ def test_headings_and_cells_that_draw_are_slides(slides):
     sections = [part.partition("</section>")[0] for part in slides.split("<section>")[1:] if part]
     sections = [part for part in sections if part.strip()]
     assert len(sections) == 4
-    first, stepper, question, words = sections
+    first, machine, question, words = sections
     assert "Here it begins." in first
     assert "import visual" not in slides
-    assert "First" in stepper
-    assert "<svg" in stepper
-    assert "7.413" in stepper  # 16 · 0.95¹⁵
+    assert "First" in machine
+    assert "data-machine" in machine
+    assert "7.413" in machine  # 16 · 0.95¹⁵
     assert "How many?" in question
     assert "visual.Question" not in question
     assert "1 &lt; 2" in words

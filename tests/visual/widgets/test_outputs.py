@@ -24,7 +24,7 @@ CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["
 visual.tapes(square)
 visual.tapes(square)
 visual.draw(gallery.loops["rnn"], "genealogy")
-visual.Stepper(visual.unrolled(square))
+visual.machine(square)
 visual.Workbench(view="tapes")
 visual.Exercise(square, "preserved")
 visual.Exercises.of(square, ("taps", "preserved"))
@@ -107,7 +107,7 @@ def test_every_output_has_real_content_of_all_kinds(bundles, cell):
 @pytest.mark.parametrize(
     ("kind", "told", "named"),
     [
-        ("text/plain", "<visual.Stepper object at 0x7f>", "a bare object"),
+        ("text/plain", "<visual.Machine object at 0x7f>", "a bare object"),
         ("text/html", "<script>draw()</script><div></div>", "nothing is seen"),
         ("text/html", "<svg></svg><p>x</p><img src='https://x.org/a.png'>", "it loads"),
         ("image/svg+xml", "<svg width='1'><script/></svg>", "a script"),

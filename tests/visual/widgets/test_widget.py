@@ -14,7 +14,7 @@ from lab.loops import gallery
 SQUARE = gallery.loops["square"]
 TRACE = SQUARE.trace()
 MADE = {
-    "Stepper": lambda: visual.Stepper(visual.tapes(TRACE)),
+    "Machine": lambda: visual.machine(TRACE),
     "Workbench": lambda: visual.Workbench(view="taps"),
     "Exercise": lambda: visual.Exercise(TRACE, "taps"),
     "Exercises": lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),

@@ -184,20 +184,6 @@ def test_the_next_change_gives_up_the_one_before(monkeypatch):
     in_a_loop(play)
 
 
-def test_who_walks_meanwhile_is_not_taken_for_the_answer(monkeypatch):
-    async def play():
-        begun, bench = slow(monkeypatch), Workbench(view="tapes")
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        bench.step = 2
-        assert (bench.state.order, bench.form["answered"]) == (1, -1)
-        bench.receive({"number": 2, "key": ["order"], "value": "2"})
-        await until(answered(bench, 2))
-        assert bench.state.order == 2
-
-    in_a_loop(play)
-
-
 def test_of_two_quick_changes_none_is_lost(monkeypatch):
     async def play():
         begun, bench = slow(monkeypatch), Workbench(view="tapes")

@@ -33,16 +33,16 @@ def last(breakage, theme="light"):
 
 def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
     bench = Workbench(SQUARE, view="tapes")
-    assert control(bench, "rule")["value"] == "true"
+    assert control(bench, "rule")["value"] == "correct"
     assert control(bench, "rule")["about"] == ""
     assert ask(bench, ["rule"], HISTORICAL) == ""
     assert bench.svg == shown(SQUARE, HISTORICAL, 3)
     assert "20171.5" in bench.svg
     about = control(bench, "rule")["about"]
     assert "Of the orders 1 to 3, the first wrong one is 3: 20171.5 instead of 6723.84." in about
-    assert bench.form["view"] == "broken rule"
+    assert bench.form["view"] == "faulty rule"
     assert bench.breakage.visible == 3
-    assert ask(bench, ["rule"], "true") == ""
+    assert ask(bench, ["rule"], "correct") == ""
     assert bench.breakage is None
     assert bench.svg == visual.draw(SQUARE, "tapes").svg()
 
@@ -50,7 +50,7 @@ def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
 def test_every_rule_can_be_chosen_by_its_title(quick):
     bench = Workbench(view="tapes")
     options = dict(control(bench, "rule")["options"])
-    assert options.pop("true") == "the true one"
+    assert options.pop("correct") == "correct rule"
     assert options == {name: rule.title for name, rule in lab.BROKEN.items()}
     for name in options:
         assert ask(bench, ["rule"], name) == ""
@@ -86,12 +86,12 @@ def test_another_loop_keeps_the_rule(quick):
 
 def test_a_tab_leads_there_and_back(quick):
     bench, square = Workbench(view="tapes"), gallery.loops["square"]
-    assert [view["name"] for view in bench.form["views"]][-1] == "broken rule"
-    assert ask(bench, ["view"], "broken rule") == ""
+    assert [view["name"] for view in bench.form["views"]][-1] == "faulty rule"
+    assert ask(bench, ["view"], "faulty rule") == ""
     first = next(iter(lab.BROKEN))
     assert (bench.state.rule, bench.state.view, bench.svg) == (first, "tapes", shown(square, first))
     assert ask(bench, ["rule"], "never-accumulate") == ""
-    assert ask(bench, ["view"], "broken rule") == ""
+    assert ask(bench, ["view"], "faulty rule") == ""
     assert bench.state.rule == "never-accumulate"
     assert ask(bench, ["view"], "tapes") == ""
     assert (bench.state.rule, bench.form["view"]) == (None, "tapes")
@@ -165,7 +165,7 @@ def test_a_graph_of_ones_own_can_be_broken(quick):
 
 
 TOLD = [
-    ("fibonacci", "unreversed-sequences", {}, None, "All orders 1 to 2 are right all the same."),
+    ("fibonacci", "unreversed-sequences", {}, None, "The results of orders 1 to 2 stay correct."),
     ("square", "shortened-buffer", {}, Effect.WRONG, "the first wrong one is 1: "),
     ("gap", "swapped-taps", {}, Effect.WRONG, "the first wrong one is 1."),
 ]
