@@ -124,7 +124,18 @@ class Requests {
       this.working(true);
       this.next();
     }, PATIENCE);
-    this.model.send({ number: this.asked, ...request });
+    try {
+      this.model.send({ number: this.asked, ...request });
+    } catch { // the kernel was restarted
+      this.disconnect();
+    }
+  }
+
+  disconnect() {
+    clearTimeout(this.timer);
+    this.waiting.clear();
+    this.asked = this.sent = null;
+    this.working(null);
   }
 
   /** Cancel all open requests. */
@@ -272,9 +283,9 @@ class Bench {
     const working = element("span", { role: "status" });
     const cancel = element("button", { type: "button", hidden: "" }, "cancel");
     this.requests = new Requests(model, (busy) => {
-      working.textContent = busy ? "working …" : "";
+      working.textContent = busy === null ? "no kernel: run the cell again" : busy ? "working …" : "";
       cancel.hidden = !busy;
-      root.setAttribute("aria-busy", busy);
+      root.setAttribute("aria-busy", Boolean(busy));
     });
     cancel.addEventListener("click", () => this.requests.cancel());
     this.form = new Form(this.ask);

@@ -68,7 +68,10 @@ def jupyter_lab(folder, **notebooks):
         base = f"http://127.0.0.1:{port}"
         try:
             wait(f"{base}/api?token={token}", server, folder / "jupyter.log")
-            yield {name: f"{base}/lab/tree/{name}.ipynb?token={token}" for name in notebooks}
+            yield {
+                name: f"{base}/lab/workspaces/{name}/tree/{name}.ipynb?token={token}"
+                for name in notebooks
+            }
         finally:
             server.terminate()
             try:
