@@ -94,12 +94,12 @@ def bench_in_jupyter_lab(playwright, launch, *cells):
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        jupyter_lab(Path(folder), bench=notebook(NEW, *cells)) as addresses,
+        jupyter_lab(Path(folder)) as server,
     ):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(120_000)
-        page.goto(addresses["bench"])
+        page.goto(server.address("bench", notebook(NEW, *cells)))
         page.get_by_text("| Idle").wait_for()
         page.locator(".jp-InputArea-editor").first.click()
         page.keyboard.press("Control+Enter")

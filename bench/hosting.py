@@ -30,9 +30,8 @@ TIMES = 3
 class Server:
     """A running JupyterLab, spoken to through its own interface."""
 
-    def __init__(self, folder, address):
-        self.folder = folder
-        self.base, self.token = address.split("/lab/")[0], address.split("token=")[1]
+    def __init__(self, jupyter):
+        self.folder, self.base, self.token = jupyter.folder, jupyter.base, jupyter.token
 
     def ask(self, path, method="GET", **sent):
         request = urllib.request.Request(
@@ -109,9 +108,9 @@ def measure(lesson=LESSON, times=TIMES):
     from in_browser.jupyter_lab import jupyter_lab
 
     cells = [cell.source for cell in jupytext.read(lesson).cells if cell.cell_type == "code"]
-    with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder), x={}) as addresses:
+    with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder)) as jupyter:
         os.environ.pop("PYTHONPATH", None)
-        server = Server(Path(folder), addresses["x"])
+        server = Server(jupyter)
         first_picture(server)  # fills the caches
         pairs = [first_picture(server) for _ in range(times)]
         seconds, processor = (statistics.median(column) for column in zip(*pairs, strict=True))

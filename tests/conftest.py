@@ -1,36 +1,36 @@
-"""Settings of the whole suite."""
+"""Settings and fixtures of all tests."""
 
 import gc
 
 import pytest
 from hypothesis import settings
 from in_browser.chromium import CHROMIUM, FLAGS
+from in_browser.jupyter_lab import jupyter_lab
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("suite")
 
-# A third of the time would go into looking for garbage among graphs, and among ten thousand tests.
+# With the default, garbage collection takes a third of the time: graphs have many objects.
 gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items):
-    """Files with tests in a browser come first: no worker is left alone with a long one."""
+    """Run files with tests in a browser first, because they take longest."""
     first = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: item.path not in first)
 
 
 def pytest_collection_finish():
-    """The tests themselves are no garbage."""
+    """Exclude the tests from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, started once a file; a test opens a page in it, or a context, and closes that.
+    """Chromium, started once per file, because Playwright's event loop runs until it closes.
 
-    Not once for all: while it is open, Playwright's event loop counts as running in this thread,
-    and code that asks for one would find it.
+    Code that checks for a running event loop would find it.
     """
     from playwright.sync_api import sync_playwright
 
@@ -42,5 +42,12 @@ def browser():
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """A page in which pictures are measured, one after another."""
+    """A page for measurements of pictures."""
     return browser.new_page()
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory):
+    """A JupyterLab server, started once per worker."""
+    with jupyter_lab(tmp_path_factory.mktemp("jupyter")) as server:
+        yield server

@@ -5,7 +5,7 @@ import re
 import jupytext
 import pytest
 from in_browser.chromium import pytestmark  # noqa: F401 (marks)
-from in_browser.jupyter_lab import jupyter_lab, notebook
+from in_browser.jupyter_lab import notebook, run_cell
 from sites import ROOT
 
 LESSON = jupytext.read(ROOT / "notebooks" / "01_loop.md")
@@ -15,40 +15,24 @@ TAPS = ("t−4", "t−3", "t−2", "t−1")
 COPIES = ("visual.Workbench(bench.link)", "exec(bench.python)\nbench")
 
 
-@pytest.fixture(scope="module")
-def addresses(tmp_path_factory):
-    notebooks = {"lesson": LESSON, "bench": notebook(BENCH, *COPIES)}
-    with jupyter_lab(tmp_path_factory.mktemp("lab"), **notebooks) as addresses:
-        yield addresses
-
-
 @pytest.fixture
-def open_notebook(browser, addresses):
+def open_notebook(browser, jupyter):
     """A function that opens a notebook in a new page, and reports errors of the page."""
-    errors, pages = [], []
+    opened = []
 
-    def open_page(name):
-        page = browser.new_page(viewport={"width": 1300, "height": 1500})
-        page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(addresses[name])
-        page.get_by_text("| Idle").wait_for()
-        pages.append(page)
-        return page
+    def open_page(name, content):
+        size = {"width": 1300, "height": 1500}
+        opened.append(jupyter.open(browser, name, content, viewport=size))
+        return opened[-1][0]
 
     yield open_page
-    for page in pages:
+    for page, errors in opened:
         page.close()
-    assert errors == []
-
-
-def run_cell(page, number):
-    page.locator(".jp-Notebook .jp-CodeCell .jp-InputArea-editor").nth(number).click()
-    page.keyboard.press("Control+Enter")
+        assert errors == []
 
 
 def test_a_lesson_runs_by_keyboard_and_its_question_is_answered_by_mouse(open_notebook):
-    page = open_notebook("lesson")
+    page = open_notebook("lesson", LESSON)
     cells = [cell for cell in LESSON.cells if cell.cell_type == "code"]
     page.locator(".jp-Notebook .jp-Cell").first.click()
     page.keyboard.press("Escape")
@@ -78,7 +62,7 @@ def choices(bench):
 
 
 def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(open_notebook):
-    page = open_notebook("bench")
+    page = open_notebook("copies", notebook(BENCH, *COPIES))
     run_cell(page, 0)
     cells = page.locator(".jp-Notebook .jp-CodeCell")
     benches = [cells.nth(number).locator(".scantape-bench") for number in range(3)]

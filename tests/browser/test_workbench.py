@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from in_browser.chromium import CHROMIUM
-from in_browser.jupyter_lab import jupyter_lab, notebook
+from in_browser.jupyter_lab import notebook, run_cell
 
 import lab
 from lab.loops import gallery
@@ -32,7 +32,6 @@ KERNEL = (
 USABLE = (
     "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
 )
-PATIENCE = 60_000  # ms; the machine may have other things to do
 SHOWS = """([number, wanted]) => {
   const bench = document.querySelectorAll('.scantape-bench')[number];
   const svgs = bench ? bench.querySelectorAll('.picture svg') : [];
@@ -51,18 +50,13 @@ def texts(picture):
 class Notebook:
     """A notebook in JupyterLab, and the workbench in its first cell."""
 
-    def __init__(self, page, address):
-        self.page, self.wrong = page, []
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.goto(address)
-        page.get_by_text("| Idle").wait_for()
+    def __init__(self, page):
+        self.page = page
         self.cells = page.locator(".jp-Notebook .jp-CodeCell")
         self.bench = page.locator(".scantape-bench")
 
     def run(self, number):
-        self.cells.nth(number).locator(".jp-InputArea-editor").click()
-        self.page.keyboard.press("Control+Enter")
+        run_cell(self.page, number)
 
     def shows(self, picture, number=0):
         """Wait until a workbench shows just this picture."""
@@ -107,18 +101,16 @@ class Notebook:
 
 
 @pytest.fixture(scope="module")
-def opened(browser, tmp_path_factory):
-    made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
-    folder = tmp_path_factory.mktemp("lab")
-    with jupyter_lab(folder, bench=made) as addresses:
-        page = browser.new_page(viewport=SIZE)
-        opened = Notebook(page, addresses["bench"])
-        opened.run(0)
-        opened.bench.wait_for()
-        opened.bench.locator(".scantape-panel > summary").click()
-        yield opened
-        page.close()
-        assert opened.wrong == []
+def opened(browser, jupyter):
+    content = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
+    page, errors = jupyter.open(browser, "bench", content, viewport=SIZE)
+    opened = Notebook(page)
+    opened.run(0)
+    opened.bench.wait_for()
+    opened.bench.locator(".scantape-panel > summary").click()
+    yield opened
+    page.close()
+    assert errors == []
 
 
 def test_loop_order_and_taps_become_the_right_picture(opened):

@@ -1,4 +1,4 @@
-"""A real JupyterLab on a free port, for tests in a browser."""
+"""A JupyterLab server on a free port, for tests in a browser."""
 
 import json
 import os
@@ -9,11 +9,13 @@ import sys
 import time
 import urllib.request
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 60
-QUIET = ("@jupyterlab/apputils-extension:announcements",)  # asks whether it may fetch news
+PATIENCE = 60  # seconds
+HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+QUIET = ("@jupyterlab/apputils-extension:announcements",)  # asks for permission to fetch news
 
 
 def free_port():
@@ -23,23 +25,49 @@ def free_port():
 
 
 def notebook(*cells):
-    """A notebook with cells of code, not run."""
+    """Return a notebook of code cells that were not run."""
     cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made = [{**cell, "id": f"cell-{n}", "source": source} for n, source in enumerate(cells)]
     return {
-        "cells": made,
+        "cells": [{**cell, "id": f"cell-{n}", "source": source} for n, source in enumerate(cells)],
         "metadata": {"kernelspec": kernel},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
 
 
+@dataclass(frozen=True)
+class JupyterLab:
+    """A running server and the folder of its notebooks."""
+
+    folder: Path
+    base: str
+    token: str
+
+    def address(self, name, content):
+        """Write a notebook, and return its address, in a workspace without other tabs."""
+        (self.folder / f"{name}.ipynb").write_text(json.dumps(content))
+        return f"{self.base}/lab/workspaces/{name}/tree/{name}.ipynb?token={self.token}"
+
+    def open(self, browser, name, content, **options):
+        """Return a new page that shows a notebook, and the list of the page's errors."""
+        page, errors = browser.new_page(**options), []
+        page.set_default_timeout(1000 * PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(self.address(name, content))
+        page.get_by_text("| Idle").wait_for()
+        return page, errors
+
+
+def run_cell(page, number):
+    """Run a code cell of the notebook that a page shows."""
+    page.locator(".jp-Notebook .jp-CodeCell .jp-InputArea-editor").nth(number).click()
+    page.keyboard.press("Control+Enter")
+
+
 @contextmanager
-def jupyter_lab(folder, **notebooks):
-    """The address of each notebook; the server works in `folder` and ends with the block."""
-    for name, made in notebooks.items():
-        (folder / f"{name}.ipynb").write_text(json.dumps(made))
+def jupyter_lab(folder):
+    """Start a server of the notebooks in `folder`; it ends with the block."""
     port, token = free_port(), secrets.token_hex(16)
     settings = {
         "LabApp.expose_app_in_browser": True,
@@ -49,29 +77,25 @@ def jupyter_lab(folder, **notebooks):
     command += [f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
     command += [f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}={value}" for name, value in settings.items()]
-    homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     home = folder / ".home"
-    apart = {name: str(home / name.lower()) for name in homes}
+    homes = {name: str(home / name.lower()) for name in HOMES}
     paths = {"PYTHONPATH": str(ROOT), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
     paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
     tracker.mkdir(parents=True)
-    all_cells = json.dumps({"windowingMode": "none"})  # also those that are out of sight
+    all_cells = json.dumps({"windowingMode": "none"})  # also cells outside the window
     (tracker / "tracker.jupyterlab-settings").write_text(all_cells)
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
     page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))
     with open(folder / "jupyter.log", "w") as log:
         server = subprocess.Popen(
-            command, env={**os.environ, **apart, **paths}, stdout=log, stderr=log, cwd=folder
+            command, env={**os.environ, **homes, **paths}, stdout=log, stderr=log, cwd=folder
         )
         base = f"http://127.0.0.1:{port}"
         try:
             wait(f"{base}/api?token={token}", server, folder / "jupyter.log")
-            yield {
-                name: f"{base}/lab/workspaces/{name}/tree/{name}.ipynb?token={token}"
-                for name in notebooks
-            }
+            yield JupyterLab(folder, base, token)
         finally:
             server.terminate()
             try:
