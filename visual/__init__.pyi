@@ -12,9 +12,10 @@ from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes
 from .pictures.genealogy import genealogy as genealogy
-from .pictures.influence import influence as influence
-from .pictures.memory import memory as memory
 from .pictures.phases.phases import phases as phases
+from .pictures.plots.influence import influence as influence
+from .pictures.plots.memory import memory as memory
+from .pictures.plots.values import values as values
 from .pictures.rolled import rolled as rolled
 from .pictures.routing.routing import routing as routing
 from .pictures.routing.transposed import transposed as transposed
@@ -23,7 +24,6 @@ from .pictures.stepgraph.stepgraph import stepgraph as stepgraph
 from .pictures.tapes.tapes import tapes as tapes
 from .pictures.taps import taps as taps
 from .pictures.unrolled.unrolled import unrolled as unrolled
-from .pictures.values.values import values as values
 from .player.page import Page as Page
 from .player.widget import machine as machine
 from .scene.shapes import Scene as Scene

@@ -127,6 +127,7 @@ NO_OPTIONS = {
     *("derivation", "of"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     "derivative",  # of influence
+    "ax",  # of plots
     *("scans", "all_direct"),  # of unrolled, for the figures of a lesson
     "phase",  # of phases, which are all opened by `all`
     "source",

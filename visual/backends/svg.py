@@ -306,7 +306,7 @@ def _polyline(line: Polyline, theme: Theme) -> str:
     drawn = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
     if not line.dots:
         return drawn
-    dots = "".join(f"M{point}h0" for point in points)  # a line of length 0 shows its round cap
+    dots = "".join(f"M{point}h.01" for point in points)  # the round caps of short lines
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{drawn}<path d="{dots}" fill="none" {look}/>'
 

@@ -34,18 +34,18 @@ from visual.options import (
     step_of,
 )
 from visual.pictures.genealogy import genealogy
-from visual.pictures.influence import influence
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.still import machine_on, moment_of_step, still
-from visual.pictures.memory import memory
 from visual.pictures.phases.phases import phases
+from visual.pictures.plots.influence import influence
+from visual.pictures.plots.memory import memory
+from visual.pictures.plots.values import values
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
 from visual.pictures.unrolled.unrolled import fitting, unrolled
-from visual.pictures.values.values import values
 from visual.retired import RETIRED_NAMES, RETIRED_OPTIONS, refuse_retired
 from visual.scene.combinators import gap
 from visual.scene.shapes import Scene

@@ -14,7 +14,7 @@ from functools import wraps
 from html import escape
 from math import atan2, ceil, cos, sin
 from pathlib import Path
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
 from lab.errors import argument_error, check_choice, check_type, listing, quote
 from lab.traces.trace import Trace
@@ -32,6 +32,7 @@ from visual.scene.formats import (
 from visual.scene.theme import LIGHT, THEMES, Hatch, Role, Theme, mixed
 
 Options = ParamSpec("Options")
+Result = TypeVar("Result")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH, THIN = 4.5, 0.9  # distance and thickness of the lines, in pixels
@@ -403,16 +404,19 @@ class Scene:
         return {**page, "text/plain": self.text()}
 
 
-def picture_function(draw: Callable[Options, Scene]) -> Callable[Options, Scene]:
-    """Decorate a picture function: the scene records the trace that the function draws."""
+def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
+    """Decorate a picture function: a scene records the trace that the function draws."""
 
     @wraps(draw)
-    def drawn(*arguments: Options.args, **options: Options.kwargs) -> Scene:
+    def drawn(*arguments: Options.args, **options: Options.kwargs) -> Result:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
-        scene = draw(*arguments, **options)
-        traces = (value for value in (*arguments, *options.values()) if isinstance(value, Trace))
-        return replace(scene, trace=next(traces, scene.trace))
+        result = draw(*arguments, **options)
+        if isinstance(result, Scene):  # and not matplotlib's axes
+            values = (*arguments, *options.values())
+            traces = (value for value in values if isinstance(value, Trace))
+            return replace(result, trace=next(traces, result.trace))
+        return result
 
     return drawn
 

@@ -24,8 +24,8 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.backends.page import document
+from visual.pictures.plots.values import values
 from visual.pictures.unrolled.unrolled import unrolled
-from visual.pictures.values.values import values
 from visual.scene import fonts
 from visual.scene.formats import check_path
 from visual.scene.shapes import Arrow, Box, Scene, Text, walk
@@ -262,7 +262,7 @@ def test_pdfs_embed_their_fonts_and_say_what_they_are():
 def test_the_same_input_gives_the_same_bytes():
     code = (
         "import hashlib, visual; from lab import gallery\n"
-        "from visual.pictures.values.values import values\n"
+        "from visual.pictures.plots.values import values\n"
         "trace = gallery.loops['rnn'].trace(order=1)\n"
         "from visual.widgets.page import to_page\n"
         "for p in (visual.tapes(trace), values(trace)):\n"
@@ -428,11 +428,12 @@ def test_formats_load_typst_only_when_they_are_asked_for():
     code = (
         "import sys, visual; from lab import gallery\n"
         "trace = gallery.loops['square'].trace()\n"
-        "visual.values(trace).svg(); print('typst' in sys.modules)\n"
-        "visual.tapes(trace).png(); print('matplotlib' in sys.modules)"
+        "visual.tapes(trace).svg(); print('typst' in sys.modules)\n"
+        "visual.tapes(trace).png(); print('matplotlib' in sys.modules)\n"
+        "visual.values(trace).svg(); print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.split() == ["False", "False"], done.stderr
+    assert done.stdout.split() == ["False"] * 3, done.stderr
 
 
 def test_struck_text_has_a_line_through_it():

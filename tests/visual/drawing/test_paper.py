@@ -170,8 +170,8 @@ def swatches(scene):
 
 
 KEYS = {  # of charts, which have words in the place of small boxes
-    "values": "a panel is one quantity",
-    "influence": "a patch: how much",
+    "values": "a panel shows one quantity",
+    "influence": "a cell: the derivative of",
 }
 
 

@@ -239,7 +239,7 @@ def test_the_picture_has_all_pairs_of_a_short_loop():
     gap = gallery.loops["gap"].derivative()
     told = visual.influence(gap).text()
     assert visual.influence(lab.influence(gap, scan=2)).text() == told  # its loop is meant
-    assert "by x₇" in told
+    assert "wrt x₇" in told
     assert "dx₇/dx₀ = 6.897" in told
     assert "‖dhₜ/dhₛ‖" in visual.draw(gallery.loops["rnn"], "influence").text()
     small = visual.influence(lab.influence(gallery.loops["square"].with_steps(1).derivative()))

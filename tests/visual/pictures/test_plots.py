@@ -1,10 +1,15 @@
-"""The picture of values: read off its scales, its lines hold the trace's numbers."""
+"""Plots by matplotlib: read off its scales, a line has the trace's numbers; axes of the reader."""
 
+import io
 import re
+from html import escape
 from itertools import combinations, pairwise
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from strange_loops import LOOPS, strange_trace
 
 import lab
@@ -12,17 +17,12 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.values.scale import Scale, scale_of
-from visual.pictures.values.series import (
-    Series,
-    growth_of,
-    pooled,
-    series_of,
-    stretches,
-    thinned,
-)
-from visual.pictures.values.values import values
+from visual.pictures.plots.axes import draw_curves, pooled, thinned
+from visual.pictures.plots.renderer import drawn
+from visual.pictures.plots.series import Series, growth_of, series_of
+from visual.pictures.plots.values import values
 from visual.scene.shapes import Box, Polyline, Text
+from visual.scene.theme import DARK
 
 SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -39,7 +39,7 @@ def read_off(shapes):
     faded = [s.points for s in shapes if isinstance(s, Polyline) and s.faded]
     left = min((points[0][0] for points in faded), default=0)
     grid = sorted(points[0][1] for points in faded if points[0][0] == left)
-    top = shapes[0].y  # where the name stands
+    top = next(shape.y for shape in shapes if isinstance(shape, Text) and shape.bold)
     beside = sorted(
         (t for t in texts if t.anchor == "end" and top < t.y < below), key=lambda text: text.y
     )
@@ -108,14 +108,8 @@ def test_norms_neither_vanish_nor_overflow(scale):
     trace = gallery.loops["rnn"].trace(order=1)
     series = series_of(NamedScan(trace, 1))[0]
     large = Series(series.name, series.index, series.values * scale)
-    from visual.pictures.values.series import _magnitude
-
     wanted = np.linalg.norm(series.values, axis=1) * scale
-    assert np.allclose(_magnitude(large).values, wanted, rtol=1e-12, atol=0)
-
-
-def lines_of(shapes):
-    return [s for s in shapes if isinstance(s, Polyline) and not s.faded]
+    assert np.allclose(large.sizes.values, wanted, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -139,27 +133,10 @@ def test_what_is_not_shown_is_counted_and_can_be(name):
     held = [one for named in NamedScan.each(trace) for one in series_of(named)]
     states = len(gallery.loops[name].states)
     assert len(panels_of(whole)) + int(re.match(r"⋯ (\d+) more", said)[1]) == len(held) + states
-    numbers = {re.sub("∂[₀-₉]*", "d", one.name) for one in held if one.is_scalar}
-    arrays = [one for one in held if not one.is_scalar]
-    assert len(panels_of(values(trace, all=True))) == len(numbers) + len(arrays) + states
+    assert len(panels_of(values(trace, all=True))) == len(held) + states
     for number, scan in enumerate(trace.scans, start=1):
         alone = panels_of(values(trace, scan=number))
         assert len([t for t in alone if "|" not in t and "‖" not in t]) == len(scan.held)
-
-
-def test_parts_of_a_gradient_are_curves_in_its_panel():
-    """By hand: of gap, ∂₁C′/∂x and ∂₂C′/∂x are what Scan 3 gives to dC′/dx of Scan 4."""
-    trace = gallery.loops["gap"].trace(order=2)
-    whole, *parts = read_lines(panels_of(values(trace, all=True))["4 · dC′/dx"])
-    assert len(parts) == 2
-    for read, argument in (
-        (whole, trace.scans[3].tapes[0]),
-        *zip(parts, trace.scans[2].outputs, strict=True),
-    ):
-        held = dict(zip(argument.axis.index.tolist(), argument.final.tolist(), strict=False))
-        assert np.allclose([y for _, y in read], [held[round(x)] for x, _ in read], atol=0.4)
-    marks = [s.content for s in values(trace, all=True).walk() if isinstance(s, Text)]
-    assert {"d", "∂₁", "∂₂"} <= set(marks)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -186,56 +163,27 @@ def goes_through(box, points):
         yield ((left < x) & (x < right) & (top < y) & (y < low)).any()
 
 
-def read_lines(shapes):
-    """The points of each line of a panel."""
-    points = iter(read_off(shapes))
-    return [[next(points) for _ in line.points] for line in lines_of(shapes)]
-
-
-def full_colours(scene):
-    """What full colours stand for, by quantity: on tapes in a line, in values beside each name."""
-    told = [s.content for s in scene.walk() if isinstance(s, Text)]
-    (line,) = [t for t in told if t.startswith("full colour: ")] or [""]
-    found = {name: number for number, name in re.findall(r"±(\S+) of ([^,]+)", line)}
-    for title in (g.title for g in scene.groups() if " · full colour ±" in g.title):
-        name, number = re.fullmatch(r"\d+ · (.*): [\d×]+ · full colour ±(\S+)", title).groups()
-        found.setdefault(re.sub("∂[₀-₉]*", "d", name), number)
-        assert found[re.sub("∂[₀-₉]*", "d", name)] == number, name
-    return found
-
-
-@pytest.mark.parametrize("loop", ["rnn", "lookup"])
-def test_full_colours_are_those_of_tapes(loop):
-    trace = gallery.loops[loop].trace(order=1)
-    drawn, tapes = full_colours(values(trace)), full_colours(visual.tapes(trace))
-    both = drawn.keys() & tapes.keys()
-    assert both
-    assert {name: drawn[name] for name in both} == {name: tapes[name] for name in both}
-
-
-def test_other_full_colours_would_be_noticed():
-    rnn = gallery.loops["rnn"]
-    drawn = full_colours(values(rnn.with_steps(2).trace(order=1)))
-    assert drawn["h"] != full_colours(visual.tapes(rnn.trace(order=1)))["h"]
-
-
 @pytest.mark.parametrize(
-    ("low", "high", "log"),
-    [(0, 1, False), (-3e-200, 5e-200, False), (-1.7e308, 1.7e308, False), (1e-9, 1e12, True),
-     (7, 7, False), (0, 0, False), (1e8, 1e8 + 1e-3, False)],
+    ("ends", "log"),
+    [((0, 1), False), ((-3e-200, 5e-200), False), ((-1.7e308, 1.7e308), False), ((7, 7), False),
+     ((1e-9, 1e12), True), ((0, 0), False), ((1e8, 1e8 + 1e-3), False),
+     ((0, np.inf, np.nan), True)],
 )  # fmt: skip
-def test_scales_hold_what_they_are_made_for(low, high, log):
-    scale = scale_of([np.array([low, high, np.nan, np.inf])], log)
-    places = scale.at(np.array([low, high]))
-    assert np.all((places >= 0) & (places <= 1))
-    ticks = list(scale.ticks())
-    assert 1 <= len(ticks) <= 7
-    assert len({words for _, words in ticks}) == len(ticks)
-    assert all(0 <= share <= 1 for share, _ in ticks)
+def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
+    shapes = []
 
+    def draw(figure):
+        axes = figure.add_axes((0.3, 0, 0.7, 1))
+        draw_curves(axes, [(np.arange(len(ends)), np.array(ends, float), "")], log)
+        low, high = axes.get_ylim()
+        for line in axes.lines:
+            known = line.get_ydata()[np.isfinite(line.get_ydata())]
+            assert ((low < known) & (known < high)).all()
+        shapes.extend(label.get_text() for label in axes.get_yticklabels())
 
-def test_a_scale_that_is_too_short_would_be_noticed():
-    assert Scale(0, 1).at(np.array([2.0]))[0] > 1
+    drawn(200, 100, draw)
+    assert 1 <= len(shapes) <= 7
+    assert len(set(shapes)) == len(shapes)
 
 
 def test_ten_thousand_steps_stay_small():
@@ -249,21 +197,22 @@ def test_thinning_keeps_both_ends_and_every_extreme():
     noise = np.random.default_rng(1).normal(size=10_001)
     noise[[17, 5000]] = 50, -50
     noise[7777] = np.nan
-    kept = thinned(noise, 175)
-    assert len(kept) <= 3 * 175 + 2
+    kept = thinned(noise)
+    assert len(kept) <= 3 * 50 + 2
     assert {0, 17, 5000, 7777, 10_000} <= set(kept.tolist())
-    for start, stop in stretches(len(noise), 175):
-        inside = kept[(kept >= start) & (kept < stop)]
-        assert np.nanmin(noise[inside]) == np.nanmin(noise[start:stop])
-        assert np.nanmax(noise[inside]) == np.nanmax(noise[start:stop])
-    assert thinned(noise[:500], 175).tolist() == list(range(500))
+    for part in np.array_split(np.arange(len(noise)), 50):
+        inside = kept[(kept >= part[0]) & (kept <= part[-1])]
+        assert np.nanmin(noise[inside]) == np.nanmin(noise[part])
+        assert np.nanmax(noise[inside]) == np.nanmax(noise[part])
+    assert thinned(noise[:150]).tolist() == list(range(150))
 
 
 def test_heat_maps_show_of_every_block_the_largest_in_size():
     table = np.random.default_rng(1).normal(size=(1000, 40))
     table[500, 20] = -99
     table[3, 3] = np.nan
-    small = pooled(table, 48, 16)
+    small, rows, columns = pooled(table, 48, 16)
+    assert (rows[:2], columns[:2]) == ([0, 21], [0, 3])
     assert small.shape == (48, 16)
     assert -99 in small
     assert np.isnan(small).sum() == 1
@@ -287,16 +236,15 @@ def test_one_value_among_many_that_are_not_finite_is_drawn():
     scene = values(loop.trace(order=0))
     (shapes,) = panels_of(scene).values()
     lines = [s for s in shapes if isinstance(s, Polyline) and not s.faded]
-    assert sum(line.dots for line in lines) == 3  # 0 and 8 stand less than two pixels apart
-    assert "x: from 1 to 1, 897 not finite" in scene.text()
+    assert sum(line.dots for line in lines) == 3  # 0 and 8 are less than two pixels apart
 
 
 def test_arrays_are_patches_of_their_entries():
-    """As many as there are entries, orange where an entry is positive."""
+    """The colors have sixteen shades for each sign."""
     trace = gallery.loops["rnn"].trace(order=0)
     patches = [s.heat for s in values(trace).walk() if isinstance(s, Box)]
     held = trace.scans[0].tapes[0].final
-    assert np.allclose(patches, held.ravel() / np.abs(held).max())
+    assert np.allclose(np.sort(patches), np.sort(held.ravel() / np.abs(held).max()), atol=1 / 31)
 
 
 def test_loops_that_stop_early_show_the_steps_that_ran():
@@ -311,6 +259,47 @@ def test_the_text_twin_reads_as_a_table():
     assert ["0", "7.413"] in lines
     assert ["index", "|dC/dx|", "|dC′/dx|"] in lines
     assert ["0", "7.413", "117.0"] in lines
+
+
+DRAW = {
+    "values": lambda loop, **options: values(loop.trace(order=2), **options),
+    "influence": lambda loop, **options: visual.influence(loop.derivative(), **options),
+    "memory": lambda loop, **options: visual.memory(loop.trace(order=2), **options),
+}
+
+
+@pytest.mark.parametrize("name", ["$x$", "<b>", "infected", "_x"])
+@pytest.mark.parametrize("kind", DRAW)
+def test_names_are_literal_on_axes_of_the_reader_and_in_pictures(kind, name):
+    loop = lab.Loop(lambda **given: given[name] ** 2, states=(lab.State(name, 0.9),), n_steps=3)
+    axes = Figure().add_subplot()
+    assert DRAW[kind](loop, ax=axes) is axes
+    assert axes.has_data()
+    buffer = io.StringIO()
+    axes.figure.savefig(buffer, format="svg")
+    if kind == "values":
+        assert axes.get_legend().get_texts()[0].get_text() == f"|{name}|"
+    picture = DRAW[kind](loop)
+    assert name in picture.text()
+    assert escape(name) in picture.svg()
+
+
+@pytest.mark.parametrize("kind", DRAW)
+def test_a_plot_ignores_the_style_of_the_reader_and_restores_it(kind):
+    usual = DRAW[kind](gallery.loops["rnn"])
+    with mpl.rc_context({"font.size": 30, "text.usetex": True, "axes.grid": True}):
+        assert DRAW[kind](gallery.loops["rnn"]) == usual
+        assert (mpl.rcParams["font.size"], mpl.rcParams["text.usetex"]) == (30, True)
+
+
+def test_the_map_on_axes_has_the_derivatives_and_the_theme_of_its_background():
+    axes = Figure().add_subplot(facecolor="#111111")
+    visual.influence(gallery.loops["square"].derivative(), ax=axes)
+    told = [float(text.get_text()) for text in axes.texts]
+    x = [0.95 ** (2**k) for k in range(5)]
+    slopes = [np.prod([2 * v for v in x[s:t]]) for t in range(5) for s in range(t + 1)]
+    assert np.allclose(told, slopes, rtol=0.01)
+    assert axes.collections[0].get_cmap()(0.5) == to_rgba(DARK.background)
 
 
 def test_an_unknown_scan_is_refused():

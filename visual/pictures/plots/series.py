@@ -1,0 +1,116 @@
+"""The numbers that plots draw: one column for each quantity, over steps or indices.
+
+`series_of` reads the tapes of a Scan, `growth_of` the sizes of the gradients of a loop.
+`table_of` writes columns as a table of a text twin.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lab.notation import integers
+from lab.reports.tables import Table
+from lab.traces.trace import TapeTrace
+from visual.layout.cells import values_text
+from visual.layout.columns import Gap, shown_steps
+from visual.layout.names import NamedScan
+
+SUMS = "steps"  # the axis of a running total: the number of steps that it adds up
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One quantity: ``values[i]``, a number or an array, at ``index[i]``, in ascending order.
+
+    `across` names the axis of `index`.
+    """
+
+    name: str
+    index: np.ndarray
+    values: np.ndarray
+    across: str = "index"
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the quantity is a number at every index."""
+        return self.values.ndim == 1
+
+    @property
+    def table(self) -> np.ndarray:
+        """The entries as a matrix, index by entry."""
+        return self.values.reshape(len(self.values), -1)
+
+    @property
+    def sizes(self) -> "Series":
+        """The absolute values; of arrays the norms, computed without overflow or underflow."""
+        sizes = np.abs(self.table)
+        largest = sizes.max(axis=1, initial=0.0)
+        usable = np.isfinite(largest) & (largest > 0)
+        scale = np.where(usable, largest, 1.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            norms = scale * np.sqrt(np.sum((sizes / scale[:, None]) ** 2, axis=1))
+        bars = "|" if self.is_scalar else "‖"
+        norms = np.where(usable, norms, largest)
+        return replace(self, name=f"{bars}{self.name}{bars}", values=norms)
+
+    def within(self, steps: range | None) -> "Series":
+        """Return the part that the shown steps read or write; all without `steps`."""
+        if steps is None:
+            return self
+        kept = (self.index >= steps.start) & (self.index <= steps.stop)
+        return replace(self, index=self.index[kept], values=self.values[kept])
+
+
+def series_of(named: NamedScan) -> tuple[Series, ...]:
+    """Return the tapes of a Scan after its last step, without uninitialized rows."""
+    return tuple(_series(named, tape) for tape in named.scan.held)
+
+
+def growth_of(loop: NamedScan) -> tuple[Series, ...]:
+    """Return |dC/dx|, |dC′/dx| … over the index of every state of a loop, for every order."""
+    return tuple(
+        _series(named, tape).sizes
+        for named in NamedScan.each(loop.trace)
+        if named.scan.parent == loop.number
+        for tape in named.scan.tapes
+        if tape.gradient_of is not None and not tape.is_total
+    )
+
+
+def _series(named: NamedScan, tape: TapeTrace) -> Series:
+    filled = ~tape.unwritten[: len(tape.final)]  # a loop that stops early leaves a shorter tape
+    for write in tape.writes:
+        filled[write.rows] = True
+    rows = np.flatnonzero(filled)
+    if tape.axis is not None and len(tape.axis.index) >= len(tape.final):
+        index, across = tape.axis.index[rows], "index"
+    elif tape.is_total:
+        index, across = rows - tape.tape.origin + 1, SUMS
+    else:
+        index, across = rows - tape.tape.origin, "pos"
+    order = np.argsort(index, kind="stable")
+    name = " ".join(named.row_name(tape).split())
+    return Series(name, index[order], as_numbers(tape.final[rows])[order], across)
+
+
+def as_numbers(values: np.ndarray) -> np.ndarray:
+    """Return `values` as 64-bit floats; of complex numbers, the absolute values."""
+    return (np.abs(values) if values.dtype.kind == "c" else values).astype("float64")
+
+
+def table_of(series: Sequence[Series]) -> Table:
+    """Return a table with a column for each series; of a long one, both ends."""
+    places = np.unique(np.concatenate([one.index for one in series])).tolist()
+    rows = []
+    for item in shown_steps(len(places)):
+        if isinstance(item, Gap):
+            rows.append((f"⋯ {item.hidden:,} more", *[""] * len(series)))
+        else:
+            rows.append((integers(places[item]), *(_at(one, places[item]) for one in series)))
+    return Table((series[0].across, *(one.name for one in series)), tuple(rows))
+
+
+def _at(series: Series, place: int) -> str:
+    (found,) = np.nonzero(series.index == place)
+    return values_text(series.values[found[0]]) if found.size else ""
