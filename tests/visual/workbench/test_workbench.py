@@ -66,7 +66,7 @@ BAD = [
     ("sequence", ["steps"], "5", "1 more are needed"),
     ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
     ("lookup", ["at", "k", 0], "0.5", "expected integers"),
-    ("lookup", ["wrt"], "k", "can be differentiated by"),
+    ("lookup", ["wrt"], "k", "expected a real floating-point variable"),
     ("square", ["loop"], "circle", "loop = 'circle': the gallery has square"),
     ("square", ["view"], "movie", "picture = 'movie': expected"),
     ("square", ["colour"], "red", "expected the key of a control"),
