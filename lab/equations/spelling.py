@@ -20,7 +20,6 @@ from lab.notation import (
     Leaf,
     Style,
     index_formula,
-    leaves_of,
     offsets_text,
     render,
     symbol,
@@ -77,7 +76,7 @@ class Speller:
     def numbers(self, formula: Formula, step: int) -> str:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
         used: dict[Leaf, np.ndarray] = {}
-        for leaf in leaves_of(formula.expression):
+        for leaf in formula.leaves:
             value = self.value(leaf, step)
             if value is None or value.ndim:
                 return ""
@@ -175,7 +174,7 @@ def _rounded(trace: Trace) -> str:
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))
         for formula in scan.formulas:
-            used = {leaf: values_of(scan, leaf) for leaf in leaves_of(formula.expression)}
+            used = {leaf: values_of(scan, leaf) for leaf in formula.leaves}
             if any(value is None or value.ndim != 1 for value in used.values()):
                 continue
             lost = rounding(formula.expression, used.__getitem__)

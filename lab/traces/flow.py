@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from lab.notation import Leaf, leaves_of, summands_of
+from lab.notation import Leaf, summands_of
 from lab.traces.scan_of import ScanOf, Value
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
@@ -31,7 +31,7 @@ class Write:
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """What the formula reads, in the order of `sources`."""
-        return _read(self.formula)
+        return self.formula.leaves
 
     def reads(self, leaf: Leaf) -> Value:
         """The value that a leaf of the formula stands for."""
@@ -62,7 +62,7 @@ def flow(trace: Trace) -> Flow:
     versions: dict[tuple[int, int, int], int] = {}
     for of in ScanOf.each(trace):
         reader = partial(_reader, of, versions=versions)
-        makers = [(f, reader(f.target), [*map(reader, _read(f))]) for f in of.scan.formulas]
+        makers = [(f, reader(f.target), [*map(reader, f.leaves)]) for f in of.scan.formulas]
         for step in range(of.scan.steps):
             made = [  # it reads all before it writes
                 Write(step, formula, tuple(read(step) for read in reads), target(step))
@@ -77,10 +77,6 @@ def flow(trace: Trace) -> Flow:
 
 Reader = Callable[[int], Value]
 Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument and row
-
-
-def _read(formula: Formula) -> tuple[Leaf, ...]:
-    return tuple(leaves_of(formula.expression))
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Call, Expression, Leaf, Number
+from lab.notation import Call, Expression, Leaf, Number, leaves_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
 from lab.scans.printed import Place
@@ -204,6 +204,11 @@ class Formula:
 
     target: Leaf
     expression: Expression
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of the expression, each once, from left to right."""
+        return tuple(leaves_of(self.expression))
 
 
 @record_of_arrays

@@ -1,10 +1,9 @@
-"""What pictures are put together from: where things stand, and the pieces that many pictures share.
+"""The parts that pictures are made of: layout, and the pieces that many pictures share.
 
-Start with `canvas`, on which every picture is drawn; `columns` is time from left to right, `cells`
-what stands in a box, and `names` what it is called and which key links it with other pictures.
-`headings` says what a backward Scan is, `legend` what colours are; `grid` shows the entries of an
-array.
-Arrows find their way by `detours` around the cells of a tape, by `routes` through lanes and
-columns, and by `gutters` beside a column of boxes.  `graphviz` places graphs, whose boxes are
-`cards`.
+Start with `table`: a picture lists rows of cells, and `lay_out` decides where they are; `arrows`
+routes the arrows between them. `canvas` has headings and the end of every picture, `columns` is
+time from left to right, `cells` draws values in boxes, and `names` has the names of quantities and
+the keys that link pictures. `headings` describes a backward Scan, `legend` the roles; `grid` shows
+the entries of an array. `routes` leads arrows through lanes and columns, `gutters` beside a column
+of boxes. `graphviz` lays out graphs, whose boxes are `cards`.
 """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from lab.equations.quantities import Quantities, cost_name, index_of
-from lab.notation import Leaf, integers, leaves_of
+from lab.notation import Leaf, integers
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 
@@ -57,7 +57,7 @@ class NamedScan(Quantities):
 
     def formula_keys(self, formula: Formula, step: int) -> tuple[str, ...]:
         """The keys of what a formula makes and reads at a step, the former first."""
-        leaves = (formula.target, *leaves_of(formula.expression))
+        leaves = (formula.target, *formula.leaves)
         return tuple(dict.fromkeys(self.leaf_key(leaf, step) for leaf in leaves))
 
     def read_keys(self, step: int) -> tuple[str, ...]:

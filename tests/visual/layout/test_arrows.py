@@ -66,4 +66,4 @@ def test_letters_of_slots_are_no_names_of_variables():
         parameters=(lab.Parameter("d", 2.0),),
         n_steps=3,
     )
-    assert list(letters_of(visual.draw(loop, "ssa", all=True))) == ["b", "c", "e", "f"]
+    assert sorted(letters_of(visual.draw(loop, "ssa", all=True))) == ["b", "c", "e", "f"]

@@ -1,5 +1,5 @@
-"""The tape picture: what every backward step reads, overwrites and leaves.
+"""The tape picture: the slots that every backward step reads, overwrites, and preserves.
 
-Start with `tapes`; it draws a `forward` block and a `backward` one for every derivative.  `lanes`
-says what every slot of a tape is at every step, `arrows` what happens to a value on its way.
+`tapes` is the picture. `forward` lists the rows of a loop and `backward` the rows of a derivative;
+`slots` has the role and the value of every slot of a tape at every step.
 """

@@ -1,345 +1,361 @@
-"""The rows of one backward Scan in a tape picture.
+"""The rows of one Scan in a tape picture: the tapes before the first step, and after every step.
 
-A row is a step.  It shows, from top to bottom, the forward values that the step reads,
-every tape after the step, and the gradients of sequences that come out; to the right the
-running totals of the parameters' gradients, and below all of them the formulas.
+A row shows the forward values that the step reads, every tape after the step with an arrow from
+each slot that was read, the gradients of sequences, and the formulas in symbols and in numbers.
+Running totals are at the right.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
-import numpy as np
-
+from lab.equations.events.events import Events
+from lab.equations.events.records import Read, Slot, Write
 from lab.equations.quantities import index_of
+from lab.equations.spelling import Speller
 from lab.errors import listing
-from lab.notation import integers, leaves_of
+from lab.notation import integers, number_text
+from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import column_header, gap_text
-from visual.layout.cells import TWO_LINES, cell, thin_cell, thin_width, usual_width
-from visual.layout.columns import Gap, column_of
-from visual.layout.names import NamedScan, at_moment, listed
-from visual.pictures.tapes.arrows import Places, step_arrows
-from visual.pictures.tapes.block import HEIGHT, SMALL, Block
-from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.combinators import Piece, envelope_of, grouped, sized
-from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened
+from visual.layout.arrows import Edge
+from visual.layout.canvas import heading, numbers
+from visual.layout.columns import Gap
+from visual.layout.headings import block_heading
+from visual.layout.names import NamedScan, at_moment, counted, listed
+from visual.layout.sheet import Sheet
+from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table
+from visual.pictures.tapes.forward import Forward
+from visual.pictures.tapes.slots import Slots, State
+from visual.scene.combinators import Piece, shifted
+from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
-THIN = 20  # a thin cell
-HEADER, BAND, WIDE = 34, 28, 36  # what heads a cell, arrows under it, or from tape to tape
+Cells = list[tuple[Key | None, Cell]]
 
 
-def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
-    """The rows from the tapes before the first step to what they leave; with them their steps."""
-    yield None, _initial(block)
-    step = -1
-    for item in block.steps:
-        if isinstance(item, Gap):
-            for lane in block.lanes:
-                lane.skip()
-            words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
-            if block.view.sheet.steps is None:
-                hint = block.view.sheet.hint(f"step={step + 1} shows step {step + 1}")
-                fits = text_width(words + hint, 12) <= block.room - block.labels
-                words += hint if fits else ""
-            yield None, sized(block.room, 24, Text(block.labels, 14, words, 12, muted=True))
-        else:
-            step = item
-            yield item, _step(block, item)
-    yield None, at_end(block.named, _result(block))
+class Backward(Table):
+    """The tapes of one Scan, below its `loop`; with `all`, also outputs that no result needs."""
 
+    parts = (Part(optional=2),)
 
-def at_end(named: NamedScan, part: Piece) -> Piece:
-    """What is seen from the last step of a Scan on, when one walks."""
-    if not named.scan.steps or not part.shapes:
-        return part
-    number, moment = named.moment(named.scan.steps - 1)
-    return grouped(part, Group((), step=number, moment=moment))
+    def __init__(
+        self,
+        named: NamedScan,
+        events: Events,
+        sheet: Sheet,
+        all: bool = False,
+        loop: Forward | None = None,
+    ) -> None:
+        self.named, self.scan, self.events = named, named.scan, events
+        self.sheet, self.all, self.loop = sheet, all, loop
+        self.slots, self.spell = Slots(named), Speller(named)
+        self.outputs = [o for o in self.scan.outputs if all or named.is_passed_on(o)]
+        hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
+        self.formulas = [f for f in self.scan.formulas if f.target.argument not in hidden]
 
+    # Columns.
 
-def _label(block: Block, label: str, y: float) -> Text:
-    """The name of a row, in smaller letters where it is long."""
-    size = 13 if text_width(label, 13, bold=True) <= block.labels - 12 else 11
-    return Text(block.labels - 12, y, label, size, "end", bold=True)
+    def every(self) -> dict[int, range]:
+        """All columns of the tapes."""
+        found: dict[int, range] = {}
+        for tape in self.slots.tapes:
+            ends = [self.slots.column(tape, row) for row in (0, len(tape.final) - 1)]
+            numbers = [number for _, number in ends]
+            known = found.get(ends[0][0], numbers)
+            low, high = min(*numbers, *known[:1]), max(*numbers, *known[-1:])
+            found[ends[0][0]] = range(low, high + 1)
+        return found
 
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """The columns that the shown steps read or write, and the columns of results."""
+        slots, steps = self.slots, numbers(fold.steps(self.scan))
+        found = {slots.column(total, 0) for total in slots.totals}
+        if self.loop is not None:
+            found |= self.loop.touched(replace(fold, requested=()))[0]
+        for tape in (*slots.tapes, *self.scan.outputs):
+            if tape.tape.reads or slots.time.knows(tape.axis):
+                found |= {slots.column(tape, row) for row in slots.touched(tape, steps)}
+        for sequence in self.scan.sequences:
+            if slots.time.knows(sequence.axis):
+                indices = {int(sequence.axis.index[step]) for step in steps}
+                found |= {(0, slots.time.column(sequence.axis.variable, i)) for i in indices}
+        for tape in slots.tapes:
+            wanted = self.named.wanted_rows(tape) if self._is_result(tape) else set()
+            if self.scan.parent is not None and len(wanted) < len(tape.final):
+                found |= {slots.column(tape, row) for row in wanted}
+        return (found,)
 
-# Rows
+    # Rows.
 
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The tapes before the first step, after every shown step, and their results."""
+        self.shown, items = shown[0], fold.steps(self.scan)
+        if self.loop is not None:
+            yield from self.loop.rows(fold, shown)
+        yield Row(heading=self._heading(fold))
+        yield self._initial(next((item for item in items if not isinstance(item, Gap)), None))
+        last = -1
+        for item in items:
+            if isinstance(item, Gap):
+                words = "step is" if item.hidden == 1 else "steps are"
+                hint = fold.sheet.hint(f"step={last + 1} shows step {last + 1}")
+                hint = hint if fold.sheet.steps is None else ""
+                yield Row(note=f"⋯ {item.hidden:,} {words} not shown{hint}")
+            else:
+                last = item
+                yield self._step(item)
+        yield self._result()
 
-def _initial(block: Block) -> Piece:
-    named, y = block.named, 0.0
-    shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
-    slots: list[Shape] = []
-    named_columns = bool(block.totals)
-    for tape, x in block.totals:
-        shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
-        slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
-        slots.append(_slot(block, tape, slot, HEADER))
-    for lane in block.lanes:
-        for slot in lane.before():
-            label = named.tape_label(lane.tape, slot.row) or lane.tape.name
-            label = block.short(lane.tape, index_of(lane.tape, slot.row), label)
-            position = f"pos {integers(lane.tape.position(slot.row))}"
-            shapes += _header(block, slot.x, y, label, position)
-            named_columns = named_columns or label != lane.tape.name
-            slots.append(_slot(block, lane.tape, slot, y + HEADER))
-        y += HEADER
-        shapes += [*_gaps(lane, y), *_begins(block, lane, y)]
-        y += HEIGHT + 6
-    if not block.lanes:
-        y = HEADER + HEIGHT + 6
-    if named_columns:  # at first a slot holds less than what it is called
-        shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
-    return sized(block.room, y + 4, *shapes, *_at_start(block, slots))
+    def _heading(self, fold: Fold) -> Piece:
+        """The title of the Scan, and the parts of it that are not drawn."""
+        title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
+        if not self.all:
+            lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
+        totals = sum(self.slots.column(total, 0) not in self.shown for total in self.slots.totals)
+        outputs = len(self.scan.outputs) - len(self.outputs)
+        counts = (totals, "more running total"), (outputs, "unwanted output")
+        hidden = ", ".join(counted(n, words) for n, words in counts if n)
+        if hidden:
+            lines.append(f"⋯ {hidden}{self.sheet.hint('all=True shows everything')}")
+        head = heading(title, lines, self.sheet, self.named.whereabouts)
+        return shifted(head, self.sheet.margin, 20 * (self.loop is not None))
 
+    def _initial(self, first: int | None) -> Row:
+        named, slots = self.named, self.slots
+        lines = self._lines(slots.before, self._beginnings, -1)
+        heads = [
+            {key: self._head(tape, row) for key, row in self._shown(tape, -1)}
+            for tape in slots.tapes or slots.totals[:1]
+        ]
+        for total in slots.totals:
+            heads[0] |= {key: self._head(total, row) for key, row in self._shown(total, -1)}
+        lines = [replace(line, heads=head) for line, head in zip(lines, heads, strict=True)]
+        is_named = any(head.label != head.place for each in heads for head in each.values())
+        moment = Group(())
+        before = -1 if first is None else named.moment(first)[0] - 1
+        if before >= 0 and named.parent is not None:  # the tapes are filled before the first step
+            number, step = at_moment(named.trace, before)
+            moment = Group((), before, moment=NamedScan(named.trace, number).moment(step)[1])
+        becomes = "becomes" if is_named and lines else ""
+        return Row("initial", lines, moment=moment, becomes=becomes)
 
-def _begins(block: Block, lane: Lane, y: float) -> Iterator[Text]:
-    """The source of what a tape begins with, if another Scan computed it; or its name."""
-    named = block.named
-    if named.parent is None or not named.seeded_by(lane.tape.argument):
-        yield from _words(block, lane, y)
-        return
-    x, room = block.labels - 12, block.labels - block.view.sheet.margin - 12
-    ways = [named.seeds, named.seeds.removeprefix("output of ")]
-    fits = [told for told in ways if text_width(told, SMALL) <= room][:1]
-    for n, line in enumerate([named.direct_label(lane.tape, None), *fits]):
-        yield fitted(x, y + 32 + 13 * n, line, room, SMALL, "end", muted=True)
-
-
-def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
-    """What a derivative begins with is there when the step before its own first one is made."""
-    first = next((step for step in block.steps if not isinstance(step, Gap)), None)
-    before = -1 if first is None else block.named.moment(first)[0] - 1
-    if before < 0 or block.named.parent is None:
-        return slots
-    number, step = at_moment(block.named.trace, before)
-    _, moment = NamedScan(block.named.trace, number).moment(step)
-    return [Group(tuple(slots), step=before, moment=moment)]
-
-
-def _step(block: Block, step: int) -> Piece:
-    scan, named = block.named.scan, block.named
-    readings = [cell for s in scan.sequences for cell in _readings(block, s, step)]
-    shapes, y = _in_lines(block, readings, 0.0)
-    shapes.append(_label(block, f"step {step}", y + 18))
-    places: Places = {}
-    for tape, x in block.totals:
-        written, read = tape.writes[0], tape.reads[0]
-        row, value, old = int(written.rows[step]), written.values[step], read.values[step]
-        shapes.append(_slot(block, tape, Slot(row, x, Role.OVERWRITTEN, value, old), y))
-        places[tape.argument, row] = Box(x, y, block.columns.cell, HEIGHT, Role.OVERWRITTEN)
-    for lane in block.lanes:
-        for slot in lane.after(step):
-            box = Box(slot.x, y, block.columns.cell, HEIGHT, slot.role)
-            places[lane.tape.argument, slot.row] = box
-            shapes.append(_slot(block, lane.tape, slot, y))
-        shapes += [*_gaps(lane, y), *_words(block, lane, y, _positions(lane, step))]
-        y += HEIGHT + (WIDE if block.is_roomy and lane is not block.lanes[-1] else BAND)
-    if not block.lanes:
-        y += HEIGHT + 4
-    outputs = [
-        _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
-        for out in block.outputs
-    ]
-    arrows = [*step_arrows(block.spell, step, places)]
-    if block.lanes:  # below the last tape, a label has room if there is one
-        told = [envelope_of(shape).bottom for shape in arrows if not isinstance(shape, Arrow)]
-        y = min(y, max([y - 10, *(bottom + (4 if block.is_roomy else -1) for bottom in told)]))
-    more, y = _in_lines(block, outputs, y)
-    return sized(block.room, y, *shapes, *more, *arrows)
-
-
-def _result(block: Block) -> Piece:
-    scan, named, y = block.named.scan, block.named, 0.0
-    if scan.carries:  # its last row shows them
-        return sized(block.room, 4)
-
-    def passed_on(tape: TapeTrace) -> bool:
-        return scan.parent is None or named.is_passed_on(tape)
-
-    shapes: list[Shape] = []
-    for tape, x in block.totals:
-        if passed_on(tape):
-            slot = Slot(len(tape.final) - 1, x, Role.RESULT, tape.final[-1])
-            shapes.append(_slot(block, tape, slot, y))
-    for lane in block.lanes:
-        if passed_on(lane.tape):
-            results = lane.result(named.wanted_rows(lane.tape))
-            shapes += [_slot(block, lane.tape, slot, y) for slot in results]
-            shapes += [*_gaps(lane, y), *_words(block, lane, y)]
-            y += HEIGHT + 6
-    if shapes and not y:
-        y = HEIGHT + 6
-    drawn = [*(lane.tape for lane in block.lanes), *(tape for tape, _ in block.totals)]
-    left = [tape for tape in scan.tapes if tape not in drawn and passed_on(tape)]
-    if left and scan.parent is not None:  # what has no room for its steps has some for its end
-        more, y = _in_lines(block, [*_ends(block, left)], y)
-        shapes += more
-    for output in filter(passed_on, scan.outputs):
-        steps = (n for n in range(scan.steps) if _column(block, output, n) is not None)
-        found = [_output(block, output, step, Role.RESULT) for step in steps]
-        more, y = _in_lines(block, found, y)
-        shapes += more
-    if shapes:
-        shapes.append(_label(block, "result", 18))
-    return sized(block.room, y + 4, *shapes)
-
-
-# Cells
-
-
-Thin = tuple[float | None, str, np.ndarray, Role, str, str]  # x, name, value, role, key, in short
-
-
-def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape], float]:
-    """Thin cells in as few lines as their columns allow, at most four; and where they end."""
-    lines: list[dict[float, Thin]] = []
-    hidden, cell = 0, block.columns.cell
-    most = cell + block.apart - 4
-    for one in cells:
-        left = block.labels if one[0] is None else one[0]
-        line = next((line for line in lines if left not in line), None)
-        if line is None and len(lines) == 4:
-            hidden += 1
-            continue
-        if line is None:
-            lines.append(line := {})
-        line[left] = one
-    shapes: list[Shape] = []
-    for line in lines:
-        needed = {left: thin_width(one[2], one[-1]) for left, one in line.items()}
-        width = thin_width if block.view.all else usual_width  # if all is open, all digits are
-        widest = max(width(one[2], one[-1]) for one in line.values())
-        high = TWO_LINES if widest > most else THIN  # the number below the name
-        for left, (_, name, value, role, key, short) in line.items():
-            wide = max(cell, min(needed[left], most))
-            box = Box(left - (wide - cell) / 2, y, wide, high, role)
-            shapes.append(thin_cell(box, value, name, None, key, short=short))
-        y += high + 3
-    if hidden:
-        more = f"⋯ {hidden} more"
-        shapes.append(Text(block.labels - 12, y - 9, more, SMALL, "end", muted=True))
-    return shapes, y
-
-
-def _header(block: Block, x: float, y: float, label: str, position: str) -> tuple[Text, Text]:
-    return column_header(x, y, label, position, block.columns.cell, block.apart)
-
-
-def _slot(block: Block, tape: TapeTrace, slot: Slot, y: float) -> Group:
-    """A cell of a tape."""
-    box = Box(slot.x, y, block.columns.cell, HEIGHT, slot.role)
-    name, key = block.named.slot_label(tape, slot.row), block.named.row_key(tape, slot.row)
-    return cell(box, slot.value, name, slot.old, key=key)
-
-
-def _readings(block: Block, sequence: SequenceTrace, step: int) -> Iterator[Thin]:
-    """Yield the value that a step reads of a sequence, above every slot that is computed from it.
-
-    If no slot of a tape is, it stands in the column of its own time.
-    """
-    index, x = int(sequence.axis.index[step]), None
-    key = block.named.cell_key(sequence.name, index, step)
-    role = Role.SEED if sequence.is_outer_gradient else Role.READ
-    label = block.named.sequence_label(sequence, index)
-    short = block.short(sequence, index, label)
-    if block.named.scan.parent is not None and block.time.knows(sequence.axis):
-        x = block.columns.left.get(block.time.column(sequence.axis.variable, index))
-    columns = [] if sequence.is_outer_gradient else list(_written_columns(block, sequence, step))
-    if x is None and not columns and block.lanes:  # no common time: above what the step writes
-        tape = block.lanes[0].tape
-        x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
-    lefts: list[float | None] = [*columns] if columns else [x]
-    for left in dict.fromkeys(lefts):
-        yield left, label, sequence.values[step], role, key, short
-
-
-def _written_columns(block: Block, sequence: SequenceTrace, step: int) -> Iterator[float]:
-    """Yield the columns of the slots that a step computes from a sequence."""
-    targets = {
-        (formula.target.argument, formula.target.tap)
-        for formula in block.named.scan.formulas
-        if any(leaf.argument == sequence.argument for leaf in leaves_of(formula.expression))
-    }
-    for lane in block.lanes:
-        for write in lane.tape.writes:
-            row = int(write.rows[step])
-            if (lane.tape.argument, write.tap) in targets and row in lane.shown:
-                yield lane.shown[row]
-
-
-def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:
-    """The gradient of a sequence that a step puts out, in the column of its value."""
-    index = int(output.axis.index[step]) if output.axis is not None else step
-    key = block.named.cell_key(output.name, index, step)
-    label, x = block.named.tape_label(output, step), _column(block, output, step)
-    return x, label, output.final[step], role, key, block.short(output, index, label)
-
-
-def _ends(block: Block, tapes: Iterable[TapeTrace]) -> Iterator[Thin]:
-    """The results of tapes that are not drawn."""
-    named = block.named
-    for tape in tapes:
-        for row in sorted(named.wanted_rows(tape)) if not tape.is_total else [len(tape.final) - 1]:
-            x = None if tape.is_total else _column(block, tape, row)
-            name, key = named.slot_label(tape, row), named.row_key(tape, row)
-            index = None if tape.is_total else index_of(tape, row)
-            short = block.short(tape, index, named.tape_label(tape, row))
-            yield x, name, tape.final[row], Role.RESULT, key, short
-
-
-def _column(block: Block, output: TapeTrace, step: int) -> float | None:
-    known = block.time.knows(output.axis)
-    return block.columns.left.get(column_of(output, step, block.time) if known else step)
-
-
-def _gaps(lane: Lane, y: float) -> Iterator[Text]:
-    for x, gap in lane.columns.gaps:
-        yield gap_text(gap, x, y + HEIGHT / 2 + 4, lane.columns.cell)
-
-
-def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
-    """The name of a tape, if there are several, and the positions that a step touches."""
-    lines = _in_room(block, positions) if positions else []
-    if block.has_several:
-        lines = [lane.tape.name, *lines]
-    room = block.labels - block.view.sheet.margin - 12
-    for number, line in enumerate(lines):
-        words = fitted(
-            block.labels - 12, y + 32 + 13 * number, line, room, SMALL, "end", muted=True
+    def _step(self, step: int) -> Row:
+        event, named = self.events.step(self.named.number, step), self.named
+        readings = [cell for s in self.scan.sequences for cell in self._readings(s, step)]
+        outputs = [self._output(output, step) for output in self.outputs]
+        lines = [Line(readings, low=True)] if readings else []
+        lines += self._lines(
+            partial(self.slots.after, step=step), partial(self._positions, step=step), step
         )
-        if words.content not in ("", "…"):
-            yield words
+        lines += [Line(outputs, low=True)] if outputs else []
+        written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
+        formulas = [
+            Formula(w.formula, self.spell.numbers(f, step), named.formula_keys(f, step))
+            for f, w in written
+        ]
+        edges = [edge for _, write in written for edge in self._edges(write, step)]
+        number, moment = named.moment(step)
+        group = Group((), number, moment=moment, reads=named.read_keys(step))
+        return Row(f"step {step}", lines, edges, formulas, group)
+
+    def _result(self) -> Row:
+        """The tapes and outputs that are used outside the Scan."""
+        scan, slots = self.scan, self.slots
+        if scan.carries:
+            return Row()
+        lines = self._lines(slots.result, self._names, scan.steps, self._is_result)
+        low: list[Cells] = [[]]
+        for total in slots.totals:
+            if scan.parent is not None and self._is_result(total) and not self._shown(total, 0):
+                row = len(total.final) - 1
+                low[0].append((None, self._cell(total, row, slots.result(total, row), -1)))
+        for output in filter(self._is_result, scan.outputs):
+            cells = (self._output(output, step) for step in range(scan.steps))
+            low.append([cell for cell in cells if cell[0] in self.shown])
+        lines += [Line(cells, low=True) for cells in low if cells]
+        number, moment = self.named.moment(scan.steps - 1) if scan.steps else (None, "")
+        return Row("result" * bool(lines), lines, moment=Group((), number, moment=moment))
+
+    # Cells.
+
+    def _lines(
+        self,
+        state: Callable[[TapeTrace, int], State],
+        notes: Callable[[TapeTrace], list[str]],
+        step: int,
+        is_drawn: Callable[[TapeTrace], bool] = lambda tape: True,
+    ) -> list[Line]:
+        """A line for each tape; running totals are in the first."""
+        lines = [
+            Line(self._cells(tape, state, step), notes(tape), blocks=(self._block(tape),))
+            for tape in filter(is_drawn, self.slots.tapes)
+        ]
+        totals = filter(is_drawn, self.slots.totals)
+        cells = [cell for total in totals for cell in self._cells(total, state, step)]
+        if cells and lines:
+            return [replace(lines[0], cells=[*lines[0].cells, *cells]), *lines[1:]]
+        return [*lines, Line(cells)] if cells else lines
+
+    def _cells(self, tape: TapeTrace, state: Callable[[TapeTrace, int], State], step: int) -> Cells:
+        shown = self._shown(tape, step)
+        return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
+
+    def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
+        """The shown slots of a tape; of a running total the entry after a step."""
+        rows = range(len(tape.final))
+        if tape.is_total:
+            rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
+        pairs = ((self.slots.column(tape, row), row) for row in rows)
+        return [(key, row) for key, row in pairs if key in self.shown]
+
+    def _block(self, tape: TapeTrace) -> int:
+        return self.slots.column(tape, 0)[0]
+
+    def _cell(self, tape: TapeTrace, row: int, state: State, step: int) -> Cell:
+        role, value, old = state
+        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
+        return Cell(
+            role, name, value, old=old, key=key, id=(self.named.number, step, tape.argument, row)
+        )
+
+    def _head(self, tape: TapeTrace, row: int) -> Head:
+        if tape.is_total:
+            return Head(self.named.tape_label(tape, None), tape.name)
+        label = self.named.tape_label(tape, row) or tape.name
+        place = f"pos {integers(tape.position(row))}"
+        return Head(label, place, self.slots.short(tape, index_of(tape, row)))
+
+    def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
+        """Yield the value that a step reads, above every slot that is computed from it.
+
+        If no slot is, the value is in the column of its time.
+        """
+        slots, index = self.slots, int(sequence.axis.index[step])
+        role = Role.SEED if sequence.is_outer_gradient else Role.READ
+        label = self.named.sequence_label(sequence, index)
+        key = self.named.cell_key(sequence.name, index, step)
+        short = self.slots.short(sequence, index)
+        cell = Cell(role, label, sequence.values[step], key=key, label=label, short=short)
+        targets = {
+            (formula.target.argument, formula.target.tap)
+            for formula in self.scan.formulas
+            if any(leaf.argument == sequence.argument for leaf in formula.leaves)
+        }
+        columns: list[Key | None] = [
+            slots.column(tape, int(write.rows[step]))
+            for tape in ([] if sequence.is_outer_gradient else slots.tapes)
+            for write in tape.writes
+            if (tape.argument, write.tap) in targets
+        ]
+        columns = [column for column in columns if column in self.shown]
+        own = (0, slots.time.column(sequence.axis.variable, index))
+        if (
+            not columns
+            and self.scan.parent is not None
+            and slots.time.knows(sequence.axis)
+            and own in self.shown
+        ):
+            columns = [own]
+        elif not columns and slots.tapes:
+            columns = [slots.column(slots.tapes[0], int(slots.tapes[0].writes[0].rows[step]))]
+        yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
+
+    def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
+        """The gradient of a sequence that a step writes, in the column of its value."""
+        index = int(output.axis.index[step]) if output.axis is not None else step
+        key, label = (
+            self.named.cell_key(output.name, index, step),
+            self.named.tape_label(output, step),
+        )
+        role = Role.RESULT if self.named.is_passed_on(output) else Role.UNNEEDED
+        known = self.slots.time.knows(output.axis)
+        column = self.slots.column(output, step) if known else (0, step)
+        short = self.slots.short(output, index)
+        return column, Cell(role, label, output.final[step], key=key, label=label, short=short)
+
+    def _is_result(self, tape: TapeTrace) -> bool:
+        return self.scan.parent is None or self.named.is_passed_on(tape)
+
+    # Words.
+
+    def _names(self, tape: TapeTrace) -> list[str]:
+        return [tape.name] if len(self.slots.tapes) > 1 else []
+
+    def _beginnings(self, tape: TapeTrace) -> list[str]:
+        """The source of the initial values of a tape, if another Scan computed them."""
+        if self.named.parent is None or not self.named.seeded_by(tape.argument):
+            return self._names(tape)
+        return [self.named.direct_label(tape, None), self.named.seeds]
+
+    def _positions(self, tape: TapeTrace, step: int) -> list[str]:
+        """``pos 0 → 1``: the positions that a step only reads, and the positions that it writes."""
+        read, written = _read_and_written(tape, step)
+        positions = f"pos {listed(read, 'none')} → {listed(written, 'none')}"
+        return [*self._names(tape), positions]
+
+    def _positions_key(self, fold: Fold) -> str:
+        """The meaning of the positions next to the first step; empty without a step or tape."""
+        step = next((item for item in fold.steps(self.scan) if not isinstance(item, Gap)), None)
+        if step is None or not self.slots.tapes:
+            return ""
+        tape = self.slots.tapes[0]
+        read, written = _read_and_written(tape, step)
+        verb = "keeps" if tape.tape.preserved else "reads"
+        slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
+        positions = self._positions(tape, step)[-1]
+        return f"{positions}: step {step} {verb} {slots}, changes {listing(map(integers, written))}"
+
+    # Arrows.
+
+    def _edges(self, write: Write, step: int) -> Iterator[Edge]:
+        """From every slot of a tape that a write reads to the slot that it writes."""
+        tape = self.scan.tape(write.slot.argument)
+        reads = {read.slot: read for read in write.reads if read.is_own and read.slot}
+        sources = [read for slot, read in reads.items() if slot != write.slot]
+        if tape is None or tape.kind is Kind.NIT_SOT:
+            return
+        if tape.is_total:
+            sources = [read for read in sources if read.argument != tape.argument]
+        for read in sources:
+            alike = sum(other.argument == read.argument for other in sources)
+            is_only = len(sources) == 1 and not tape.is_total
+            is_numbered = not is_only and (alike == 1 or tape.is_total)
+            yield Edge(
+                self._id(step, read.slot),
+                self._id(step, write.slot),
+                _labels(write, read) if is_only else (),
+                _factor(write, read) if is_numbered else "",
+                faint=tape.is_total,
+            )
+
+    def _id(self, step: int, slot: Slot | None) -> Hashable:
+        return None if slot is None else (slot.scan, step, slot.argument, slot.row)
 
 
-def _in_room(block: Block, words: str) -> list[str]:
-    """The positions read and written in two lines, if there is no room for them in one."""
-    if shortened(words, block.labels - block.view.sheet.margin - 12, SMALL) == words:
-        return [words]
-    read, arrow, written = words.partition(" → ")
-    return [read, f"→ {written}"] if arrow else []
+def _read_and_written(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The positions that a step only reads, and the positions that it writes."""
+    taps = tape.tape
+    read = taps.positions(step, taps.preserved or taps.reads)
+    return read, taps.positions(step, taps.writes)
 
 
-def _positions(lane: Lane, step: int) -> str:
-    """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
-    read, written = _read_and_written(lane, step)
-    return f"pos {listed(read, 'none')} → {listed(written, 'none')}"
+def _factor(write: Write, read: Read) -> str:
+    """The factor of a term as a number; empty for an array."""
+    term = write.term(read.argument, read.tap)
+    is_number = term is not None and term.factor is not None and not term.value.ndim
+    return f"·{number_text(term.factor)}" if term is not None and is_number else ""
 
 
-def _read_and_written(lane: Lane, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    tape = lane.tape.tape
-    read = tape.positions(step, tape.preserved or tape.reads)
-    return read, tape.positions(step, tape.writes)
-
-
-def positions_key(block: Block) -> str:
-    """What the positions beside the first step that has them say; empty where there are none."""
-    step = next((one for one in block.steps if not isinstance(one, Gap)), None)
-    if step is None or not block.lanes:
-        return ""
-    lane = block.lanes[0]
-    read, written = _read_and_written(lane, step)
-    does = "keeps" if lane.tape.tape.preserved else "reads"
-    slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
-    told = f"{does} {slots}, changes {listing(map(integers, written))}"
-    return f"{_positions(lane, step)}: step {step} {told}"
+def _labels(write: Write, read: Read) -> tuple[str, ...]:
+    """The change of a value on its way into a slot, ``·2·x₃ + old``; shorter with a number."""
+    term = write.term(read.argument, read.tap)
+    if term is None or term.factor is None or term.source is None:
+        return ()
+    plus = " + old" if write.adds_old and len(write.terms) == 1 else ""
+    if term.symbols == "1":
+        return (plus.strip(),) if plus else ()
+    symbols = term.text.removeprefix(term.source.name)
+    if term.value.ndim:
+        return symbols + plus, symbols
+    numbers = [f"·{number_text(term.factor, digits)}" for digits in (4, 3, 2, 1)]
+    return symbols + plus, numbers[0] + plus, *numbers

@@ -12,8 +12,8 @@ from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula, TapeTrace, Trace
+from visual.layout.arrows import Point, meets
 from visual.layout.canvas import HEIGHT
-from visual.layout.detours import Point, meets
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
 from visual.scene.combinators import Envelope, envelope_of

@@ -1,0 +1,272 @@
+"""Arrows between the cells of a table: `route` draws the edges of a row.
+
+An arrow within a line is a bow below or above the cells. An arrow to another line is straight, or
+turns into the gap between two columns if a cell is in its way. The factor of an edge is on its
+own arrow, where the text touches nothing else.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+
+from visual.scene.combinators import Envelope, envelope_of
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Shape, Text, fitted
+from visual.scene.theme import Role
+
+Point = tuple[float, float]
+Moment = tuple[int | None, str]  # the number of a moment of the run, and its name
+LETTERS, FINE = 11, 24  # the size of a label; the number of points on a curve
+DEPTH, NEST, OVER = 14, 3, 24  # of a bow below its cells, of the next bow, of a bow above
+FIRST, APART, MOST = 9.0, 3.0, 4  # tracks between two columns
+BELOW = 5.0  # the distance of the first track along a line
+SIDES = (12.0, -12.0, 7.0, -7.0, 16.0, -16.0)  # where arrows meet the side of a cell
+ASIDE = 0.3  # of the width of a cell
+NEIGHBOR = 30.0  # the largest gap between two neighbors
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An arrow from cell to cell, by the ids of the cells.
+
+    `labels` are texts below the target, from the longest to the shortest: the first that fits is
+    used. `factor` is on the arrow if it fits. A bow is below the cells or `over` them.
+    """
+
+    source: Hashable
+    target: Hashable
+    labels: tuple[str, ...] = ()
+    factor: str = ""
+    faint: bool = False
+    over: bool = False
+    moment: Moment = (None, "")
+
+
+def route(
+    edges: Iterable[Edge], cells: Mapping[Hashable, Box], detours: "Detours"
+) -> Iterator[Shape]:
+    """Yield the arrows between drawn cells, then labels, then factors."""
+    known = {(e.source, e.target): e for e in edges if {e.source, e.target} <= cells.keys()}
+    if not known:
+        return
+    heights = [cells[id].y for pair in known for id in pair]
+    near = [box for box in cells.values() if min(heights) <= box.y <= max(heights)]
+    ports, nested = _ports(known, cells), count()
+    arrows, labels = list[Arrow](), list[Text]()
+    for pair, edge in known.items():
+        source, target, into = cells[edge.source], cells[edge.target], ports[pair]
+        if source.y != target.y:
+            arrows.append(_across(edge, source, target, into, detours))
+            continue
+        depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
+        arrows.append(_bow(edge, source, target, into, depth))
+        labels += _label(edge, target, into)
+    for edge, arrow in zip(known.values(), arrows, strict=True):
+        step, moment = edge.moment
+        yield arrow if step is None else Group((arrow,), step, moment=moment)
+    yield from labels
+    yield from _factors([*known.values()], arrows, [*near, *labels])
+
+
+def _ports(
+    known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
+) -> dict[tuple[Hashable, Hashable], float]:
+    """Where each arrow meets its target: side by side on an edge, in the order of the sources."""
+    sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
+    for pair, edge in known.items():
+        start, box = cells[edge.source], cells[edge.target]
+        is_above = start.y < box.y or (start.y == box.y and edge.over)
+        if not (edge.over and _is_next(start, box)):
+            sides.setdefault((edge.target, is_above), []).append(pair)
+    found = dict.fromkeys(known, 0.0)
+    for (target, _), pairs in sides.items():
+        pairs.sort(key=lambda pair: cells[pair[0]].x)
+        end, first = cells[target], cells[pairs[0][0]]
+        for n, pair in enumerate(pairs):
+            share = 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1) if pairs[1:] else 0.5
+            found[pair] = end.x + end.width * share
+        if not pairs[1:] and known[pairs[0]].factor and first.y != end.y:
+            found[pairs[0]] += _aside(end, first)
+    return found
+
+
+def _aside(box: Box, other: Box) -> float:
+    """From the middle of a cell towards its far side, to separate factors."""
+    return -ASIDE * box.width if other.x > box.x else ASIDE * box.width
+
+
+def _is_next(source: Box, target: Box) -> bool:
+    return source.y == target.y and 0 < target.x - source.x <= source.width + NEIGHBOR
+
+
+def _bow(edge: Edge, source: Box, target: Box, into: float, depth: float) -> Arrow:
+    """A bow within a line, or a straight arrow to the next cell."""
+    out, low = source.x + source.width / 2, source.y + source.height + 2
+    if not edge.over:
+        points = (out, low), (out, low + depth), (into, low + depth), (into, low)
+        return Arrow(points, accent=not edge.faint, faint=edge.faint)
+    if _is_next(source, target):
+        middle = source.y + source.height / 2
+        return Arrow(((source.x + source.width, middle), (target.x - 1, middle)))
+    top = source.y
+    return Arrow(((out, top), (out, top - OVER), (into, top - OVER), (into, top - 1)))
+
+
+def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours") -> Arrow:
+    """An arrow to another line."""
+    out, faint = source.x + source.width / 2, edge.faint or edge.over
+    if source.y < target.y:
+        straight = (out, source.y + source.height), (into, target.y - 1)
+    else:
+        out += _aside(source, target) if edge.factor else 0.0
+        straight = (out, source.y), (into, target.y + target.height + 1)
+    return detours.arrow(straight, source, target, accent=not faint, faint=faint)
+
+
+def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
+    """The first label that fits below the target, where no other arrow has its label."""
+    room = target.width + 14
+    fitting = (told for told in edge.labels if text_width(told, LETTERS, mono=True) <= room)
+    told = next(fitting, edge.labels[-1] if edge.labels else "")
+    if told:
+        y = target.y + target.height + 24
+        yield fitted(into, y, told, room, LETTERS, "middle", mono=True, muted=True)
+
+
+def _factors(
+    edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
+) -> Iterator[Group]:
+    """Yield the factors that fit; the formula has the others."""
+    if not any(edge.factor for edge in edges):
+        return
+    paths = [*map(_path, arrows)]
+    occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
+    for number, edge in enumerate(edges):
+        others = [*paths[:number], *paths[number + 1 :]]
+        chip = _chip(paths[number], edge.factor, others, occupied) if edge.factor else None
+        if chip is not None:
+            occupied.append(envelope_of(chip).padded(4, 2))
+            yield chip
+
+
+def _chip(
+    path: Sequence[Point],
+    factor: str,
+    others: Iterable[Sequence[Point]],
+    occupied: Iterable[Envelope],
+) -> Group | None:
+    """A factor on its arrow, as near the middle as possible; None if it does not fit."""
+    half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
+    left, right = min(x for x, _ in path) - 2 * half, max(x for x, _ in path) + 2 * half
+    occupied = [room for room in occupied if room.left < right and left < room.right]
+    top, bottom = min(y for _, y in path) - 8, max(y for _, y in path) + 8
+    pieces = [
+        (a, b)
+        for other in others
+        for a, b in pairwise(other)
+        if min(a[0], b[0]) < right and left < max(a[0], b[0])
+        if min(a[1], b[1]) < bottom and top < max(a[1], b[1])
+    ]
+    pieces.append((path[0], path[0]))
+    for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
+        x, y = path[number]
+        for aside in (0.0, half / 2, -half / 2):
+            chip = Box(x + aside - half, y - 6.5, 2 * half, 13, Role.PANEL)
+            room = Envelope(chip.x - 1, chip.y - 1, chip.x + chip.width + 1, y + 7.5)
+            if any(room.meets(other) for other in occupied):
+                continue
+            if not any(meets(*piece, chip) for piece in pieces):
+                return Group((chip, Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)))
+    return None
+
+
+def _path(arrow: Arrow) -> list[Point]:
+    """Points along an arrow, from start to end."""
+    if not arrow.is_curve:
+        return [
+            (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)
+            for (x0, y0), (x1, y1) in pairwise(arrow.points)
+            for n in range(FINE + 1)
+        ]
+    points = []
+    for t in (n / FINE for n in range(FINE + 1)):
+        weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+        pairs = [*zip(weights, arrow.points, strict=True)]
+        points.append((sum(w * x for w, (x, _) in pairs), sum(w * y for w, (_, y) in pairs)))
+    return points
+
+
+@dataclass
+class Detours:
+    """Paths around cells of one size. Arrows from different cells keep apart."""
+
+    boxes: Collection[Box]
+    taken: dict[tuple[str, float], list[tuple[float, float, Box, int]]] = field(
+        default_factory=dict
+    )
+    ends: dict[tuple[float, float, int], list[Box]] = field(default_factory=dict)
+
+    def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
+        """Return an arrow along `straight`, or around the cells if one is in its way."""
+        top, bottom = sorted((source.y, target.y))
+        between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
+        if not any(meets(*straight, box) for box in between):
+            return Arrow(straight, **look)
+        return Arrow(self._around(source, target), straight=True, **look)
+
+    def _around(self, source: Box, target: Box) -> tuple[Point, ...]:
+        side = 1 if source.x >= target.x else -1
+        edge = target.x + (target.width if side > 0 else 0)
+        enter = self._end(target, side, source)
+        if abs(source.x - target.x) <= source.width + NEIGHBOR:  # the cells share a gap
+            facing = side if source.x == target.x else -side
+            out = source.x + (source.width if facing > 0 else 0)
+            leave = self._end(source, facing, source)
+            x = edge + side * (FIRST + APART * self._track(("down", edge), leave, enter, source))
+            return (out, leave), (x, leave), (x, enter), (edge + side, enter)
+        down = 1 if target.y > source.y else -1
+        start = source.y + (source.height if down > 0 else 0)
+        middle = source.x + source.width / 2
+        number = self._track(("along", start), middle, edge, source)
+        along = start + down * (BELOW + (APART + 1) * number)
+        x = edge + side * (FIRST + APART * self._track(("down", edge), along, enter, source))
+        middle += 4 * number
+        return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
+
+    def _track(self, where: tuple[str, float], start: float, end: float, source: Box) -> int:
+        """The first track where a stretch meets no stretch from another cell."""
+        low, high = sorted((start, end))
+        taken = self.taken.setdefault(where, [])
+
+        def is_free(number: int) -> bool:
+            return all(
+                n != number or box is source or high < a or b < low for a, b, box, n in taken
+            )
+
+        numbers: Iterable[int] = range(MOST) if where[0] == "down" else count()
+        number = next(filter(is_free, numbers), MOST - 1)  # the last track is shared
+        taken.append((low, high, source, number))
+        return number
+
+    def _end(self, box: Box, side: int, source: Box) -> float:
+        """The height of the end of an arrow from `source` on a side of a cell."""
+        used = self.ends.setdefault((box.x, box.y, side), [])
+        if source not in used:
+            used.append(source)
+        return box.y + box.height / 2 + SIDES[used.index(source) % len(SIDES)]
+
+
+def meets(start: Point, end: Point, box: Box) -> bool:
+    """Return whether a straight piece runs through a cell, or touches it."""
+    (x0, y0), (x1, y1) = start, end
+    low, high = 0.0, 1.0
+    for begin, step, least, most in (
+        (x0, x1 - x0, box.x, box.x + box.width),
+        (y0, y1 - y0, box.y, box.y + box.height),
+    ):
+        if step:
+            first, last = sorted(((least - begin) / step, (most - begin) / step))
+            low, high = max(low, first), min(high, last)
+        elif not least <= begin <= most:
+            return False
+    return low <= high
