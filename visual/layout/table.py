@@ -468,7 +468,10 @@ class _Layout:
 
 
 def _folded(note: str, room: float) -> list[str]:
-    """A note in as many lines as it needs; a word that is wider than a line stays whole."""
+    """A note in as many lines as it needs; words are not broken, positions only at the arrow."""
+    read, arrow, written = note.partition(" → ")
+    if arrow and text_width(note, SMALL) > room:
+        return [read, f"→ {written}"]
     if any(text_width(word, SMALL) > room for word in note.split()):
         return [note]
     return folded(note, room, SMALL)

@@ -61,7 +61,7 @@ def ssa(
         raise GraphError(
             "order = 0: a loop overwrites nothing; the tapes of its derivatives do, from order 1."
             if len({scan.parent for scan in trace.scans}) == 1
-            else f"{trace.scans[0].name}: no step reads a state that another step computed, so no "
+            else f"{trace.scans[0].name}: no state is passed on from step to step, so no "
             "derivative overwrites a tape."
         )
     chosen = opened(trace, scan, known)
@@ -106,7 +106,7 @@ class Ssa(Table):
 
     parts = (
         Part(wide=26, height=22, least=0.2, title="the buffer"),
-        Part(narrow=56, wide=102, height=44, title="every value by itself", note=LAST),
+        Part(narrow=54, wide=102, height=44, title="every value by itself", note=LAST),
     )
 
     def __init__(
