@@ -22,8 +22,9 @@ from visual.layout.cells import value_text
 from visual.layout.columns import Gap, Steps, one_or_more
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
+from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table, lay_out
+from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table
 from visual.options import of_trace, opened, switch
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview

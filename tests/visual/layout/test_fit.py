@@ -65,7 +65,7 @@ def titles(scene, size):
 
 
 @pytest.mark.parametrize("order", [4, 6])
-@pytest.mark.filterwarnings("ignore:order 6 makes about 64 Scans")
+@pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
 def test_of_many_scans_those_are_named_that_are_folded(order):
     trace = trace_of("square", order)
     scene = visual.tapes(trace)
@@ -124,7 +124,7 @@ def test_a_step_that_there_is_not_is_refused():
 
 
 @pytest.mark.parametrize("order", [4, 6])
-@pytest.mark.filterwarnings("ignore:order 6 makes about 64 Scans")
+@pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
 def test_of_many_scans_the_last_is_unrolled_below_its_loop(order):
     scene = visual.draw(gallery.loops["square"], "unrolled", order=order)
     assert too_large(scene.svg()) == []

@@ -15,8 +15,8 @@ from visual.layout.canvas import finished
 from visual.layout.cells import values_text
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan, seeds_of
+from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.layout.table import lay_out
 from visual.options import of_trace, opened, step_of, switch
 from visual.pictures.tapes.backward import Backward
 from visual.pictures.tapes.forward import Forward

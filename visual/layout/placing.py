@@ -1,0 +1,379 @@
+"""The layout of tables: which steps and columns are shown, and where their cells are.
+
+Of a long loop, `lay_out` shows as many steps at both ends as fit, and the requested steps. If one
+step has too many columns, the columns in the middle are folded.
+"""
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+
+from visual.layout.arrows import Detours, Edge, route
+from visual.layout.canvas import formula_lines
+from visual.layout.cells import TWO_LINES, cell, full_text, thin_cell, thin_width, usual_width
+from visual.layout.columns import Gap, with_gaps
+from visual.layout.sheet import Sheet
+from visual.layout.table import Cell, Fold, Key, Line, Part, Row, Table
+from visual.scene.combinators import Piece, shifted, sized
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, text_width
+
+SMALL, LINE = 11, 15  # letters next to cells, the height of a line of a formula
+LOW, HEADS, STEPS = 20, 34, 64.0  # a low cell, the names above columns, the names of steps
+FULL = 0.82  # the part of a column that its cell fills
+WIDEST_FOLD, WIDE_PITCH = 64.0, 80.0  # narrower columns have narrower folds
+ROOMY = 66.0  # the least distance of columns for optional columns
+PARTS, TITLE = 26.0, 300.0  # between two parts, the least width of the last
+STACKED, MOST_LINES = 4, 3  # low cells in a column, lines of a formula
+ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # room for arrows
+OVERLAID = 1  # the block that begins where block 0 does
+
+
+@dataclass
+class Placed:
+    """The columns of a part: their left edges, folds with theirs, and the width of a cell."""
+
+    part: Part
+    start: float
+    pitch: float
+    left: dict[Key, float] = field(default_factory=dict)
+    folds: list[tuple[int, float, Gap]] = field(default_factory=list)
+    right: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.cell = int(self.pitch * FULL)
+        self.apart = self.pitch - self.cell
+
+    def place(self, blocks: Mapping[int, list[int | Gap]]) -> None:
+        """Place the columns of all blocks."""
+        x = self.start
+        for block, items in blocks.items():
+            x = self.start if block == OVERLAID else x
+            for item in items:
+                if isinstance(item, Gap):
+                    self.folds.append((block, x, item))
+                    x += _fold_width(self.pitch)
+                else:
+                    self.left[block, item] = x
+                    x += self.pitch
+            self.right = x = max(x, self.right)
+
+    def fold_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
+        """The numbers of hidden columns."""
+        for block, x, gap in self.folds:
+            if block in blocks:
+                middle = x + (_fold_width(self.pitch) - self.apart) / 2
+                yield Text(middle, y, f"⋯{gap.hidden:,}", SMALL, "middle", muted=True)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A table that is laid out, and the short names in it with their meanings."""
+
+    piece: Piece
+    short: tuple[str, ...]
+
+
+def lay_out(
+    table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
+) -> Drawing:
+    """Lay out a table on a sheet, with `all` as wide as it needs."""
+    layout = _Layout(table, sheet, all)
+    for ends in (None,) if all else (None, 3, 2, 1, 0):
+        fold = Fold(ends, requested, sheet)
+        shown = [*table.touched(fold)]
+        if layout.place(shown, is_last=ends == 0 or sheet.steps is not None):
+            break
+    for row in table.rows(fold, [placed.left for placed in layout.parts]):
+        layout.add(row)
+    return layout.drawing()
+
+
+def _fold_width(pitch: float) -> float:
+    return WIDEST_FOLD * min(1.0, pitch / WIDE_PITCH)
+
+
+def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, list[int | Gap]]:
+    """For each block its columns from left to right, and folds."""
+    pairs = groupby(sorted(columns), key=lambda key: key[0])
+    return {b: with_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
+
+
+def _pitch(part: Part, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
+    """The distance of columns that makes the blocks fill the room."""
+    sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
+    overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
+    sums = [sum(numbers) for numbers in zip(overlaid, *sizes.values(), strict=True)]
+    folds, count = sums[0], max(1, sums[1] - sums[0]) - 1 + FULL
+    pitch = room / (count + folds * WIDEST_FOLD / WIDE_PITCH)
+    return min(part.wide, (room - folds * WIDEST_FOLD) / count if pitch > WIDE_PITCH else pitch)
+
+
+class _Layout:
+    """The rows of a table from top to bottom."""
+
+    def __init__(self, table: Table, sheet: Sheet, all: bool) -> None:
+        self.table, self.sheet, self.all = table, sheet, all
+        self.left = sheet.labels if len(table.parts) == 1 else sheet.margin + STEPS
+        self.right = sheet.width - sheet.margin
+        self.parts: list[Placed] = []
+        self.boxes: dict[Hashable, Box] = {}
+        self.detours = Detours(self.boxes.values())
+        self.shapes: list[Shape] = []
+        self.short: dict[str, None] = {}
+        self.y = 0.0
+
+    # Columns.
+
+    def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
+        """Place the columns of all parts; return whether they fit."""
+        x, self.parts = self.left, []
+        for part, columns in zip(self.table.parts, shown, strict=True):
+            every = {} if self.parts else self.table.every()
+            room, pitch = self.right - x, part.wide
+            if len(self.parts) == len(shown) - 1 and not self.all:
+                columns = self._fitting(part, columns, every, room, is_last)
+                pitch = _pitch(part, _blocks(columns, every), room)
+                if pitch < part.narrow and not is_last:
+                    return False
+            placed = Placed(part, x, pitch)
+            placed.place(_blocks(columns, every))
+            if self.parts and not self.all:  # at the right, under its title
+                wide = max(placed.right - x - placed.apart, TITLE)
+                placed = Placed(part, max(x, self.right - wide), pitch)
+                placed.place(_blocks(columns, every))
+            self.parts.append(placed)
+            x = max(placed.right, x + part.least * self.sheet.width) + PARTS
+        self.right = max(self.right, *(placed.right - placed.apart for placed in self.parts))
+        return True
+
+    def _fitting(
+        self, part: Part, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
+    ) -> set[Key]:
+        """The columns that fit: optional columns only if they do, and no fold of one column."""
+
+        def fits(chosen: Collection[Key]) -> bool:
+            return _pitch(part, _blocks(chosen, every), room) >= part.narrow
+
+        optional = sorted(key for key in columns if key[0] == part.optional)
+        chosen = columns - {*optional}
+        while fold and not fits(chosen) and len(chosen) > 2:
+            longest = max(_blocks(chosen, {}).items(), key=lambda pair: len(pair[1]))
+            numbers = sorted(n for b, n in chosen if b == longest[0])
+            chosen = chosen - {(longest[0], numbers[len(numbers) // 2])}
+        alone = {
+            (block, before + 1)
+            for block, items in _blocks(chosen, every).items()
+            for before, gap, _ in zip([-1, *items], items, [*items, 0], strict=False)
+            if isinstance(gap, Gap) and gap.hidden == 1 and not isinstance(before, Gap)
+        }
+        alone = {key for key in alone if not every or key[1] in every.get(key[0], ())}
+        chosen = chosen | alone if fits(chosen | alone) else chosen
+        for key in optional:
+            if _pitch(part, _blocks(chosen | {key}, every), room) >= ROOMY:
+                chosen = chosen | {key}
+        return chosen
+
+    # Rows.
+
+    def drawing(self) -> Drawing:
+        """All rows, below the titles of the parts."""
+        return Drawing(sized(self.right, self.y, *self.shapes), (*self.short,))
+
+    def add(self, row: Row) -> None:
+        """Draw a row below the others."""
+        if row.heading is not None:
+            self.shapes += shifted(row.heading, 0, self.y).shapes
+            self.y += row.heading.envelope.bottom
+            if any(placed.part.title for placed in self.parts):
+                self.shapes += self._titles(self.y + 12)
+                self.y += 18
+        if row.note:
+            self.shapes.append(
+                fitted(self.left, self.y + 14, row.note, self.right - self.left, 12, muted=True)
+            )
+            self.y += 24
+            return
+        self.y += HEADS * any(line.heads and line.part for line in row.lines)
+        inside, bottoms = list[Shape](), [self.y for _ in self.parts]
+        name, edges = row.name, row.edges
+        if row.becomes:
+            text = Text(self.left - 12, self.y + 14, row.becomes, SMALL, "end", muted=True)
+            self.shapes.append(text)
+        for number, line in enumerate(row.lines):
+            placed, y = self.parts[line.part], bottoms[line.part]
+            if line.low:
+                shapes, bottoms[line.part] = self._low(placed, line, y)
+                inside += shapes
+                continue
+            if line.heads:
+                y += 0 if line.part else HEADS
+                self.shapes += self._heads(placed, line, y - HEADS)
+            ids = {cell.id for _, cell in line.cells if cell.id is not None}
+            own = [edge for edge in edges if edge.source in ids or edge.target in ids]
+            bows = [edge for edge in own if {edge.source, edge.target} <= ids]
+            y += ABOVE * _has_bow_above(placed, line, bows)
+            self.shapes += self._beside(name or line.name, line, y)
+            name = ""
+            inside += self._cells(placed, line, y)
+            more = any(not o.low and o.part == line.part for o in row.lines[number + 1 :])
+            bottoms[line.part] = y + placed.part.height + _beneath(placed, bows, own, more)
+        if name:
+            self.shapes += self._beside(name, Line(()), self.y)
+            bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
+        inside += route(edges, self.boxes, self.detours)
+        shapes, bottoms[0] = self._formulas(row, bottoms[0])
+        inside += shapes
+        self.shapes.append(replace(row.moment, shapes=tuple(inside)))
+        self.y = max(bottoms)
+
+    def _titles(self, y: float) -> Iterator[Text]:
+        """The titles of the parts, with their notes if they fit."""
+        ends = [*(placed.start for placed in self.parts[1:]), self.right]
+        for placed, end in zip(self.parts, ends, strict=True):
+            title = fitted(placed.start, y, placed.part.title, end - placed.start, 12, bold=True)
+            yield title
+            x = placed.start + title.width + 6
+            if text_width(placed.part.note, 12) <= end - x:
+                yield Text(x, y, placed.part.note, 12, muted=True)
+
+    def _heads(self, placed: Placed, line: Line, y: float) -> Iterator[Text]:
+        room = placed.pitch - 4
+        for key, head in line.heads.items():
+            x = placed.left[key] + placed.cell / 2
+            label = self._written(head.label, head.short, room, mono=False)
+            yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
+            yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
+
+    def _written(
+        self, label: str, short: tuple[str, str] | None, room: float, mono: bool = True
+    ) -> str:
+        """A label, or the short name if the label is too wide."""
+        if short is None or text_width(label, SMALL, mono) <= room:
+            return label
+        self.short[short[1]] = None
+        return short[0]
+
+    def _beside(self, name: str, line: Line, y: float) -> Iterator[Shape]:
+        """The name and the notes to the left of a line."""
+        x, room = self.left - 12, self.left - self.sheet.margin - 12
+        if name:
+            size = 13 if text_width(name, 13, bold=True) <= room else SMALL
+            yield fitted(x, y + 18, name, room, size, "end", bold=True)
+        notes = [part for note in line.notes for part in _folded(note, room)]
+        for number, note in enumerate(notes):
+            yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
+
+    def _cells(self, placed: Placed, line: Line, y: float) -> Iterator[Shape]:
+        """The cells of a line, and the marks of its folds."""
+        for key, each in line.cells:
+            x = placed.left.get(key) if key is not None else placed.start
+            if x is None:
+                continue
+            box = Box(x, y, placed.cell, placed.part.height, each.role)
+            if each.id is not None:
+                self.boxes[each.id] = box
+            yield _drawn(each, box)
+        yield from placed.fold_marks(line.blocks, y + placed.part.height / 2 + 4)
+
+    def _low(self, placed: Placed, line: Line, y: float) -> tuple[list[Shape], float]:
+        """Low cells, at most `STACKED` in a column, and the bottom of the lowest."""
+        stacks: dict[float, list[Cell]] = {}
+        for key, each in line.cells:
+            x = placed.start if key is None else placed.left.get(key, placed.start)
+            stacks.setdefault(x, []).append(each)
+        shapes, most = [*self._beside(line.name, Line(()), y - 4)], placed.pitch - 4
+        for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
+            row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
+            labels = {x: self._written(c.label, c.short, most - 10) for x, c in row.items()}
+            values = {x: np.asarray(cell.value) for x, cell in row.items()}
+            width = thin_width if self.all else usual_width  # other values move nothing
+            widest = max(width(values[x], labels[x]) for x in row)
+            high = TWO_LINES if widest > most else LOW
+            for x, each in row.items():
+                wide = max(placed.cell, min(thin_width(values[x], labels[x]), most))
+                box = Box(x - (wide - placed.cell) / 2, y, wide, high, each.role)
+                group = thin_cell(box, values[x], each.name, None, each.key, short=labels[x])
+                shapes.append(group)
+            y += high + 3
+        hidden = sum(max(0, len(cells) - STACKED) for cells in stacks.values())
+        if hidden:
+            text = f"⋯ {hidden} more"
+            shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
+        return shapes, y
+
+    def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
+        """The formulas of a row below its first part."""
+        shapes = list[Shape]()
+        if not row.formulas:
+            return shapes, y
+        end = self.parts[1].start - 20 if self.parts[1:] else self.right
+        indent = 2 if self.parts[1:] else 4
+        letters = int((end - self.left) / (SMALL * MONO_WIDTH))
+        for formula in row.formulas:
+            lines = formula_lines(formula.symbols, letters, MOST_LINES, indent)
+            numbers = formula.numbers and formula_lines(formula.numbers, letters, MOST_LINES)
+            texts = []
+            if len(lines) == 1 and len(lines[0]) + 4 + len(formula.numbers) <= letters:
+                x = self.left + len(lines[0]) * SMALL * MONO_WIDTH + 24
+                if numbers:
+                    texts.append(Text(x, y + 12, formula.numbers, SMALL, mono=True, muted=True))
+                numbers = []
+            for number, content in enumerate([*lines, *numbers]):
+                x = (len(content) - len(content.lstrip())) * SMALL * MONO_WIDTH + self.left
+                is_numbers = number >= len(lines)
+                whole = formula.numbers if is_numbers else formula.symbols
+                title = whole if content.endswith("…") else ""
+                words = content.lstrip()
+                texts.append(
+                    Text(x, y + 12, words, SMALL, mono=True, muted=is_numbers, title=title)
+                )
+                y += LINE
+            shapes.append(Group(tuple(texts), mentions=formula.mentions))
+        return shapes, y + 12
+
+
+def _folded(note: str, room: float) -> list[str]:
+    """A note in as many lines as it needs; words are not broken, positions only at the arrow."""
+    read, arrow, written = note.partition(" → ")
+    if arrow and text_width(note, SMALL) > room:
+        return [read, f"→ {written}"]
+    if any(text_width(word, SMALL) > room for word in note.split()):
+        return [note]
+    return folded(note, room, SMALL)
+
+
+def _has_bow_above(placed: Placed, line: Line, bows: Sequence[Edge]) -> bool:
+    """Whether an arrow runs above other cells; the arrow to the next cell is straight."""
+    lefts = {each.id: placed.left.get(key, 0.0) for key, each in line.cells if key is not None}
+    far = 1.5 * placed.pitch
+    return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
+
+
+def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
+    """The distance below a line: for bows, for labels, and for arrows to the next line."""
+    if placed.part.height < TWO_LINES:
+        return 6
+    if placed.part.title:
+        return BAND
+    if more and edges:
+        return WIDE if any(edge.factor for edge in edges) else BETWEEN
+    below = [edge for edge in bows if not edge.over]
+    if below:
+        return BETWEEN if any(edge.labels for edge in below) else 22
+    return 10
+
+
+def _drawn(each: Cell, box: Box) -> Group:
+    """A cell: a box with name and value, or in a low part with its label."""
+    if box.height > TWO_LINES:
+        group = cell(box, each.value, each.name, each.old, key=each.key, label=each.label)
+    else:
+        x, room = box.x + box.width / 2, box.width - 4
+        label = fitted(x, box.y + 15, each.label, room, SMALL, "middle", role=box.role)
+        value = "not written yet" if each.value is None else full_text(each.value)
+        group = Group((box, label), cell=each.key, title=f"{each.name} = {value}")
+    step, moment = each.moment
+    return group if step is None else replace(group, step=step, moment=moment)
