@@ -1,1 +1,4 @@
-"""Faulty rules of the pullback (`rules`), and their effect on derivatives (`breakage`)."""
+"""Rules of the pullback, broken on purpose, and where it shows.
+
+Start with `rules`; a new one goes there.  `breakage` is what comes of it.
+"""

@@ -1,14 +1,13 @@
-"""Differentiate one cost by our pullback and by PyTensor's own, order by order.
+"""The derivatives of one cost by our pullback and by PyTensor's own, order by order.
 
-Both differentiate copies of the same graph: derivative k+1 is the gradient of the sum of all
-entries of derivative k, wrt the same inputs.  The sum contains only gradients that both pullbacks
-can compute, so that both differentiate the same function.  `MovedCost` evaluates the cost at nearby
-points, for finite differences.
+Both differentiate copies of the same graph by the same recipe: derivative k+1 is the gradient
+of the sum of all entries of derivative k, with regard to the same inputs.  Only gradients that
+are numbers on both sides go into that sum, so that both always differentiate the same thing.
+`MovedCost` is the judge of both: the cost itself at nearby points, for finite differences.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import pytensor.tensor as pt
@@ -31,7 +30,7 @@ from lab.gradients.status import (
 )
 from lab.records import freeze
 from lab.reports.compare.subject import Subject
-from lab.reports.compare.watching import identify, watched
+from lab.reports.compare.watching import Pullback, identify, watched
 from lab.scans.node import TapeScan, is_scan
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.run import Ready, Values
@@ -41,7 +40,7 @@ from lab.traces.tracing import trace
 
 @dataclass(frozen=True)
 class Refused(Undefined):
-    """A gradient whose graph could not be built or run; `reason` is the message of the error."""
+    """There is no gradient since building or running its graph failed, with these words."""
 
     def __str__(self) -> str:
         return f"failed: {self.reason}"
@@ -49,10 +48,10 @@ class Refused(Undefined):
 
 @dataclass(eq=False)
 class Side:
-    """The derivatives by one of the two pullbacks, on its copy of the graph.
+    """One of the two pullbacks at work on its copy of a graph.
 
-    `gradients` has, for every order, an entry for each input: a graph, or a marker with the reason
-    for a missing gradient.  `known` are the Scans of the cost and of its derivatives.
+    `gradients` has, for every order, one entry for each input: a graph, or a marker with the reason
+    why there is none.  `scans` are those of the cost, and `known` also those of its derivatives.
     """
 
     kind: type[Scan]
@@ -61,38 +60,42 @@ class Side:
     gradients: list[list[Variable]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.known = {*scan_nodes([self.cost])}
+        self.scans = tuple(scan_nodes([self.cost]))
+        self.known = {*self.scans}
 
     def differentiate(self, target: Variable) -> None:
-        """Append the gradients of `target` wrt all inputs."""
+        """One order more: the gradient of `target` with regard to all inputs."""
         order = len(self.gradients) + 1
         with watched(self.kind) as calls:
-            gradients = _gradients(target, self.wrt)
-        self.gradients.append(gradients)
-        nodes = set(scan_nodes(list(filter(_is_number, gradients))))
+            found = _gradients(target, self.wrt)
+        self.gradients.append(found)
+        made = set(scan_nodes(list(filter(_is_number, found))))
         for call in calls:
-            node = call.backward()
-            if call.parent not in self.known or node not in nodes or node in self.known:
-                continue  # inside the step of a Scan, or without a use
-            self.known.add(node)
-            if not isinstance(node.op, TapeScan):
-                identify(call, order)
+            self._note(call, made, order)
+
+    def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
+        node = call.backward()
+        if call.parent not in self.known or node not in made or node in self.known:
+            return  # the step of a Scan was differentiated, or the result is not used
+        self.known.add(node)
+        if not isinstance(node.op, TapeScan):
+            identify(call, order)
 
     def sum_of(self, places: Sequence[int]) -> Variable:
-        """Return the sum of all entries of the last gradients with the numbers `places`."""
+        """The sum of all entries of the last gradients at some places."""
         parts = [pt.sum(self.gradients[-1][place]) for place in places]
         return sum(parts[1:], start=parts[0])
 
 
 def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """Return the gradients wrt all inputs; after an error, one input at a time."""
+    """The gradient by every input; if they cannot be had together, one by one."""
     try:
         return pytensor_gradients(target, wrt)
-    except Exception as error:  # any error of a pullback
+    except Exception as error:  # whatever a pullback stumbles over
         reason = _reason(error)
         if len(wrt) == 1:
             return [marker(Refused(reason))]
-        return [gradient for variable in wrt for gradient in _gradients(target, [variable])]
+        return [gradient for one in wrt for gradient in _gradients(target, [one])]
 
 
 def _reason(error: Exception) -> str:
@@ -109,7 +112,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_number(gradient: Variable) -> bool:
-    """Return whether a gradient has a graph to run."""
+    """Whether there is a graph that can be run."""
     return isinstance(status_of(gradient), Connected)
 
 
@@ -119,8 +122,8 @@ Summed = tuple[tuple[int, ...], ...]
 def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[Side, Side, Summed]:
     """Differentiate `cost` up to `order` by both pullbacks, ours and PyTensor's.
 
-    The graph of `cost` is not modified.  The third result contains, for each order, the numbers of
-    the inputs whose gradients both pullbacks compute: the cost of the next order is their sum.
+    The graph itself is not altered.  What is summed tells what went on after each order: the places
+    of the inputs whose gradients of that order are numbers on both sides.
     """
     plain = with_plain([cost])
     cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]
@@ -142,9 +145,9 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The gradient by one pullback wrt one input: a value, or None and the reason in `status`.
+    """What one pullback gives for one input: a number, or why there is none.
 
-    The value is 0 if the cost does not depend on the input, as everywhere in PyTensor.
+    Where the cost does not depend on an input, the number is 0, as everywhere in PyTensor.
     """
 
     value: np.ndarray | None
@@ -153,9 +156,9 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class SideGradients:
-    """The gradients by one pullback, for every order and input, and the run that computed them.
+    """What one pullback gave: for every order an answer for each input, and the run.
 
-    `trace` is None if nothing can be run, or if the graph has Scans inside other operations.
+    `trace` is None where there are Scans inside other operations, or nothing can be run.
     """
 
     answers: tuple[tuple[Answer, ...], ...]
@@ -163,12 +166,12 @@ class SideGradients:
 
 
 def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> SideGradients:
-    """Run all gradients of a side; `shapes` are the shapes of the inputs.
+    """Run all gradients of a side; `shapes` are those of the inputs.
 
-    The trace excludes gradients whose graphs fail.
+    A gradient whose graph cannot be run is left out of the trace.
     """
-    gradients = [g for row in side.gradients for g in row if _is_number(g)]
-    values, failed, recorded = _run([side.cost, *gradients], given)
+    asked = [g for row in side.gradients for g in row if _is_number(g)]
+    values, failed, run_of_all = _run([side.cost, *asked], given)
 
     def answer(gradient: Variable, shape: tuple[int, ...]) -> Answer:
         status = status_of(gradient)
@@ -183,73 +186,83 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
         for row in side.gradients
     )
     if failed:
-        rest = [v for v in (side.cost, *gradients) if v in values]
-        recorded = _run(rest, given)[2] if rest else None
-    if recorded is None:
+        rest = [v for v in (side.cost, *asked) if v in values]
+        run_of_all = _run(rest, given)[2] if rest else None
+    if run_of_all is None:
         return SideGradients(rows, None)
-    run, nodes = recorded
-    is_complete = scan_names(nodes) == tuple(scan.name for scan in run.scans)
-    return SideGradients(rows, run if is_complete else None)
+    found, nodes = run_of_all
+    if scan_names(nodes) != tuple(scan.name for scan in found.scans):
+        return SideGradients(rows, None)  # there are some inside other operations
+    return SideGradients(rows, found)
 
 
 def _run(
-    variables: list[Variable], given: Values
+    asked: list[Variable], given: Values
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
-    """Return values, messages of errors, and the trace with its Scans if all variables run."""
+    """The values of variables, all at once if possible, and of those that fail, why."""
     try:
-        run = trace(variables, given)
-        nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
-        return dict(zip(variables, run.outputs, strict=True)), {}, (run, nodes)
+        found = trace(asked, given)
+        # in the order in which they run, to which what is given belongs
+        nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
+        return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
     except Exception as error:
-        message = _reason(error)
-    if len(variables) == 1:
-        try:  # a gradient without a Scan
-            value = freeze(np.array(value_at(variables[0], given)))
-            return {variables[0]: value}, {}, None
+        told = _reason(error)
+    if len(asked) == 1:
+        try:  # a gradient with which no Scan has to do
+            value = freeze(np.array(value_at(asked[0], given)))
+            return {asked[0]: value}, {}, None
         except Exception as error:
-            return {}, {variables[0]: _reason(error) or message}, None
+            return {}, {asked[0]: _reason(error) or told}, None
     values: dict[Variable, np.ndarray] = {}
     failed: dict[Variable, str] = {}
-    for variable in variables:
-        value_of, failure, _ = _run([variable], given)
-        values |= value_of
+    for variable in asked:
+        one, failure, _ = _run([variable], given)
+        values |= one
         failed |= failure
     return values, failed, None
 
 
 class MovedCost:
-    """The cost as a function of all variables, concatenated in one vector."""
+    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject, self.ready = subject, Ready()
-        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in subject.at]
-        ends = np.cumsum([0, *map(len, flat)]).tolist()
-        self.parts = [slice(*pair) for pair in pairwise(ends)]
+    def __init__(self, asked: Subject) -> None:
+        self.asked, self.ready = asked, Ready()
+        sizes = [np.size(value) for value in asked.at]
+        self.ends = np.cumsum([0, *sizes])
+        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
         self.at = np.concatenate(flat) if flat else np.zeros(0)
         self.cost = remembered(self._cost)
 
     def _cost(self, flat: np.ndarray) -> float:
-        given = dict(self.subject.given)
-        for variable, value, part in zip(
-            self.subject.wrt, self.subject.at, self.parts, strict=True
-        ):
-            given[variable] = flat[part].reshape(np.shape(value)).astype(variable.type.dtype)
+        given = dict(self.asked.given)
+        pairs = zip(self.asked.wrt, self.asked.at, strict=True)
+        for place, (variable, value) in enumerate(pairs):
+            part = flat[self.part(place)].reshape(np.shape(value))
+            given[variable] = part.astype(variable.type.dtype)
         with np.errstate(all="ignore"):
-            return float(value_at(self.subject.cost, given, self.ready))
+            return float(value_at(self.asked.cost, given, self.ready))
 
-    def entries(self, number: int, order: int, summed: Sequence[int]) -> Estimate | None:
-        """Return finite differences wrt all entries of variable `number`; None if too many.
+    def part(self, place: int) -> slice:
+        """Where an input stands in the row."""
+        return slice(int(self.ends[place]), int(self.ends[place + 1]))
 
-        The lower orders are derivatives along the sum of all entries of the variables `summed`.
-        """
-        shape, part = np.shape(self.subject.at[number]), self.parts[number]
+    def through(self, places: Sequence[int]) -> np.ndarray:
+        """Ones for all entries of some inputs, zeros for the others."""
+        found = np.zeros_like(self.at)
+        for place in places:
+            found[self.part(place)] = 1.0
+        return found
+
+    def entries(self, place: int, order: int, summed: Sequence[int]) -> Estimate | None:
+        """The derivative of an order by every entry of one input; None if they are too many."""
+        shape = np.shape(self.asked.at[place])
         if np.prod(shape, dtype=int) > MOST_ENTRIES:
             return None
-        direction = np.zeros_like(self.at)
-        for each in summed:
-            direction[self.parts[each]] = 1.0
-        units = np.eye(len(self.at))[part]
-        estimates = [along(self.cost, self.at, unit, order, direction) for unit in units]
-        value = np.array([float(e.value) for e in estimates]).reshape(shape)
-        error = np.array([float(e.error) for e in estimates]).reshape(shape)
+        found = []
+        for entry in range(*self.part(place).indices(len(self.at))):
+            unit = np.zeros_like(self.at)
+            unit[entry] = 1.0
+            found.append(along(self.cost, self.at, unit, order, self.through(summed)))
+        value = np.array([float(e.value) for e in found]).reshape(shape)
+        error = np.array([float(e.error) for e in found]).reshape(shape)
         return Estimate(value, error)
