@@ -24,9 +24,10 @@ from xml.etree import ElementTree
 import ipywidgets
 import jupytext
 import pytest
+from documents import TOOLS, code_blocks, commands_of
 from graphs import mymodule
 from in_browser.chromium import CHROMIUM, Opened
-from sites import build, inline_calls, inline_code, written
+from sites import inline_calls, inline_code
 
 import lab
 import visual
@@ -45,10 +46,6 @@ NOTEBOOKS = {
 }
 # Lessons have numbers; `test_lessons` runs their Python.
 PAGES = {name: text for name, text in NOTEBOOKS.items() if not name[0].isdigit()}
-TOOLS = {
-    "docker", "git", "helm", "jupyter", "jupyter-repo2docker", "make", "marimo", "nbgrader", "npm",
-    "pip", "python", "scantape", "twine",
-}  # fmt: skip
 NOT_RUN = {
     "docker push": "publishes",
     "git tag": "publishes",
@@ -63,19 +60,6 @@ NOT_RUN = {
     "python bench": "measures for minutes",
     "twine": "publishes",
 }
-FENCED = re.compile(r"^ *(`{3,}|~{3,})(.*?)\n(.*?)^ *\1", flags=re.DOTALL | re.MULTILINE)
-
-
-def blocks(language, document=README):
-    return [content for _, name, content in FENCED.findall(document) if name == language]
-
-
-def examples(text):
-    """The commands of a `--help` or of a block of code, without their comments."""
-    lines = re.split(r"\n| && ", re.sub(r"\\\n\s*", " ", text))
-    lines = [re.sub(r"^([A-Z_]+=\S+ )*", "", line.strip()) for line in lines]
-    lines = [line for line in lines if line.partition(" ")[0] in TOOLS]
-    return [" ".join(re.split(" # | {3,}", line)[0].split()) for line in lines]
 
 
 def help_of(*words):
@@ -88,11 +72,11 @@ def commands():
     """Every command, and the first place that prints it."""
     places = {}
     for words in ((), *((name,) for name in COMMANDS)):
-        for command in examples(help_of(*words)):
+        for command in commands_of(help_of(*words)):
             places.setdefault(command, " ".join(["scantape", *words, "--help"]))
     for name, text in (DOCUMENTS | NOTEBOOKS).items():
-        for _, language, content in FENCED.findall(text):
-            for command in examples(content) if language in ("", "sh", "text") else ():
+        for block in code_blocks(text, "", "sh", "text"):
+            for command in commands_of(block):
                 places.setdefault(command, name)
         for command in inline_code(text):
             tool, *words = command.split(" ")
@@ -203,7 +187,7 @@ def test_the_commands_are_found():
     assert {c.split()[1] for c in ALL if c.startswith("scantape ")} >= set(COMMANDS)
     assert [start for start in NOT_RUN if not any(c.startswith(start) for c in ALL)] == []
     text = "  scantape draw a \\\n    -o b.svg   its tape\n  scantape x # not\nscantape-y z\n"
-    assert examples(text) == ["scantape draw a -o b.svg", "scantape x"]
+    assert commands_of(text) == ["scantape draw a -o b.svg", "scantape x"]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +211,9 @@ def test_a_wrong_file_is_seen(name, tmp_path):
 def python_of(name, text):
     """The names that the Python of a document leaves, after all calls in its running text ran."""
     cells = jupytext.reads(text, fmt="md:myst").cells if name in PAGES else ()
-    code = [cell.source for cell in cells if cell.cell_type == "code"] or blocks("python", text)
+    code = [cell.source for cell in cells if cell.cell_type == "code"] or code_blocks(
+        text, "python"
+    )
     cost, wrt, given = mymodule.mygraph()
     names = {"lab": lab, "visual": visual, "loop": gallery.loops["square"], "cost": cost}
     names |= {"wrt": wrt, "given": given, "ipywidgets": ipywidgets}
@@ -286,17 +272,6 @@ def second_derivative_of_sines(x):
 def test_a_wrong_call_in_running_text_is_seen(folder):
     with pytest.raises(AttributeError, match="gradd"):
         python_of("x.md", "Call `lab.gradd(\ncost, wrt)` and be happy; `(cost, wrt)` is no call.")
-
-
-@pytest.mark.site
-def test_the_lesson_for_contributors_runs_and_becomes_a_page(tmp_path):
-    (lesson,) = blocks("markdown", DOCUMENTS["CONTRIBUTING.md"])
-    lessons = written(tmp_path / "lessons")
-    (lessons / "11_one_step.md").write_text(lesson, encoding="utf-8")
-    build(lessons, tmp_path / "site")
-    page = (tmp_path / "site" / "11_one_step.html").read_text(encoding="utf-8")
-    assert 'aria-label="Question"' in page
-    assert "data-exercises" in page
 
 
 def test_the_map_names_files_that_are_there():

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from documents import code_blocks
 from sites import ROOT, STRICT, built, code, small_site, written
 
 import lab
@@ -175,24 +176,35 @@ STOPS = {
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    """What is told of lessons with which something is wrong."""
+    """The messages about faulty lessons, and the folder of the site.
+
+    One lesson is correct: the example in CONTRIBUTING.
+    """
     folder = tmp_path_factory.mktemp("wrong")
+    (example,) = code_blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "markdown")
     sources = {name: source for name, (source, _) in STOPS.items()}
     lessons = written(folder / "lessons", aaa=code("other = 1"), **sources)
+    (lessons / "11_one_step.md").write_text(example, encoding="utf-8")
     (lessons / "untitled.md").write_text("No title here.\n")
     done = built(lessons, folder / "site", *STRICT)
     assert done.returncode == 1, done.stderr
-    return done.stderr
+    return done.stderr, folder / "site"
 
 
 @pytest.mark.parametrize("name", STOPS)
 def test_what_stops_the_building(stopped, name):
-    assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", stopped)
+    assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", stopped[0])
 
 
 def test_a_lesson_needs_a_title(stopped):
-    assert re.search("document 'untitled' that doesn't have a title", stopped)
-    assert not re.search(r"aaa", stopped)
+    assert re.search("document 'untitled' that doesn't have a title", stopped[0])
+
+
+def test_the_lesson_for_contributors_becomes_a_page(stopped):
+    assert not re.search("aaa|one_step", stopped[0])
+    page = (stopped[1] / "11_one_step.html").read_text(encoding="utf-8")
+    assert 'aria-label="Question"' in page
+    assert "data-exercises" in page
 
 
 @pytest.fixture(scope="module")
