@@ -80,6 +80,13 @@ def formulas(
 ) -> tuple[Expression, ...]:
     """Return the simplified expressions of `results`; `leaves` maps step arguments to leaves."""
     pause()
+    return _uninterrupted_formulas(results, leaves)
+
+
+def _uninterrupted_formulas(
+    results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
+) -> tuple[Expression, ...]:
+    """Return `formulas` without a pause, so that a cached call pauses as often as a new one."""
     terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
     for node in toposort(simple, blockers=leaves):  # not recursively: graphs can be deep
@@ -107,7 +114,7 @@ def _cached_formulas(
 ) -> tuple[Expression, ...]:
     """Cache `step_formulas`; `names` are names of inner loops, which graph equality ignores."""
     arguments, results = fresh_graph(graph)
-    return formulas(results, dict(zip(arguments, leaves, strict=True)))
+    return _uninterrupted_formulas(results, dict(zip(arguments, leaves, strict=True)))
 
 
 def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
