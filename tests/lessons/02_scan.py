@@ -58,4 +58,4 @@ assert "one row ahead" in turn.check(lambda u, y: system(u, y, 1)).reason
 
 solve(called, 1, 1000, 0)
 offered = swapped.task.answer
-solve(swapped, offered.told, *(one for one in offered.choices if one != offered.told))
+solve(swapped, offered.solution, *(one for one in offered.choices if one != offered.solution))
