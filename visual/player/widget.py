@@ -185,7 +185,8 @@ class Machine(Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         scene = self.scene()
-        return without_kernel(dict(self.data), self.moment), scene.text(), scene
+        picture = f"<noscript>{scene.svg()}</noscript>"  # for front ends that run no script
+        return without_kernel(dict(self.data), self.moment) + picture, scene.text(), scene
 
 
 def element(data: Mapping[str, Any], moment: int = 0) -> str:
