@@ -16,7 +16,15 @@ from itertools import islice
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, check_function, check_type, first_line, listing, quote
+from lab.errors import (
+    ArgumentError,
+    check_function,
+    check_sequence,
+    check_type,
+    first_line,
+    listing,
+    quote,
+)
 from lab.notation import number_text
 from lab.traces.trace import Trace
 from visual.exercises.answers import Outcome, Verdict, check_tries, flatten
@@ -64,6 +72,7 @@ class Work:
         check_type("name", self.name, str, "a text")
         if not isinstance(self.slips, Mapping):
             raise ArgumentError(f"slips = {quote(self.slips)}: expected functions by feedback.")
+        check_sequence("also", self.also, "a tuple of functions")
         for function in (self.right, *self.slips.values(), *self.also):
             check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
