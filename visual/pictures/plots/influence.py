@@ -57,6 +57,9 @@ def influence(
     found: Influence = derivative
     colors = Colors(as_numbers(found.sizes))
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_type("ax", ax, Axes, "matplotlib axes")
         from visual.pictures.plots.axes import theme_of
         from visual.pictures.plots.renderer import literal
 

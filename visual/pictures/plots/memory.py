@@ -54,6 +54,9 @@ def memory(
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_type("ax", ax, Axes, "matplotlib axes")
         from visual.pictures.plots.renderer import literal
 
         with literal():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.errors import listing, printable
+from lab.errors import check_type, listing, printable
 from lab.notation import number_text
 from lab.reports.tables import Section, as_text
 from lab.traces.trace import Trace
@@ -87,6 +87,9 @@ def values(
     panels = [*_panels([n for n in NamedScan.each(trace) if number in (None, n.number)], steps)]
     shown = panels if every or number is not None else _chosen(panels)
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_type("ax", ax, Axes, "matplotlib axes")
         _draw_sizes(ax, [one for panel in shown for one in panel.series])
         return ax
     order = max((found.order for found in trace.scans), default=0)
