@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 
+import matplotlib.font_manager  # noqa: F401 (fills the cache of fonts, with a thread)
 import pytest
+from matplotlib import get_cachedir
 from sites import ROOT
 
 from visual.drawing.catalogue import PICTURES
@@ -124,7 +126,7 @@ def results(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED + CALLS],
         capture_output=True, text=True, cwd=tmp_path_factory.mktemp("without"),
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": "/tmp"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": "/tmp", "MPLCONFIGDIR": get_cachedir()},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
