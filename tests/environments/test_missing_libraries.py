@@ -49,7 +49,7 @@ work |= {
     "displayed": lambda: tapes._repr_mimebundle_(),
     "machine": lambda: visual.machine(loop.trace())._repr_mimebundle_(),
     "workbench": lambda: visual.Workbench(loop)._repr_mimebundle_(),
-    "exercise": lambda: visual.Exercise(loop.trace(), "number").page(),
+    "exercise": lambda: visual.Exercise(loop.trace(), "taps").page(),
     "puzzles": lambda: visual.puzzles().page(),
     "equations": lambda: str(loop.system()),
     "break": lambda: lab.break_rule(loop, "accumulate-overwritten", order=3),
