@@ -1,7 +1,6 @@
-"""Questions about a graph, a room each.
+"""Reports on a graph or a run: frozen records, which `tables` writes as text or HTML.
 
-`explain`: what does it do?  `compare`: what does PyTensor's own pullback give?  `compile`: what is
-left when it is compiled?  `breaking`: what if a rule is broken?  `calls`: what was `pytensor.scan`
-given, and what did it make of that?  In each a function makes a frozen record, which `tables`
-writes as text or HTML.
+`explain` describes Scans and gradients, `compare` compares our pullback with PyTensor's, `compile`
+reports rewrites and buffers, `breaking` the effect of faulty rules, `calls` the arguments of
+`pytensor.scan`, and `runs` searches and measures a run.
 """

@@ -400,7 +400,7 @@ def test_a_rule_is_broken_and_mended(opened):
     square = gallery.loops["square"]
     opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("square")
     rule = opened.bench.get_by_label("rule of the pullback")
-    rule.select_option("accumulate at overwritten taps, too")
+    rule.select_option("accumulate at overwritten taps")
     machine = opened.bench.locator(".scantape-machine")
     machine.get_by_text("With the faulty rule, C‴ is 3 times its value").wait_for()
     assert machine.locator("[data-rule]").count() > 4

@@ -1,6 +1,6 @@
 """What is refused of which graph, and why, by words of the sentence.  All else works."""
 
-NO_STATE = {"influence": "no state of it holds real numbers"}
+NO_STATE = {"influence": "no state is real"}
 NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}
 ONLY_REAL = "expected a real floating-point variable"
 COMPLEX = "PyTensor has no gradient of complex variables"

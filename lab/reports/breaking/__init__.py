@@ -1,4 +1,1 @@
-"""Rules of the pullback, broken on purpose, and where it shows.
-
-Start with `rules`; a new one goes there.  `breakage` is what comes of it.
-"""
+"""Faulty rules of the pullback (`rules`), and their effect on derivatives (`breakage`)."""

@@ -1,8 +1,8 @@
-"""A broken rule beside the true one: the numbers, finite differences, and where they part.
+"""Compare derivatives by a faulty rule of the pullback with derivatives by the correct rule.
 
 >>> right = truth(gallery.loops["square"].with_steps(5), order=3)
 >>> print(right.broken_by("accumulate-overwritten"))
->>> print(right.broken_by("swapped-taps"))  # only the broken side is computed anew
+>>> print(right.broken_by("swapped-taps"))  # computes only the faulty derivatives again
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ from lab.traces.tracing import trace
 
 
 class Effect(StrEnum):
-    """What a mistake made of one derivative."""
+    """The effect of a faulty rule on one derivative."""
 
     RIGHT = "right all the same"
     WRONG = "wrong"
@@ -41,7 +41,7 @@ class Effect(StrEnum):
 
     @classmethod
     def on(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
-        """What became of the `true` number; `other` is None where there is none any more."""
+        """Compare a value with the `true` one; `other` is None if it could not be computed."""
         if other is None:
             return cls.REFUSED
         is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
@@ -49,30 +49,33 @@ class Effect(StrEnum):
 
 
 def relative_error(true: np.ndarray, other: np.ndarray) -> float:
-    """The largest error of an entry, relative to the largest true one; infinite if that is 0."""
+    """Return the largest error of an entry over the largest true entry; infinite if that is 0."""
     size = float(np.max(np.abs(true), initial=0.0))
-    away = float(np.max(np.abs(other - true), initial=0.0))
-    return away / size if size else (float("inf") if away else 0.0)
+    error = float(np.max(np.abs(other - true), initial=0.0))
+    return error / size if size else (float("inf") if error else 0.0)
 
 
-def differences_by(
+def differences_wrt(
     cost: Variable, wrt: Variable, given: Values, orders: Iterable[int] = (1,)
 ) -> tuple[Estimate | None, ...]:
-    """Finite differences of a cost by one input, of each order; None of too many entries."""
+    """Return finite differences of a cost wrt one input, for each order.
+
+    None for an input that is not a float, or that has too many entries.
+    """
     at = np.asarray(given[wrt])
     if at.size > MOST_ENTRIES or not wrt.type.dtype.startswith("float"):
         return tuple(None for _ in orders)
 
     @remembered
-    def moved(value: np.ndarray) -> float:
+    def evaluate(value: np.ndarray) -> float:
         with np.errstate(all="ignore"):
             return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
 
-    return tuple(differences(moved, at, order) for order in orders)
+    return tuple(differences(evaluate, at, order) for order in orders)
 
 
-def written(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
-    """Write the formula by which a step writes a tape at a tap, plain and with numbers."""
+def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
+    """Return the formula of the value that a step writes, with names and with numbers."""
     speller = Speller(Quantities(trace, scan))
     formulas = trace.scans[scan].formulas
     targets = [f for f in formulas if (f.target.argument, f.target.tap) == (tape, tap)]
@@ -82,10 +85,10 @@ def written(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str
 
 @record_of_arrays
 class Row:
-    """The derivative of one order: by the true rule, by the broken one, and by differences.
+    """The derivative of one order: by the correct rule, the faulty rule, and finite differences.
 
-    `broken` is None where the broken rule gives no number; `refusal` then says why.
-    `differences` is None for more entries than can be differenced in reasonable time.
+    `broken` is None if the faulty rule raises an error, whose message is `refusal`.  `differences`
+    is None for too many entries.
     """
 
     order: int
@@ -96,12 +99,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What it is called: C′, C″, C‴ and so on."""
+        """The name of the derivative: C′, C″, and so on."""
         return f"C{primes(self.order)}"
 
     @property
     def effect(self) -> Effect:
-        """Whether the broken rule gives the number that the true one gives."""
+        """Whether the faulty rule computes the correct value."""
         return Effect.on(self.true, self.broken)
 
     @property
@@ -125,16 +128,16 @@ class Row:
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether finite differences agree with the true rule; None if there are none."""
+        """Whether finite differences agree with the correct rule; None without differences."""
         return None if self.differences is None else self.differences.confirms(self.true)
 
 
 @dataclass(frozen=True, eq=False)
 class Breakage(Report):
-    """What a broken rule does to the derivatives of a cost, order by order.
+    """The derivatives of a cost by a faulty rule, order by order.
 
-    `true` and `broken` are the runs that were compared, which end before the first order that
-    was refused; `contrast` tells where they part.
+    `true` and `broken` are the two runs, up to the last order that both compute.  `contrast` is the
+    first step at which they differ.
     """
 
     rule: Mistake
@@ -146,7 +149,7 @@ class Breakage(Report):
 
     @property
     def visible(self) -> int | None:
-        """The first order whose derivative is wrong or refused; None if all are right."""
+        """The first order whose derivative is wrong or refused; None if all are correct."""
         return next((row.order for row in self.rows if row.effect is not Effect.RIGHT), None)
 
     @property
@@ -163,10 +166,10 @@ class Breakage(Report):
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The derivatives of a cost by the true rule, with which broken ones are compared.
+    """The derivatives of a cost by the correct rule, for comparison with faulty rules.
 
-    This is no record: it has the graph, to follow broken rules through it.  `given` has a value
-    for every input of the graph.  Everything is computed when it is first asked for, and once.
+    Contains the graph, and `given` values for all its inputs.  The trace and the differences are
+    computed on first use.
     """
 
     derivative: Derivative
@@ -174,11 +177,9 @@ class Truth:
 
     def __post_init__(self) -> None:
         if self.derivative.order < 1:
-            raise ArgumentError(
-                f"order = {self.derivative.order}: a rule of the pullback shows from order 1."
-            )
+            raise ArgumentError(f"order = {self.derivative.order}: expected 1 or more.")
         if self.derivative.wrt not in self.given:
-            raise ArgumentError(f"given: there is no value for {self.derivative.wrt}.")
+            raise ArgumentError(f"given: expected a value for {self.derivative.wrt}.")
 
     @cached_property
     def trace(self) -> Trace:
@@ -189,12 +190,12 @@ class Truth:
     def differences(self) -> tuple[Estimate | None, ...]:
         """Finite differences of the cost, for every order from 1."""
         orders = range(1, self.derivative.order + 1)
-        return differences_by(self.derivative.values[0], self.derivative.wrt, self.given, orders)
+        return differences_wrt(self.derivative.values[0], self.derivative.wrt, self.given, orders)
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
-        """The same derivatives by a broken rule, or by the one of that name, beside these."""
+        """Return the derivatives by a faulty rule, or by the rule of that name in `BROKEN`."""
         rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
-        run, refusal = self._followed(rule)
+        run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))
         rows = tuple(
             Row(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
@@ -203,24 +204,27 @@ class Truth:
             )
         )
         name = self.derivative.wrt.name or "the input"
-        true, ended = self.trace, len(numbers)
-        if ended <= self.derivative.order:
-            values, names = self.derivative.values[:ended], self.derivative.names[:ended]
+        true, count = self.trace, len(numbers)
+        if count <= self.derivative.order:
+            values, names = self.derivative.values[:count], self.derivative.names[:count]
             true = trace(values, self.given, names=names)
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
-    def _followed(self, rule: BrokenRule) -> tuple[Trace, str]:
-        """The run by a broken rule up to the highest order that it gives, and what stopped it."""
+    def _run(self, rule: BrokenRule) -> tuple[Trace, str]:
+        """Run the derivatives by a faulty rule up to the highest possible order.
+
+        Return the trace, and the message of the error at the next order.
+        """
         cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
         for order in range(self.derivative.order, -1, -1):
             try:
-                with np.errstate(all="ignore"), hide_progress():  # the true side has warned
-                    made = derivative(cost, wrt, order, rule=rule.rule)
+                with np.errstate(all="ignore"), hide_progress():  # the correct run warns
+                    result = derivative(cost, wrt, order, rule=rule.rule)
                     names = self.derivative.names[: order + 1]
-                    return trace(made.values, self.given, names=names), refusal
+                    return trace(result.values, self.given, names=names), refusal
             except LabError as error:
                 refusal = str(error)
-        raise LabError(f"rule = {quote(rule.name)}: not even the cost can be computed. {refusal}")
+        raise LabError(f"rule = {quote(rule.name)}: the cost itself cannot be computed. {refusal}")
 
 
 def truth(
@@ -231,9 +235,9 @@ def truth(
     of: str | None = None,
     at: Mapping[str, ArrayLike] | None = None,
 ) -> Truth:
-    """The derivatives up to `order` of a cost of a loop; the arguments are those of `Loop.trace`.
+    """Return the correct derivatives of a loop; the arguments are those of `Loop.trace`.
 
-    For a graph of your own, ``Truth(lab.derivative(cost, wrt, order), given)``.
+    For another graph, use ``Truth(lab.derivative(cost, wrt, order), given)``.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     loop = loop if at is None else loop.with_values(at, "at")
@@ -241,11 +245,15 @@ def truth(
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
 
 
-def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **chosen: Any) -> Breakage:
-    """What a broken rule does to a loop's derivatives; for the rest see `truth`."""
-    return truth(loop, order, **chosen).broken_by(rule)
+def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: Any) -> Breakage:
+    """Compare derivatives by a faulty rule with the correct ones.
+
+    `rule` is a `BrokenRule` or the name of one in `BROKEN`.  The `options` wrt, cost, of and at are
+    those of `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
+    """
+    return truth(loop, order, **options).broken_by(rule)
 
 
 def precise(value: np.ndarray) -> str:
-    """A number with six significant digits, which tells apart what four may not; or an array."""
+    """Write a number or an array with six significant digits."""
     return f"{value:.6g}" if value.ndim == 0 else np.array2string(value, precision=6)

@@ -1,10 +1,9 @@
-"""Rules of the pullback that can be broken, each as another value of the same recipe.
+"""Faulty rules of the pullback, each a different value of `PullbackRule`.
 
     >>> loop = gallery.loops["square"].with_steps(5)
     >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
-The pullback follows a `PullbackRule` and knows nothing of right and wrong; a broken one
-is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
+The pullback follows any `PullbackRule`.  A faulty rule changes one of its decisions.
 """
 
 from collections.abc import Mapping
@@ -21,10 +20,9 @@ from lab.tape import Kind, Tape
 
 @dataclass(frozen=True)
 class Mistake:
-    """A decision of the pullback that can be got wrong, in words.
+    """The description of a faulty rule: `name` for the command line, and `title`.
 
-    `name` is short, for a command line; `title` says what a step does by the broken rule,
-    `change` how that differs, and `reason` why the true rule is as it is.
+    `change` describes the difference from the correct rule, and `reason` justifies the correct one.
     """
 
     name: str
@@ -35,90 +33,89 @@ class Mistake:
 
 @dataclass(frozen=True)
 class BrokenRule(Mistake):
-    """A mistake, and the recipe in which it is made."""
+    """A faulty rule with its description."""
 
     rule: PullbackRule
 
     @property
     def mistake(self) -> Mistake:
-        """The words alone, for a record."""
+        """The description without the rule, as plain data."""
         return Mistake(self.name, self.title, self.change, self.reason)
 
 
-def in_turns(filled: TensorVariable, kept: int) -> TensorVariable:
-    """A buffer as it looks where `kept` slots are used in turns, laid out in full length.
+def overwritten_rows(filled: TensorVariable, slots: int) -> TensorVariable:
+    """Return the full buffer as a reader would see it if its rows shared `slots` slots.
 
-    Row i shares its slot with all rows that are a multiple of `kept` away, and holds the last of
-    them: a reader finds, without a complaint, whatever stands in the slot of the row that it asks
-    for; a Scan that is given a buffer with missing rows stops.
+    Row i shares a slot with all rows at a multiple of `slots` from it, and contains the last of
+    them.  The buffer keeps its length: a Scan raises an error for a buffer with missing rows.
     """
     last = filled.shape[0] - 1
-    return filled[last - (last - pt.arange(filled.shape[0])) % kept]
+    return filled[last - (last - pt.arange(filled.shape[0])) % slots]
 
 
 def shortened(part: LoopVariable) -> TensorVariable:
-    """The buffer of a state or output as it looks where only its last rows are kept.
+    """Return the buffer of a state or output after PyTensor shortened it to its last rows.
 
-    `scan_save_mem` leaves a state as many rows as it has initial values, and one more.  A mit-mot
-    is never shortened.
+    `scan_save_mem` leaves one row more than the state has initial values.  It does not shorten
+    mit-mots.
     """
-    is_kept = part.kind is Kind.MIT_MOT
-    return part.filled if is_kept else in_turns(part.filled, part.tape.origin + 1)
+    is_full = part.kind is Kind.MIT_MOT
+    return part.filled if is_full else overwritten_rows(part.filled, part.tape.origin + 1)
 
 
 def _first_two_swapped(tape: Tape) -> tuple[int, ...]:
     return (*tape.reads[1::-1], *tape.reads[2:])
 
 
-# No loop of pytensor.scan needs a replay by the true rule.  By a broken one it may, and would
-# then be mended in part, by another mistake's cure; PyTensor has no such thing.
+# The correct rule replays no step of a loop by pytensor.scan.  After a faulty rule a replay would
+# correct some of the errors, and PyTensor has no replay.
 _BROKEN = (
     BrokenRule(
         "accumulate-overwritten",
-        "accumulate at overwritten taps, too",
-        "Where a step has replaced the value that it read, the gradient that stands in that slot "
-        "is added as well, as at any other tap.",
-        "That gradient belongs to the new value, and the step has just passed it on. No later "
-        "step has read the old value, so there is nothing to add: accumulation stops there.",
+        "accumulate at overwritten taps",
+        "If a step replaces the value that it read, the faulty rule also adds the old gradient in "
+        "that slot.",
+        "The old gradient belongs to the new value, and the step has already used it. No later "
+        "step read the old value, so its gradient is the contribution of this step.",
         PullbackRule(accumulates=lambda tape: tape.reads, replays=False),
     ),
     BrokenRule(
         "never-accumulate",
         "never accumulate",
-        "A step writes its own share of a gradient and drops what stood in the slot.",
-        "A value that several steps read, or that also enters the cost directly, gets a share of "
-        "the gradient from each of them, and its gradient is the sum of all.",
+        "The faulty rule writes the contribution of a step and drops the old gradient in the slot.",
+        "Several steps may read a value, and the cost may depend on it directly. The gradient of "
+        "the value is the sum of all these contributions.",
         PullbackRule(accumulates=lambda tape: (), replays=False),
     ),
     BrokenRule(
         "unreversed-sequences",
-        "hand forward values over unreversed",
-        "The backward steps are given the values of the forward steps first step first.",
-        "The backward loop undoes the last step first, so it needs last what the loop had first: "
-        "every step must be differentiated at the values that it had itself.",
+        "pass forward values in their original order",
+        "The first backward step reads the forward values of the first step instead of the last.",
+        "The backward loop starts with the last step. It must differentiate every step at the "
+        "values of that step.",
         PullbackRule(reverses=False, replays=False),
     ),
     BrokenRule(
         "shortened-buffer",
         "read forward values from a shortened buffer",
-        "Forward values are looked up in a buffer that keeps only its last rows, as scan_save_mem "
-        "leaves it: where an old row stood, a newer one stands now.",
-        "A step is differentiated at the values that it had, so all of them must last until the "
-        "backward loop comes by. That is the memory that a gradient costs.",
+        "The faulty rule reads forward values from a buffer of only the last rows, as after "
+        "scan_save_mem: later values have overwritten the earlier ones.",
+        "The derivative of a step needs the values of that step. Therefore all rows must exist "
+        "until the backward loop reads them. This is the memory that a gradient needs.",
         PullbackRule(recalls=shortened, replays=False),
     ),
     BrokenRule(
         "swapped-taps",
         "swap two taps",
-        "A backward step takes the first two slots of its tape in each other's place.",
-        "The step was built for the slots in the order of the taps. All of them are gradients of "
-        "one type and one shape, so that only the numbers can tell.",
+        "A backward step swaps the values of the first two slots of its tape.",
+        "The step expects the slots in the order of the taps. All slots have the same type and "
+        "shape, so only the numbers show the error.",
         PullbackRule(binds=_first_two_swapped, replays=False),
     ),
 )
 BROKEN = Registry("rule", {rule.name: rule for rule in _BROKEN})
 
-# For each rule, choices of a workbench with which the rule changes a derivative.
+# Options of a workbench with which each rule changes a derivative.
 _CHANGED: Mapping[str, Mapping[str, object]] = {
     "accumulate-overwritten": {"taps": {"x": (-2, -1)}, "steps": 2, "order": 2},
     "never-accumulate": {"cost": "sum", "order": 1},
@@ -127,5 +124,5 @@ _CHANGED: Mapping[str, Mapping[str, object]] = {
     "swapped-taps": {"order": 1},
 }
 EXAMPLES: Mapping[str, Mapping[str, object]] = {
-    name: {"loop": "square", **choices, "rule": name} for name, choices in _CHANGED.items()
+    name: {"loop": "square", **options, "rule": name} for name, options in _CHANGED.items()
 }

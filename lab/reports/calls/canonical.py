@@ -25,7 +25,7 @@ from lab.errors import ArgumentError, first_line, listing, quote
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers
-from lab.reports.calls.few_steps import FewSteps, few_steps
+from lab.reports.calls.few_steps import few_steps
 from lab.reports.calls.written import written
 from lab.reports.tables import Report, Section, Table
 from lab.scans.buffers import initial_of
@@ -99,7 +99,8 @@ class Canonical(Report):
 
     PyTensor calls the step `called` times, with `called_with`.  `inputs`, `outputs` and
     `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).  `few_steps` is
-    None for a step function, and for a loop without a fixed number of at least two steps.
+    a section, None for a step function, and for a loop that has fewer than two steps or an
+    unknown number.
     """
 
     given: tuple[Given, ...]
@@ -108,7 +109,7 @@ class Canonical(Report):
     inputs: tuple[ScanVariable, ...] = ()
     outputs: tuple[ScanVariable, ...] = ()
     first_rows: tuple[str, ...] = ()
-    few_steps: FewSteps | None = None
+    few_steps: Section | None = None
 
     @property
     def document(self) -> Section:
@@ -130,7 +131,7 @@ class Canonical(Report):
         else:
             yield Section("Scan", ("none: for a constant n_steps of 1, the step is in the graph.",))
         if self.few_steps is not None:
-            yield self.few_steps.section
+            yield self.few_steps
 
 
 def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canonical:
@@ -158,10 +159,10 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
 
     given = tuple(_given(arguments))
     try:
-        made = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
+        results = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
     except Exception as error:  # any error of PyTensor or of the step
-        raise ArgumentError(f"pytensor.scan refused this: {first_line(error)}") from error
-    nodes = scan_nodes([v for v in made if isinstance(v, Variable)])
+        raise ArgumentError(f"pytensor.scan raised an error: {first_line(error)}") from error
+    nodes = scan_nodes([v for v in results if isinstance(v, Variable)])
     called_with = received[0] if received else ()
     steps = few_steps(subject) if isinstance(subject, Loop) else None
     if not nodes:
@@ -241,7 +242,7 @@ def _inputs(
                 if cut.first >= 0 and cut.way == 1:
                     note = f"in older texts {written(cut.base)}[{cut.first}:]"
             case Kind.PARAMETER:
-                note = "" if part.outer_input in parameters else "found in the step"
+                note = "" if part.outer_input in parameters else "captured by the step"
             case Kind.UNTRACED:
                 slices = (f"{part.name}[t−1]",)
             case Kind.NIT_SOT:

@@ -5,8 +5,6 @@ loop of 0 steps is a Scan with empty results.  In older versions a negative numb
 run backward; today it is an error of the run.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytensor
 
@@ -19,88 +17,47 @@ from lab.reports.tables import Section, Table
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 
-STEPS = (-1, 0, 1, 2)
-
-
-@dataclass(frozen=True)
-class StepsCase:
-    """A loop with `n_steps`: Scans in the graphs of its sum and of the gradient, and their values.
-
-    The results have the length `rows`.  Where the run fails, `rows` and the values are None.
-    """
-
-    n_steps: int
-    scans: tuple[int, int]
-    rows: int | None = None
-    sum: str = ""
-    gradient: str = ""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """All fields as text, and the meaning of the number of steps."""
-        scans, rows = (f"{n}" for n in self.scans), "–" if self.rows is None else f"{self.rows}"
-        meaning = MEANINGS.get(self.n_steps, "a Scan, whose gradient is a Scan")
-        return (integers(self.n_steps), *scans, rows, self.sum, self.gradient, meaning)
-
-
 MEANINGS = {
     -1: "PyTensor builds the graph, and raises IndexError when it runs",
     0: "the step never runs: every result is empty, every sum 0",
     1: "no Scan: a constant 1 inserts the step into the outer graph",
+    2: "a Scan, whose gradient is a Scan",
 }
+HEADER = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient", "meaning")
 
 
-@dataclass(frozen=True)
-class FewSteps:
-    """PyTensor's graphs of a loop with −1, 0, 1 and 2 steps; `step` is the sum for one step."""
+def few_steps(loop: Loop) -> Section | None:
+    """Return a section on the graphs of `loop` for few steps.
 
-    wrt: str
-    cases: tuple[StepsCase, ...]
-    step: str
-    gradient: str
-
-    @property
-    def section(self) -> Section:
-        """The section of the report."""
-        header = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient", "meaning")
-        lines = f"One step: sum = {self.step}", f"Its gradient wrt {self.wrt} = {self.gradient}"
-        table = Table(header, tuple(case.cells for case in self.cases))
-        return Section(
-            f"Few steps: the sum of the results, and its gradient wrt {self.wrt}", (table, *lines)
-        )
-
-
-def few_steps(loop: Loop) -> FewSteps | None:
-    """Return the graphs of `loop` for few steps, with the sum of its first result as the cost.
-
-    The gradient is wrt the first variable.  None for a loop that stops on a condition, or whose
-    sequences are too short.
+    The cost is the sum of the first result, and the gradient is wrt the first variable.  None for a
+    loop that stops on a condition, or whose sequences are too short.
     """
     lengths = [sequence.steps for sequence in loop.sequences]
-    if not loop.valued or min(lengths, default=2) < max(STEPS) or loop.build().stops_early:
+    if not loop.valued or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:
         return None
-    wrt = next(iter(loop.valued))
-    step = gradient = ""
-    cases = []
-    for steps in STEPS:
+    wrt, rows = next(iter(loop.valued)), []
+    single: tuple[str, ...] = ()
+    for steps, meaning in MEANINGS.items():
         call = scan_call(loop)
         results = pytensor.scan(**{**call.arguments, "n_steps": steps})[0]
         cost = results.sum()
-        derivative = pytensor_gradient(cost, call.inputs[wrt])
-        scans = len(scan_nodes([cost])), len(scan_nodes([derivative]))
+        gradient = pytensor_gradient(cost, call.inputs[wrt])
+        scans = (f"{len(scan_nodes([v]))}" for v in (cost, gradient))
         if steps == 1:
-            step, gradient = written(cost), written(derivative)
-        if steps < 0:
-            cases.append(StepsCase(steps, scans))
-            continue
-        values = run([results, cost, derivative], call.given)[0]
-        rows = len(np.asarray(values[results]))
-        cases.append(
-            StepsCase(steps, scans, rows, *map(_shown, (values[cost], values[derivative])))
-        )
-    return FewSteps(wrt, tuple(cases), step, gradient)
+            single = (
+                f"One step: sum = {written(cost)}",
+                f"Its gradient wrt {wrt} = {written(gradient)}",
+            )
+        cells: tuple[str, ...] = ("–", "", "")
+        if steps >= 0:
+            values = run([results, cost, gradient], call.given)[0]
+            cells = (f"{len(np.asarray(values[results]))}",
+                     *(_value_text(values[v]) for v in (cost, gradient)))  # fmt: skip
+        rows.append((integers(steps), *scans, *cells, meaning))
+    title = f"Few steps: the sum of the results, and its gradient wrt {wrt}"
+    return Section(title, (Table(HEADER, tuple(rows)), *single))
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     array = np.asarray(value)
     return number_text(array) if array.ndim == 0 else f"of shape {array.shape}"

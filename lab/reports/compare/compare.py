@@ -40,9 +40,9 @@ def compare(
     """Compare our pullback with PyTensor's own, up to `order`.
 
     `subject` is a scalar cost, or a loop, of which `cost` and `of` select the cost as in
-    `Loop.cost`.  `wrt` is one or several inputs (of a loop, their names); by default, all real
-    inputs.  `given` has values for the inputs of the graph; an input of known shape has a default
-    value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
+    `Loop.cost`.  `wrt` is an input or a list of inputs (of a loop, their names); by default, all
+    real inputs.  `given` has values for the inputs of the graph; an input of known shape has a
+    default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
     Raises ArgumentError for an invalid argument and for orders that `lab.derivative` refuses,
     GraphError if the graph contains no Scan, and MemoryError if a derivative does not fit into
@@ -50,33 +50,33 @@ def compare(
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order = {quote(order)}: expected 1, 2, 3, …")
-    asked = subject_of(subject, wrt, given, cost, of)
-    check_scan_count(asked.cost, order)
+    target = subject_of(subject, wrt, given, cost, of)
+    check_scan_count(target.cost, order)
     with without_backtraces():
-        return _compared(asked, order)
+        return _compared(target, order)
 
 
-def _compared(asked: Subject, order: int) -> Comparison:
-    *both, places = differentiate(asked.cost, asked.wrt, order)
-    shapes = [np.shape(value) for value in asked.at]
-    ours, theirs = (run_side(side, asked.given, shapes) for side in both)
-    moved = None if asked.truncated else MovedCost(asked)
+def _compared(target: Subject, order: int) -> Comparison:
+    *both, places = differentiate(target.cost, target.wrt, order)
+    shapes = [np.shape(value) for value in target.at]
+    ours, theirs = (run_side(side, target.given, shapes) for side in both)
+    moved = None if target.truncated else MovedCost(target)
     rows: list[Row] = []
     for number, pair in enumerate(zip(ours.answers, theirs.answers, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
-        rows += _rows(number, *pair, summed, asked.names, moved)
+        rows += _rows(number, *pair, summed, target.names, moved)
     where = Contrast(None, 0, 0)
     if ours.trace is not None and theirs.trace is not None:
         where = contrast(ours.trace, theirs.trace, SIDES)
     return Comparison(
-        cost=printable(asked.cost.name or "the cost"),
+        cost=printable(target.cost.name or "the cost"),
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),
         contrast=where,
         ours=ours.trace,
         theirs=theirs.trace,
-        truncated=asked.truncated,
+        truncated=target.truncated,
     )
 
 
@@ -96,8 +96,8 @@ def _rows(
     for place, (first, second) in enumerate(zip(ours, theirs, strict=True)):
         verdict = _verdict(first, second, scale)
         differences = None
-        is_asked = verdict not in (Agreement.SAME, Agreement.NEITHER)
-        if moved is not None and (is_asked or moved.at.size <= MOST_ENTRIES):
+        needs_differences = verdict not in (Agreement.SAME, Agreement.NEITHER)
+        if moved is not None and (needs_differences or moved.at.size <= MOST_ENTRIES):
             differences = moved.entries(place, order, summed)
         rows.append(Row(order, names[place], first, second, verdict, differences))
     return rows
@@ -110,10 +110,10 @@ def _verdict(ours: Answer, theirs: Answer, scale: float) -> Agreement:
         return Agreement.THEIRS_ONLY if ours.value is None else Agreement.OURS_ONLY
     if ours.value.shape != theirs.value.shape:
         return Agreement.DIFFERENT
-    apart = bool(far(ours.value[None], theirs.value[None])[0])
-    if apart and ours.value.dtype.kind == "f":
-        room = ROUNDING * float(np.finfo(ours.value.dtype).eps) * scale
+    differs = bool(far(ours.value[None], theirs.value[None])[0])
+    if differs and ours.value.dtype.kind == "f":
+        tolerance = ROUNDING * float(np.finfo(ours.value.dtype).eps) * scale
         with np.errstate(invalid="ignore"):
-            near = np.abs(ours.value - theirs.value) <= room
-        apart = bool(far(ours.value[~near][None], theirs.value[~near][None])[0])
-    return Agreement.DIFFERENT if apart else Agreement.SAME
+            near = np.abs(ours.value - theirs.value) <= tolerance
+        differs = bool(far(ours.value[~near][None], theirs.value[~near][None])[0])
+    return Agreement.DIFFERENT if differs else Agreement.SAME

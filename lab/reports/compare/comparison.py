@@ -12,7 +12,7 @@ from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import relative_error, written
+from lab.reports.breaking.breakage import formula_lines, relative_error
 from lab.reports.compare.sides import Answer
 from lab.reports.tables import Report, Section, Table
 from lab.retired import RetiredAttribute
@@ -52,7 +52,7 @@ class Row:
     differences: Estimate | None = None
 
     @property
-    def is_found(self) -> bool:
+    def differs(self) -> bool:
         """Whether the gradients differ."""
         return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
@@ -106,7 +106,7 @@ class Comparison(Report):
     @property
     def found(self) -> tuple[Row, ...]:
         """The gradients that differ, the lowest order first."""
-        return tuple(row for row in self.rows if row.is_found)
+        return tuple(row for row in self.rows if row.differs)
 
     @property
     def agree(self) -> bool:
@@ -133,7 +133,7 @@ class Comparison(Report):
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
-    """The result in a few sentences."""
+    """Yield the result in a few sentences."""
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if not comparison.agree:
@@ -154,7 +154,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
 
 
 def _judged(rows: list[Row]) -> str:
-    """The pullback that finite differences confirm, at the first order that differs."""
+    """Describe which pullback finite differences confirm, at the first order that differs."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]
     if all(ours) and not any(theirs):
@@ -167,7 +167,7 @@ def _judged(rows: list[Row]) -> str:
 
 
 def _difference(comparison: Comparison) -> Iterator[str | Table]:
-    """The first step and tape with different values, in sentences and with the formulas."""
+    """Yield the first step and tape with different values, and the formulas."""
     contrast, ours, theirs = comparison.contrast, comparison.ours, comparison.theirs
     if ours is None or theirs is None:
         yield "The steps were not compared: a graph cannot be run, or has Scans inside others."
@@ -186,10 +186,10 @@ def _difference(comparison: Comparison) -> Iterator[str | Table]:
 
 
 def _place(ours: Trace, parting: Parting) -> str:
-    """Scan, step, tape, row and both values."""
+    """Describe the first difference: Scan, step, tape, row and both values."""
     scan = ours.scans[parting.scan]
     tape = scan.tape(parting.tape)
-    assert tape is not None  # the step writes it
+    assert tape is not None
     first, second = value_text(parting.true), value_text(parting.broken)
     return (
         f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "
@@ -199,23 +199,23 @@ def _place(ours: Trace, parting: Parting) -> str:
 
 
 def _formulas(ours: Trace, theirs: Trace, parting: Parting) -> Iterator[tuple[str, str]]:
-    """The formulas of the different values, and the formulas with numbers."""
+    """Yield the formulas of the first different value, also with numbers."""
     tap, step = parting.tap, parting.step
     for name, lines in (
-        ("ours", written(ours, parting.scan, parting.tape, tap, step)),
-        ("PyTensor's", written(theirs, parting.other_scan, parting.other_tape, tap, step)),
+        ("ours", formula_lines(ours, parting.scan, parting.tape, tap, step)),
+        ("PyTensor's", formula_lines(theirs, parting.other_scan, parting.other_tape, tap, step)),
     ):
         yield from ((name, line) for line in lines)
 
 
 def _answer_text(answer: Answer) -> str:
-    """A value, or the reason why there is none."""
+    """Write a value, or the reason for a missing one."""
     reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
     return f"{value_text(answer.value)}{reason}"
 
 
 def value_text(value: np.ndarray | None) -> str:
-    """A number or an array, with six significant digits; only both ends of a large array."""
+    """Write a number or an array with six significant digits, a large array by its ends."""
     if value is None:
         return "no number"
     if not value.ndim:
@@ -224,9 +224,9 @@ def value_text(value: np.ndarray | None) -> str:
     return " ".join(text.split())
 
 
-def estimate_text(found: Estimate) -> str:
-    """Finite differences without digits of noise, and their error."""
-    if not np.isfinite(found.error).all():
+def estimate_text(estimate: Estimate) -> str:
+    """Write finite differences and their error; values within the error are 0."""
+    if not np.isfinite(estimate.error).all():
         return "no number near this point"
-    value = np.where(np.abs(found.value) <= found.error, 0.0, found.value)
-    return f"{value_text(value)} ± {float(np.max(found.error, initial=0.0)):.0e}"
+    value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
+    return f"{value_text(value)} ± {float(np.max(estimate.error, initial=0.0)):.0e}"

@@ -1,13 +1,14 @@
-"""The derivatives of one cost by our pullback and by PyTensor's own, order by order.
+"""Differentiate one cost by our pullback and by PyTensor's own, order by order.
 
-Both differentiate copies of the same graph by the same recipe: derivative k+1 is the gradient
-of the sum of all entries of derivative k, with regard to the same inputs.  Only gradients that
-are numbers on both sides go into that sum, so that both always differentiate the same thing.
-`MovedCost` is the judge of both: the cost itself at nearby points, for finite differences.
+Both differentiate copies of the same graph: derivative k+1 is the gradient of the sum of all
+entries of derivative k, wrt the same inputs.  The sum contains only gradients that both pullbacks
+can compute, so that both differentiate the same function.  `MovedCost` evaluates the cost at nearby
+points, for finite differences.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pytensor.tensor as pt
@@ -30,7 +31,7 @@ from lab.gradients.status import (
 )
 from lab.records import freeze
 from lab.reports.compare.subject import Subject
-from lab.reports.compare.watching import Pullback, identify, watched
+from lab.reports.compare.watching import identify, watched
 from lab.scans.node import TapeScan, is_scan
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.run import Ready, Values
@@ -40,7 +41,7 @@ from lab.traces.tracing import trace
 
 @dataclass(frozen=True)
 class Refused(Undefined):
-    """There is no gradient since building or running its graph failed, with these words."""
+    """A gradient whose graph could not be built or run; `reason` is the message of the error."""
 
     def __str__(self) -> str:
         return f"failed: {self.reason}"
@@ -48,10 +49,10 @@ class Refused(Undefined):
 
 @dataclass(eq=False)
 class Side:
-    """One of the two pullbacks at work on its copy of a graph.
+    """The derivatives by one of the two pullbacks, on its copy of the graph.
 
-    `gradients` has, for every order, one entry for each input: a graph, or a marker with the reason
-    why there is none.  `scans` are those of the cost, and `known` also those of its derivatives.
+    `gradients` has, for every order, an entry for each input: a graph, or a marker with the reason
+    for a missing gradient.  `known` are the Scans of the cost and of its derivatives.
     """
 
     kind: type[Scan]
@@ -60,42 +61,38 @@ class Side:
     gradients: list[list[Variable]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.scans = tuple(scan_nodes([self.cost]))
-        self.known = {*self.scans}
+        self.known = {*scan_nodes([self.cost])}
 
     def differentiate(self, target: Variable) -> None:
-        """One order more: the gradient of `target` with regard to all inputs."""
+        """Append the gradients of `target` wrt all inputs."""
         order = len(self.gradients) + 1
         with watched(self.kind) as calls:
-            found = _gradients(target, self.wrt)
-        self.gradients.append(found)
-        made = set(scan_nodes(list(filter(_is_number, found))))
+            gradients = _gradients(target, self.wrt)
+        self.gradients.append(gradients)
+        nodes = set(scan_nodes(list(filter(_is_number, gradients))))
         for call in calls:
-            self._note(call, made, order)
-
-    def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
-        node = call.backward()
-        if call.parent not in self.known or node not in made or node in self.known:
-            return  # the step of a Scan was differentiated, or the result is not used
-        self.known.add(node)
-        if not isinstance(node.op, TapeScan):
-            identify(call, order)
+            node = call.backward()
+            if call.parent not in self.known or node not in nodes or node in self.known:
+                continue  # inside the step of a Scan, or without a use
+            self.known.add(node)
+            if not isinstance(node.op, TapeScan):
+                identify(call, order)
 
     def sum_of(self, places: Sequence[int]) -> Variable:
-        """The sum of all entries of the last gradients at some places."""
+        """Return the sum of all entries of the last gradients with the numbers `places`."""
         parts = [pt.sum(self.gradients[-1][place]) for place in places]
         return sum(parts[1:], start=parts[0])
 
 
 def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """The gradient by every input; if they cannot be had together, one by one."""
+    """Return the gradients wrt all inputs; after an error, one input at a time."""
     try:
         return pytensor_gradients(target, wrt)
-    except Exception as error:  # whatever a pullback stumbles over
+    except Exception as error:  # any error of a pullback
         reason = _reason(error)
         if len(wrt) == 1:
             return [marker(Refused(reason))]
-        return [gradient for one in wrt for gradient in _gradients(target, [one])]
+        return [gradient for variable in wrt for gradient in _gradients(target, [variable])]
 
 
 def _reason(error: Exception) -> str:
@@ -112,7 +109,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_number(gradient: Variable) -> bool:
-    """Whether there is a graph that can be run."""
+    """Return whether a gradient has a graph to run."""
     return isinstance(status_of(gradient), Connected)
 
 
@@ -122,8 +119,8 @@ Summed = tuple[tuple[int, ...], ...]
 def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[Side, Side, Summed]:
     """Differentiate `cost` up to `order` by both pullbacks, ours and PyTensor's.
 
-    The graph itself is not altered.  What is summed tells what went on after each order: the places
-    of the inputs whose gradients of that order are numbers on both sides.
+    The graph of `cost` is not modified.  The third result contains, for each order, the numbers of
+    the inputs whose gradients both pullbacks compute: the cost of the next order is their sum.
     """
     plain = with_plain([cost])
     cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]
@@ -145,9 +142,9 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one pullback gives for one input: a number, or why there is none.
+    """The gradient by one pullback wrt one input: a value, or None and the reason in `status`.
 
-    Where the cost does not depend on an input, the number is 0, as everywhere in PyTensor.
+    The value is 0 if the cost does not depend on the input, as everywhere in PyTensor.
     """
 
     value: np.ndarray | None
@@ -156,9 +153,9 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class SideGradients:
-    """What one pullback gave: for every order an answer for each input, and the run.
+    """The gradients by one pullback, for every order and input, and the run that computed them.
 
-    `trace` is None where there are Scans inside other operations, or nothing can be run.
+    `trace` is None if nothing can be run, or if the graph has Scans inside other operations.
     """
 
     answers: tuple[tuple[Answer, ...], ...]
@@ -166,12 +163,12 @@ class SideGradients:
 
 
 def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> SideGradients:
-    """Run all gradients of a side; `shapes` are those of the inputs.
+    """Run all gradients of a side; `shapes` are the shapes of the inputs.
 
-    A gradient whose graph cannot be run is left out of the trace.
+    The trace excludes gradients whose graphs fail.
     """
-    asked = [g for row in side.gradients for g in row if _is_number(g)]
-    values, failed, run_of_all = _run([side.cost, *asked], given)
+    gradients = [g for row in side.gradients for g in row if _is_number(g)]
+    values, failed, recorded = _run([side.cost, *gradients], given)
 
     def answer(gradient: Variable, shape: tuple[int, ...]) -> Answer:
         status = status_of(gradient)
@@ -186,83 +183,73 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
         for row in side.gradients
     )
     if failed:
-        rest = [v for v in (side.cost, *asked) if v in values]
-        run_of_all = _run(rest, given)[2] if rest else None
-    if run_of_all is None:
+        rest = [v for v in (side.cost, *gradients) if v in values]
+        recorded = _run(rest, given)[2] if rest else None
+    if recorded is None:
         return SideGradients(rows, None)
-    found, nodes = run_of_all
-    if scan_names(nodes) != tuple(scan.name for scan in found.scans):
-        return SideGradients(rows, None)  # there are some inside other operations
-    return SideGradients(rows, found)
+    run, nodes = recorded
+    is_complete = scan_names(nodes) == tuple(scan.name for scan in run.scans)
+    return SideGradients(rows, run if is_complete else None)
 
 
 def _run(
-    asked: list[Variable], given: Values
+    variables: list[Variable], given: Values
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
-    """The values of variables, all at once if possible, and of those that fail, why."""
+    """Return values, messages of errors, and the trace with its Scans if all variables run."""
     try:
-        found = trace(asked, given)
-        # in the order in which they run, to which what is given belongs
-        nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
-        return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
+        run = trace(variables, given)
+        nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
+        return dict(zip(variables, run.outputs, strict=True)), {}, (run, nodes)
     except Exception as error:
-        told = _reason(error)
-    if len(asked) == 1:
-        try:  # a gradient with which no Scan has to do
-            value = freeze(np.array(value_at(asked[0], given)))
-            return {asked[0]: value}, {}, None
+        message = _reason(error)
+    if len(variables) == 1:
+        try:  # a gradient without a Scan
+            value = freeze(np.array(value_at(variables[0], given)))
+            return {variables[0]: value}, {}, None
         except Exception as error:
-            return {}, {asked[0]: _reason(error) or told}, None
+            return {}, {variables[0]: _reason(error) or message}, None
     values: dict[Variable, np.ndarray] = {}
     failed: dict[Variable, str] = {}
-    for variable in asked:
-        one, failure, _ = _run([variable], given)
-        values |= one
+    for variable in variables:
+        value_of, failure, _ = _run([variable], given)
+        values |= value_of
         failed |= failure
     return values, failed, None
 
 
 class MovedCost:
-    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
+    """The cost as a function of all variables, concatenated in one vector."""
 
-    def __init__(self, asked: Subject) -> None:
-        self.asked, self.ready = asked, Ready()
-        sizes = [np.size(value) for value in asked.at]
-        self.ends = np.cumsum([0, *sizes])
-        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
+    def __init__(self, subject: Subject) -> None:
+        self.subject, self.ready = subject, Ready()
+        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in subject.at]
+        ends = np.cumsum([0, *map(len, flat)]).tolist()
+        self.parts = [slice(*pair) for pair in pairwise(ends)]
         self.at = np.concatenate(flat) if flat else np.zeros(0)
         self.cost = remembered(self._cost)
 
     def _cost(self, flat: np.ndarray) -> float:
-        given = dict(self.asked.given)
-        pairs = zip(self.asked.wrt, self.asked.at, strict=True)
-        for place, (variable, value) in enumerate(pairs):
-            part = flat[self.part(place)].reshape(np.shape(value))
-            given[variable] = part.astype(variable.type.dtype)
+        given = dict(self.subject.given)
+        for variable, value, part in zip(
+            self.subject.wrt, self.subject.at, self.parts, strict=True
+        ):
+            given[variable] = flat[part].reshape(np.shape(value)).astype(variable.type.dtype)
         with np.errstate(all="ignore"):
-            return float(value_at(self.asked.cost, given, self.ready))
+            return float(value_at(self.subject.cost, given, self.ready))
 
-    def part(self, place: int) -> slice:
-        """Where an input stands in the row."""
-        return slice(int(self.ends[place]), int(self.ends[place + 1]))
+    def entries(self, number: int, order: int, summed: Sequence[int]) -> Estimate | None:
+        """Return finite differences wrt all entries of variable `number`; None if too many.
 
-    def through(self, places: Sequence[int]) -> np.ndarray:
-        """Ones for all entries of some inputs, zeros for the others."""
-        found = np.zeros_like(self.at)
-        for place in places:
-            found[self.part(place)] = 1.0
-        return found
-
-    def entries(self, place: int, order: int, summed: Sequence[int]) -> Estimate | None:
-        """The derivative of an order by every entry of one input; None if they are too many."""
-        shape = np.shape(self.asked.at[place])
+        The lower orders are derivatives along the sum of all entries of the variables `summed`.
+        """
+        shape, part = np.shape(self.subject.at[number]), self.parts[number]
         if np.prod(shape, dtype=int) > MOST_ENTRIES:
             return None
-        found = []
-        for entry in range(*self.part(place).indices(len(self.at))):
-            unit = np.zeros_like(self.at)
-            unit[entry] = 1.0
-            found.append(along(self.cost, self.at, unit, order, self.through(summed)))
-        value = np.array([float(e.value) for e in found]).reshape(shape)
-        error = np.array([float(e.error) for e in found]).reshape(shape)
+        direction = np.zeros_like(self.at)
+        for each in summed:
+            direction[self.parts[each]] = 1.0
+        units = np.eye(len(self.at))[part]
+        estimates = [along(self.cost, self.at, unit, order, direction) for unit in units]
+        value = np.array([float(e.value) for e in estimates]).reshape(shape)
+        error = np.array([float(e.error) for e in estimates]).reshape(shape)
         return Estimate(value, error)

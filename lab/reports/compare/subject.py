@@ -1,4 +1,4 @@
-"""What is compared: a cost, the inputs to differentiate by, and a value for every input."""
+"""The cost that `lab.compare` differentiates, its variables, and values for all inputs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ from lab.traces.run import Values, checked_values, run
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A scalar `cost`, `wrt` with `names` to call them, `given` values, and those `at` wrt."""
+    """A scalar `cost`, the variables `wrt` with their `names`, and `given` values of all inputs.
+
+    `at` are the values of `wrt`.
+    """
 
     cost: Variable
     wrt: tuple[Variable, ...]
@@ -32,7 +35,7 @@ class Subject:
 
     @property
     def truncated(self) -> bool:
-        """Whether a Scan of the cost was told to go back some steps only."""
+        """Whether a Scan of the cost has a limit `truncate_gradient`."""
         return any(node.op.truncate_gradient != -1 for node in scan_nodes([self.cost]))
 
 
@@ -43,100 +46,92 @@ def subject_of(
     cost: str | ArrayLike,
     of: str | None,
 ) -> Subject:
-    """The subject that the arguments of `lab.compare` ask for."""
+    """Return the subject for the arguments of `lab.compare`."""
     if given is not None and not isinstance(given, Mapping):
         raise argument_error("given", given, "expected a dict of variables and their values.")
     if isinstance(subject, Loop):
         if given is not None:
-            raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
-        return _of_loop(subject, wrt, cost, of)
+            raise ArgumentError("given: expected none, use loop.with_values(…) for a loop.")
+        graph = subject.build()
+        target = subject.cost(graph, cost, of)
+        by_name = {n: v for n, v in graph.inputs.items() if is_real(v)}
+        names = [] if wrt is None else list(map(identifier, _as_list(wrt)))
+        for name in names:
+            check_choice("wrt", name, by_name, BY)
+        variables = [by_name[str(name)] for name in (names or by_name)]
+        return _of_graph(target, variables, dict(graph.given))
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
-            raise argument_error(name, value, "only of a loop is a cost made.")
+            raise argument_error(name, value, "expected none, because only a loop has it.")
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         kind = getattr(subject, "type", type(subject).__name__)
         raise ArgumentError(
             f"subject = {quote(subject)} ({kind}): expected a scalar cost or a loop."
         )
-    return _made(subject, wrt, dict(given or {}))
+    return _of_graph(subject, wrt, dict(given or {}))
 
 
-def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> Subject:
-    """A loop, and the cost that `Loop.cost` makes of it."""
-    graph = loop.build()
-    target = loop.cost(graph, cost, of)
-    by_name = {n: v for n, v in graph.inputs.items() if is_real(v)}
-    asked = () if wrt is None else list(map(identifier, _listed(wrt)))
-    for name in asked:
-        check_choice("wrt", name, by_name, BY)
-    chosen = [by_name[str(name)] for name in (asked or by_name)]
-    return _made(target, chosen, dict(graph.given))
-
-
-def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
+def _of_graph(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
     (cost,) = as_scans([cost])
     require_scan([cost])
     inputs = _complete([cost], given)
-    chosen = tuple(v for v in inputs if is_real(v)) if wrt is None else tuple(_listed(wrt))
-    if not chosen:
-        none = "none of the graph's inputs is real."
-        raise argument_error("wrt", wrt, none if wrt is None else "expected one input at least.")
-    for variable in chosen:
+    variables = tuple(v for v in inputs if is_real(v)) if wrt is None else tuple(_as_list(wrt))
+    if not variables:
+        none = "no input of the graph is real."
+        raise argument_error("wrt", wrt, none if wrt is None else "expected at least one input.")
+    for variable in variables:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quote(variable)} is not a PyTensor variable.")
         if not is_real(variable):
-            raise ArgumentError(
-                f"wrt = {variable} ({variable.type}): expected a real floating-point variable."
-            )
-    _check_independent(chosen, given)
-    values, _ = run([cost, *chosen], given, record=False)
-    at = tuple(np.array(values[v]) for v in chosen)
-    names = unique_names([v.name for v in chosen])
-    return Subject(cost, chosen, names, given, at)
+            raise ArgumentError(f"wrt = {variable} ({variable.type}): expected a real variable.")
+    _check_independent(variables, given)
+    values, _ = run([cost, *variables], given, record=False)
+    at = tuple(np.array(values[v]) for v in variables)
+    names = unique_names([v.name for v in variables])
+    return Subject(cost, variables, names, given, at)
 
 
-def _check_independent(chosen: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
+def _check_independent(variables: Sequence[Variable], given: Values) -> None:
+    """Raise ArgumentError unless each variable can change while the other values stay the same.
 
-    Otherwise finite differences would be those of something else.
+    Finite differences need independent variables.
     """
-    for variable in chosen:
-        if chosen.count(variable) > 1:
-            raise ArgumentError(f"wrt: {variable} is there more than once.")
-    for held in dict.fromkeys((*chosen, *given)):
-        moved = next((v for v in ancestors([held]) if v in chosen and v is not held), None)
-        if moved is not None:
+    for variable in variables:
+        if variables.count(variable) > 1:
+            raise ArgumentError(f"wrt: {variable} occurs more than once.")
+    for fixed in dict.fromkeys((*variables, *given)):
+        cause = next((v for v in ancestors([fixed]) if v in variables and v is not fixed), None)
+        if cause is not None:
             raise ArgumentError(
-                f"wrt: {held}, which has a value of its own, is computed from {moved}; "
-                "differentiate by one of them, and give no value to what is computed from it."
+                f"wrt: {fixed}, which has a value of its own, is computed from {cause}. "
+                "Differentiate wrt one of them, and give no value to a computed variable."
             )
 
 
-def _listed(wrt: Any) -> list[Any]:
+def _as_list(wrt: Any) -> list[Any]:
     return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 
 def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> list[Variable]:
-    """The inputs of a graph; those of a known shape get a value if they have none.
+    """Return the inputs of a graph, and add default values to `given` for inputs of known shape.
 
-    The value is the same in every run, between 0.5 and 1.5.
+    Default values are between 0.5 and 1.5, and the same in every run.
     """
     checked_values(given)
-    found = [
+    inputs = list(dict.fromkeys(
         v
         for v in ancestors(list(outputs), blockers=set(given))
         if (v.owner is None or v in given) and not isinstance(v, Constant)
-    ]
-    inputs = list(dict.fromkeys(found))
+    ))  # fmt: skip
     for number, variable in enumerate(inputs):
         if variable in given or isinstance(variable, SharedVariable):
             continue
         kind = variable.type
         if not is_real(variable) or None in kind.shape:
             raise ArgumentError(
-                f"given: there is no value for {variable} ({kind}), and only that of a real "
-                "variable of known shape can be made up."
+                f"given: there is no value for {variable} ({kind}). Only real variables of known "
+                "shape have a default value."
             )
-        made = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
-        given[variable] = made.astype(kind.dtype)
+        value = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
+        given[variable] = value.astype(kind.dtype)
     return inputs

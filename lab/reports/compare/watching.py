@@ -1,11 +1,11 @@
-"""PyTensor's own pullback, watched: what went in and came out each time that it was called.
+"""Record the calls of a Scan's pullback, and identify the variables of the Scans that it builds.
 
     >>> with watched(Scan) as calls:
     ...     grad(cost, wrt)
     >>> calls[0].parent, calls[0].backward()
 
-Nothing is changed by being watched.  What a backward Scan of PyTensor holds is told from how
-it hangs together with what it differentiates, never from where it stands among arguments.
+Recording changes no result.  A variable of PyTensor's backward Scan is identified by its connection
+to the forward Scan, not by its position among the arguments.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ class Pullback:
 
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
-    given: tuple[Variable, ...]
+    cotangents: tuple[Variable, ...]
     gradients: tuple[Variable, ...]
 
     @property
@@ -50,15 +50,15 @@ class Pullback:
         return self.outputs[0].owner
 
     def backward(self) -> Apply | None:
-        """The Scan that computes the gradients; None where none had to be computed."""
-        known = {*self.inputs, *self.outputs, *self.given}
-        made = [node for node in toposort(self.gradients, blockers=known) if is_scan(node)]
-        return made[-1] if made else None
+        """Return the Scan that computes the gradients; None if they need no Scan."""
+        known = {*self.inputs, *self.outputs, *self.cotangents}
+        nodes = [node for node in toposort(self.gradients, blockers=known) if is_scan(node)]
+        return nodes[-1] if nodes else None
 
 
 @contextmanager
 def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
-    """While it lasts, this thread's calls of the pullback of `kind` are noted in the list."""
+    """Record the calls of the pullback of `kind` in this thread, in the list."""
     calls: list[Pullback] = []
 
     def watch(
@@ -79,105 +79,107 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:
-    """Tell what every variable of the backward Scan belongs to, whoever has built it.
+    """Label the backward Scan of a call with the names of its variables and a `Derivation`.
 
-    The Scan's variables get the names of what they belong to, and the Scan a `Derivation`,
-    as those have that `lab.pullback` builds, so that it can be traced and drawn like them.
-    It tells nothing of how the phases decided.
+    The Scan can then be traced and drawn like a Scan of `lab.pullback`.  The derivation contains no
+    decisions of the phases.
     """
     node = call.backward()
     if node is None:
         return None
     forward = read_scan(call.parent.op, call.inputs, call.outputs)
     backward = read_node(node)
-    holds, reads = _held(call, forward, backward), _read(call, forward, backward)
-    names = {v: symbol(order, source.name) for v, source in holds.items()}
+    tapes, reads = _gradient_tapes(call, forward, backward), _value_reads(call, forward, backward)
+    names = {v: symbol(order, source.name) for v, source in tapes.items()}
     names |= {
         v: symbol(order, source.name) if group is ReadingGroup.NIT_SOT_GRADIENT else source.name
         for v, (source, group) in reads.items()
     }
-    places = {part: place for place, part in enumerate(backward.variables)}
-    named_as = tuple(names.get(part, part.name) for part in places)
-    label(node.op, Labels(named_as))
+    old_variables = backward.variables
+    labels = tuple(names.get(part, part.name) for part in old_variables)
+    label(node.op, Labels(labels))
     backward = read_node(node)
-    named = dict(zip(places, backward.variables, strict=True))
+    new = dict(zip(old_variables, backward.variables, strict=True))
     derivation = Derivation(
         forward=forward,
         backward=backward,
         order=order,
-        steps=StepCount(forward.n_steps, backward.n_steps, "not told"),
+        steps=StepCount(forward.n_steps, backward.n_steps, "unknown"),
         classes=Classification({}, frozenset()),
         step=StepGradients({}, {}, {}, {}),
         states=tuple(
-            ReverseState(source, named[v], (), ())
-            for v, source in holds.items()
+            ReverseState(source, new[v], (), ())
+            for v, source in tapes.items()
             if v.kind is Kind.MIT_MOT
         ),
-        readings=tuple(_reading(v, named[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
+        readings=tuple(_reading(v, new[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
         totals=tuple(
-            Total(source, named[v]) for v, source in holds.items() if v.kind is not Kind.MIT_MOT
+            Total(source, new[v]) for v, source in tapes.items() if v.kind is not Kind.MIT_MOT
         ),
         node=node,
         gradients=call.gradients,
     )
-    label(node.op, Labels(named_as, derivation))
+    label(node.op, Labels(labels, derivation))
     return derivation
 
 
 def _reading(
-    variable: LoopVariable, named: LoopVariable, source: LoopVariable, group: ReadingGroup
+    variable: LoopVariable, new: LoopVariable, source: LoopVariable, group: ReadingGroup
 ) -> Reading:
-    """What a sequence brings, and the tap at which the forward step had read or written it."""
+    """Return the record of a sequence, with the tap of the forward step that read or wrote it."""
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
         before = before_end(variable.outer_input, source.filled)
         tap = max(source.tape.taps) + (before or 0)
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
-    return Reading(group, source, tap, named, sliced(variable.outer_input))
+    return Reading(group, source, tap, new, sliced(variable.outer_input))
 
 
-def _held(
+def _gradient_tapes(
     call: Pullback, forward: ScanParts, backward: ScanParts
 ) -> dict[LoopVariable, LoopVariable]:
-    """Which variables of the backward Scan hold the gradient of which variable of the forward.
+    """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
-    A tape from which no gradient is taken is known by the gradient that it starts with.
+    A tape that is not returned is identified by the gradient in its initial contents.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
-    found: dict[LoopVariable, LoopVariable] = {}
+    pairs: dict[LoopVariable, LoopVariable] = {}
     for part, gradient in zip(forward.variables, call.gradients[1:], strict=True):
         for source in sources(gradient, filled):
-            found.setdefault(filled[source], part)
-    made = {part.outer_output: part for part in forward.states}
-    pairs = zip(call.outputs, call.given, strict=True)
-    starts = {gradient: made[output] for output, gradient in pairs if output in made}
+            pairs.setdefault(filled[source], part)
+    states = {part.outer_output: part for part in forward.states}
+    starts = {
+        gradient: states[output]
+        for output, gradient in zip(call.outputs, call.cotangents, strict=True)
+        if output in states
+    }
     for tape in backward.of_kind(Kind.MIT_MOT):
         start = next(iter(sources(tape.outer_input, starts)), None)
-        if tape not in found and start is not None and starts[start] not in found.values():
-            found[tape] = starts[start]
-    return found
+        if tape not in pairs and start is not None and starts[start] not in pairs.values():
+            pairs[tape] = starts[start]
+    return pairs
 
 
-def _read(
+def _value_reads(
     call: Pullback, forward: ScanParts, backward: ScanParts
 ) -> dict[LoopVariable, tuple[LoopVariable, ReadingGroup]]:
-    """Which variables of the backward Scan bring values of which variable of the forward."""
+    """Map inputs of the backward Scan to the forward variables whose values they contain."""
     origin: dict[Variable, tuple[LoopVariable, ReadingGroup]] = {}
     by_output = {v: part for part in forward.variables if (v := part.outer_output) is not None}
-    for output, gradient in zip(call.outputs, call.given, strict=True):
+    for output, gradient in zip(call.outputs, call.cotangents, strict=True):
         if output in by_output:
             origin[gradient] = by_output[output], ReadingGroup.NIT_SOT_GRADIENT
     for part in forward.variables:
         if part.kind is not Kind.NIT_SOT:
             origin[part.outer_input] = part, ReadingGroup.SEQUENCE
     origin |= {output: (part, GROUPS[part.kind]) for output, part in by_output.items()}
-    found = {}
+    reads = {}
     for variable in backward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
         source = next(iter(sources(variable.outer_input, origin)), None)
         if source is not None:
-            found[variable] = origin[source]
-    return found
+            reads[variable] = origin[source]
+    return reads
 
 
 GROUPS = {

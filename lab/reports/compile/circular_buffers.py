@@ -71,7 +71,7 @@ class Ring:
         row = step + self.initial - self.length
         return row if row >= 0 else None
 
-    def held(self, done: int) -> tuple[int | None, ...]:
+    def contents(self, done: int) -> tuple[int | None, ...]:
         """Return the row in every slot after `done` steps; None for uninitialized memory."""
         newest = self.initial + done - 1
         rows = (newest - self.slot(newest - slot) for slot in range(self.length))
@@ -79,9 +79,9 @@ class Ring:
 
     def returned(self) -> tuple[int | None, ...]:
         """Return the rows of the result, rotated so that the oldest row comes first."""
-        held = self.held(self.steps)
+        rows = self.contents(self.steps)
         oldest = self.slot(self.rows) if self.is_circular else 0
-        return held[oldest:] + held[:oldest]
+        return rows[oldest:] + rows[:oldest]
 
 
 LONGEST = 24  # characters of an expression for a number of rows; a longer one is not shown
@@ -194,11 +194,11 @@ class Buffer:
             yield Section(f"Slots of {self.name}", (table,))
 
     def _steps(self, ring: Ring) -> Iterator[tuple[str, ...]]:
-        """The rows in all slots before the loop, after every step, and in the result."""
+        """Yield the rows in all slots before the loop, after every step, and in the result."""
         for done in range(ring.steps + 1):
             old = ring.overwritten(done - 1) if done else None
             step = str(done - 1) if done else "initial"
-            yield step, *map(self.row, ring.held(done)), "" if old is None else self.row(old)
+            yield step, *map(self.row, ring.contents(done)), "" if old is None else self.row(old)
         yield "result", *map(self.row, ring.returned()), ""
 
     def row(self, row: int | None) -> str:
@@ -206,26 +206,26 @@ class Buffer:
         return "–" if row is None else value_symbol(self.name, row)
 
 
-def row_count(asked: int | Variable | None, n_steps: Variable, given: Values) -> Count:
+def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
     """Return a number of rows as an expression, and as a number if `given` determines it."""
     n = n_steps if n_steps.owner is not None else None
-    if asked is None:
+    if requested is None:
         return Count("?")
-    known = asked if isinstance(asked, int) else constant_value(asked)
+    known = requested if isinstance(requested, int) else constant_value(requested)
     if known is not None:
         return Count(str(known), known)
-    assert isinstance(asked, Variable)
-    expression = written(asked, n)
+    assert isinstance(requested, Variable)
+    expression = written(requested, n)
     if n is not None:  # the graph may compute the same number twice
         expression = expression.replace(written(n), "n")
-    value = _value(asked, given)
+    value = _value(requested, given)
     number = None if value is None else int(value)
     return Count(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", expression), number)
 
 
-def _value(asked: Variable, given: Values) -> np.ndarray | None:
+def _value(requested: Variable, given: Values) -> np.ndarray | None:
     try:
-        return np.asarray(run([asked], given, record=False)[0][asked])
+        return np.asarray(run([requested], given, record=False)[0][requested])
     except LabError:  # an input has no value
         return None
 
@@ -267,10 +267,10 @@ def read_buffer(
     """Return the record of the buffer `new` of `node`; `original` is its variable before."""
     old, before = original or (None, None)
     steps = step_count(parts.n_steps, given)
-    asked = requested_rows(new)
+    requested = requested_rows(new)
     is_mit_mot = new.kind is Kind.MIT_MOT
-    after = full_count(new, steps) if is_mit_mot else row_count(asked, parts.n_steps, given)
-    if asked is None and after.number is None:
+    after = full_count(new, steps) if is_mit_mot else row_count(requested, parts.n_steps, given)
+    if requested is None and after.number is None:
         array = _value(new.outer_input, given)  # the graph does not determine its length
         after = Count("?", None if array is None else len(array))
     filled = outer_outputs(parts, node)[new]
@@ -304,7 +304,7 @@ def read_buffer(
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Whether a buffer has fewer rows than the loop writes, by its numbers or expressions."""
+    """Return whether a buffer has fewer rows than the loop writes; compare numbers or text."""
     if after.number is not None and steps.number is not None:
         return after.number < steps.number + initial
     return after.text not in (f"{initial} + {steps.text}", steps.text, "?")

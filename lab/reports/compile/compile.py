@@ -1,4 +1,4 @@
-"""Report what PyTensor's rewrites for a compiled function make of the Scans of a graph.
+"""Report the effect of PyTensor's rewrites for a compiled function on the Scans of a graph.
 
     >>> print(lab.compiled(xs[-1]))                  # the loop only: its buffer is shortened
     >>> print(lab.compiled(xs[-1], wrt=x0))          # with its gradient, which reads all rows
@@ -23,12 +23,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import (
-    ArgumentError,
-    argument_error,
-    check_choice,
-    listing,
-)
+from lab.errors import ArgumentError, argument_error, check_choice, listing
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivative import check_differentiable, differentiate
 from lab.loops.loop import Loop
@@ -52,7 +47,7 @@ from lab.reports.compile.rewriting import (
     linker_name,
     rewritten,
 )
-from lab.reports.explain.finders import called
+from lab.reports.explain.finders import describe
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
 from lab.scans.operations import plain_name
@@ -67,8 +62,8 @@ PURPOSES = {  # of rewrites with this part in their name
     "reduce_nsteps": "drops steps whose results are not read",
     "push_out_dot": "computes the matrix products of all steps in one product",
     "push_out_add": "sums the contributions of all steps once, after the loop",
-    "push_out_seq": "computes what needs no state for all steps at once",
-    "push_out_non_seq": "computes what is the same at every step once, before the loop",
+    "push_out_seq": "computes operations without a state for all steps in one operation",
+    "push_out_non_seq": "computes operations without a loop variable once, before the loop",
     "merge_inouts": "removes duplicate inputs and outputs",
     "remove_unused": "removes unused, constant and duplicate inputs",
     "scan_merge": "merges loops with the same number of steps",
@@ -101,7 +96,7 @@ def compiled(
         Compilation mode of PyTensor (default: PyTensor's default mode).
     given : mapping, optional
         Values of inputs, which determine numbers of rows.  The inputs of a compiled function are
-        found by name.  A Loop has values.
+        matched by name.  A Loop has values.
 
     Raises ArgumentError for another subject, and for `wrt` or `mode` with a compiled function.
 
@@ -121,7 +116,7 @@ def compiled(
     variable, gradient = _gradient_of(outputs, wrt)
     both, cost = [*outputs, gradient], outputs[0]
     report = _report(both, rewritten(both, mode, FUSION), mode, values)
-    names = (*_names(outputs), "its gradient"), called(variable, "the variable")
+    names = (*_names(outputs), "its gradient"), describe(variable, "the variable")
     if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()
@@ -130,10 +125,10 @@ def compiled(
     late = rewritten([cost], mode, FOR_LINKER)
     alone, inputs = tuple(_remaining(late, values)), inputs_of([cost])
     is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
-    found = None
+    result = None
     if is_complete and variable in inputs:
-        found = late_gradient(cost, variable, values, late, alone)
-    return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=found)
+        result = late_gradient(cost, variable, values, late)
+    return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=result)
 
 
 def _listed(subject: object) -> list[Variable]:
@@ -221,7 +216,7 @@ def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
 
 
 def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
-    """Yield the original Scans, and what rewriting made of each."""
+    """Yield the original Scans, and the outcome of each."""
     numbers = {node: number for number, node in enumerate(result.after, start=1)}
     pairs = zip(result.before, result.copies, strict=True)
     for number, (node, copy) in enumerate(pairs, start=1):
@@ -282,24 +277,24 @@ def _originals(
 ) -> dict[LoopVariable, tuple[LoopVariable, Count]]:
     """Return the original variables of the `wanted` buffers of `node`, and their numbers of rows.
 
-    `wanted` has the number of the output of each.  The variables are found by the record of the
-    rewrites, or else by kind, taps and order.
+    `wanted` has the number of the output of each.  The original variables come from the
+    record of the rewrites, or else from kind, taps and order.
     """
-    found: dict[LoopVariable, tuple[LoopVariable, ScanParts]] = {}
+    originals: dict[LoopVariable, tuple[LoopVariable, ScanParts]] = {}
     candidates = []
     for number in result.sources(node):
         copy, parts = result.copies[number - 1], read_node(result.before[number - 1])
         for part, output in _results(parts).items():
-            became = result.history.outputs(copy, output)
-            matches = [new for new, place in wanted.items() if (node, place) in became]
-            found |= {new: (part, parts) for new in matches if new not in found}
+            successors = result.history.outputs(copy, output)
+            matches = [new for new, place in wanted.items() if (node, place) in successors]
+            originals |= {new: (part, parts) for new in matches if new not in originals}
             candidates += [] if matches else [(part, parts)]
-    for new in (new for new in wanted if new not in found):
+    for new in (new for new in wanted if new not in originals):
         match = next((pair for pair in candidates if _alike(pair[0], new)), None)
         if match is not None:
-            found[new] = match
+            originals[new] = match
             candidates.remove(match)
-    return {new: (part, _original_rows(part, of, given)) for new, (part, of) in found.items()}
+    return {new: (part, _original_rows(part, of, given)) for new, (part, of) in originals.items()}
 
 
 def _original_rows(part: LoopVariable, parts: ScanParts, given: Values) -> Count:
@@ -321,7 +316,7 @@ def _results(parts: ScanParts) -> dict[LoopVariable, int]:
 
 
 def _alike(old: LoopVariable, new: LoopVariable) -> bool:
-    """Whether one buffer can have become the other; a state can lose its buffer."""
+    """Return whether `new` can be the rewritten buffer `old`; a state can lose its buffer."""
     same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]
     return same and old.tape == new.tape and types[0].is_super(types[1])

@@ -16,11 +16,11 @@ from lab.reports.tables import Report, Section, Table
 
 FEW = 3  # Scans whose slots are shown
 MOST_ENTRIES = 6  # of an array that is printed
-MANY = 12  # Scans from which on they are counted
+MANY = 12  # Scans with a row each; more are counted by outcome
 
 
 class ScanOutcome(StrEnum):
-    """What rewriting made of a Scan."""
+    """The effect of rewriting on a Scan."""
 
     KEPT = "unchanged"
     CHANGED = "changed"
@@ -33,8 +33,8 @@ class ScanOutcome(StrEnum):
 class ScanBefore:
     """A Scan of the original graph.
 
-    `into` are the numbers of the Scans that it became; `instead` are the operations that replaced
-    it if it became none.
+    `into` are the numbers of the Scans that replaced it; `instead` are the operations that replaced
+    it if no Scan did.
     """
 
     number: int
@@ -94,29 +94,6 @@ class ScanAfter(Report):
         return Section(self.title, (table, *blocks) if self.buffers else ("no buffers",))
 
 
-@dataclass(frozen=True)
-class LostRows:
-    """The `rows` of a buffer that the gradient reads, and those that were overwritten (`lost`)."""
-
-    buffer: Buffer
-    rows: tuple[int, ...]
-
-    @property
-    def lost(self) -> tuple[int, ...]:
-        """The rows that are no longer in the buffer after the last step."""
-        assert self.buffer.ring is not None
-        return tuple(row for row in self.rows if row not in self.buffer.ring.returned())
-
-
-@dataclass(frozen=True)
-class BackwardSteps:
-    """A backward Scan that runs `steps` instead of `needed` steps."""
-
-    scan: str
-    steps: int
-    needed: int
-
-
 @record_of_arrays
 class LateGradient:
     """The gradient, and PyTensor's gradient of the graph with shortened buffers (`late`).
@@ -127,38 +104,27 @@ class LateGradient:
     gradient: np.ndarray
     late: np.ndarray | None
     error: str
-    scans: tuple[BackwardSteps, ...]
-    buffers: tuple[LostRows, ...]
 
     @property
     def effect(self) -> Effect:
-        """Whether the late gradient is right, wrong or refused."""
+        """Whether the late gradient is correct, wrong or refused."""
         return Effect.on(self.gradient, self.late)
 
     @property
-    def blocks(self) -> Iterator[str | Table | Section]:
+    def blocks(self) -> Iterator[str | Table]:
         """The contents of its section in the report."""
-        late = self.error if self.late is None else f"{_shown(self.late)}: {self.effect}"
-        rows = ("before rewriting", _shown(self.gradient)), ("after shortening", late)
+        late = self.error if self.late is None else f"{_value_text(self.late)}: {self.effect}"
+        rows = ("before rewriting", _value_text(self.gradient)), ("after shortening", late)
         yield Table(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
-            yield "PyTensor gives no error and no warning. Take the gradient first."
-        for scan in self.scans:
             yield (
-                f"{scan.scan} runs {scan.steps} of {scan.needed} steps, because a backward Scan "
-                "counts the rows of the forward buffer."
+                "PyTensor raises no error: the backward Scan counts the rows of the short buffer "
+                "and runs fewer steps. Take the gradient first."
             )
-        table = []
-        for each in self.buffers:
-            names = (", ".join(map(each.buffer.row, rows)) for rows in (each.rows, each.lost))
-            table.append((each.buffer.name, *names))
-        if table:
-            header = ("buffer", "rows that the gradient reads", "rows that are overwritten")
-            yield Table(header, tuple(table))
 
 
-def _shown(value: np.ndarray) -> str:
-    """A number, or the first entries of an array."""
+def _value_text(value: np.ndarray) -> str:
+    """Write a number, or the first entries of an array."""
     if not value.ndim:
         return number_text(value)
     entries = [*map(number_text, value.ravel()[:MOST_ENTRIES])]
@@ -178,8 +144,9 @@ class Compiled(Report):
     """The Scans of a graph before and after rewriting.
 
     `before` and `rewrites` are empty for a compiled function, which does not record them.
-    `alone` are the buffers without the gradient, and `late` is the gradient taken after they were
-    shortened; both are empty without a gradient, and `late` also without values of all inputs.
+    `alone` are the Scans of the graph without the gradient, and `late` is the gradient taken after
+    their buffers were shortened; both are empty without a gradient, and `late` also without values
+    of all inputs.
     `linker` and `version` identify the rewrites: those for Numba differ from those for C.
     `enclosing` are the operations that contain the Scans which are not in `after`, one per Scan.
     """
@@ -238,7 +205,7 @@ class Compiled(Report):
             cells = tuple(scan.cells for scan in self.before)
             yield Section("Scans", (Table(("Scan", "steps", "after rewriting"), cells),))
         if self.rewrites:
-            rows = tuple((one.name, listing(one.scans), one.effect) for one in self.rewrites)
+            rows = tuple((each.name, listing(each.scans), each.effect) for each in self.rewrites)
             yield Section("Rewrites", (Table(("rewrite", "Scan", "effect"), rows),))
         if self.buffers:
             yield Section("Buffers", tuple(self._buffers()))
@@ -262,10 +229,10 @@ class Compiled(Report):
             yield SLOTS
 
     def _gradient(self) -> Iterator[str | Table | Section]:
-        with_it = {(scan.sources, b.name): b for scan in self.after for b in scan.buffers}
+        complete = {(scan.sources, b.name): b for scan in self.after for b in scan.buffers}
         for scan in self.alone:
             for buffer in scan.buffers:
-                other = with_it.get((scan.sources, buffer.name))
+                other = complete.get((scan.sources, buffer.name))
                 if other is not None and buffer.is_shortened and not other.is_shortened:
                     yield (
                         f"Rows that only the gradient needs: {buffer.name} has {other.after} rows, "

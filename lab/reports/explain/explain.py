@@ -43,7 +43,7 @@ from lab.gradients.status import (
 )
 from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, SourceLocation
-from lab.reports.explain.finders import called, traps
+from lab.reports.explain.finders import describe, traps
 from lab.reports.explain.memory import saved_arrays
 from lab.scans.backtraces import without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
@@ -86,7 +86,7 @@ def explain(
         check_differentiable(cost, variable)
     names = (
         printable(cost.name or "the cost"),
-        listing(called(v, "the variable") for v in variables),
+        listing(describe(v, "the variable") for v in variables),
     )
     original, (cost,) = cost, as_scans([cost])
     try:
@@ -129,16 +129,16 @@ def _locations(
         return {}
     ids = printed_ids([original])
     gradient_ids = printed_ids(gradients) if len(gradients) == 1 else {}
-    found: dict[Apply, tuple[SourceLocation, ...]] = {}
+    locations: dict[Apply, tuple[SourceLocation, ...]] = {}
     for node, copy in zip(nodes, copies, strict=True):
         derivation = derivations.get(copy)
-        locations = [_location(node, names[copy], ids, "pytensor.dprint(cost)")]
+        pair = [_location(node, names[copy], ids, "pytensor.dprint(cost)")]
         if derivation is not None and derivation.node in gradient_ids:
             assert derivation.node is not None
             name = names[derivation.node]
-            locations.append(_location(derivation.node, name, gradient_ids, PRINTED))
-        found[copy] = tuple(location for location in locations if location.id)
-    return found
+            pair.append(_location(derivation.node, name, gradient_ids, PRINTED))
+        locations[copy] = tuple(location for location in pair if location.id)
+    return locations
 
 
 def _location(node: Apply, name: str, ids: Ids, printed: str) -> SourceLocation:
@@ -186,10 +186,11 @@ def _statuses(
     """Return the status of the gradient, and the variables without one if others have one."""
     if problem is not None:
         return Undefined(str(problem)), ()
-    found = [(called(v, "the variable"), status_of(g)) for v, g in zip(wrt, gradients, strict=True)]
-    lacking = tuple((name, status) for name, status in found if not isinstance(status, Connected))
-    if len(lacking) == len(found):
-        return found[0][1], ()
+    names = [describe(variable, "the variable") for variable in wrt]
+    statuses = [*zip(names, map(status_of, gradients), strict=True)]
+    lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))
+    if len(lacking) == len(statuses):
+        return statuses[0][1], ()
     return Connected(), lacking
 
 
@@ -198,16 +199,15 @@ def _derivations(
 ) -> tuple[dict[Apply, Derivation], dict[Op, Derivation]]:
     """Return the derivations of the Scans of the graph, by node, and by operation inside steps.
 
-    Scans that the cost itself had differentiated are left out.  A Scan inside a step is found by
-    its operation, because the step of the gradient contains a copy.
+    Gradient Scans that the cost itself contains are excluded.  The key of a Scan inside a step is
+    its operation, because the step of the gradient contains a copy of the node.
     """
     before = set(scan_nodes([root]))
-    made = [v for v in gradients if isinstance(status_of(v), Connected)]
-    nodes = [node for node in scan_nodes(made) if node not in before]
-    found = (derivation_of(node) for node in nodes)
-    inner = (derivation_of(node) for node, inside in _all_scans(made) if inside)
+    graphs = [v for v in gradients if isinstance(status_of(v), Connected)]
+    outer = (derivation_of(node) for node in scan_nodes(graphs) if node not in before)
+    inner = (derivation_of(node) for node, inside in _all_scans(graphs) if inside)
     within = {d.parent.op: d for d in inner if d is not None}
-    return {d.parent: d for d in found if d is not None}, within
+    return {d.parent: d for d in outer if d is not None}, within
 
 
 def _all_scans(
@@ -231,31 +231,31 @@ def _report(
     inside: str,
     derivations: Mapping[Apply, Derivation],
     within: Mapping[Op, Derivation],
-    by: Sequence[Variable],
+    wrt: Sequence[Variable],
     locations: tuple[SourceLocation, ...],
     names: Mapping[Apply, str],
 ) -> ScanReport:
-    found = system(node, name=names.get(node, ""))
+    equations = system(node, name=names.get(node, ""))
     derivation = within.get(node.op) if inside else derivations.get(node)
-    if not derivations and not inside:  # without a gradient: the one that it would have
+    if not derivations and not inside:  # the cost has no gradient
         derivation = _derived(node)
-    symbols = [quantity.symbol for quantity in found.quantities]
+    symbols = [quantity.symbol for quantity in equations.quantities]
     return ScanReport(
         number=number,
-        name=found.name,
-        system=found,
+        name=equations.name,
+        system=equations,
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
         saved=saved_arrays(derivation, symbols) if derivation is not None else (),
-        traps=tuple(replace(trap, scan=found.name) for trap in traps(node, *by)),
+        traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
         locations=locations,
     )
 
 
 def _derived(node: Apply) -> Derivation | None:
-    """Return the derivative of a Scan, as if all its results had a gradient."""
-    given = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
+    """Return the derivation of a Scan for gradients of all its results; None if it fails."""
+    zeros = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
     try:
-        return derive(node.op, node.inputs, node.outputs, given)
+        return derive(node.op, node.inputs, node.outputs, zeros)
     except LabError:
         return None

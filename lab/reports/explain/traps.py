@@ -159,20 +159,6 @@ class UntakenBranch(Trap):
 
 
 @dataclass(frozen=True)
-class SwappedArguments(Trap):
-    """An argument of the step with the name of a value that is passed to another one."""
-
-    signature: str
-    argument: str
-    receives: str
-    order: str
-    message = (
-        "the step is {signature}. PyTensor passes sequences, then earlier values, then parameters, "
-        "so {argument} receives {receives}. The order of the values is {order}."
-    )
-
-
-@dataclass(frozen=True)
 class UntilNeverMet(Trap):
     """A condition that never stops the loop, or that does not change from step to step."""
 
@@ -183,8 +169,8 @@ class UntilNeverMet(Trap):
         """The message for a condition that changes, or that does not."""
         if self.changes:
             return (
-                "the condition of until is never met, for any values. The loop runs all its "
-                "steps, and its gradient is that of a loop that may stop."
+                "the condition of until is always false. The loop runs all its steps, and its "
+                "gradient treats it as a loop that may stop."
             )
         return (
             "the condition of until reads no state and no sequence. The loop stops after its "
@@ -210,11 +196,11 @@ class BroadcastStart(Trap):
 
     variable: str
     start: str
-    made: str
+    computed: str
     message = (
-        "{variable} starts with the shape {start}, and the step computes the shape {made}. A Scan "
-        "stores rows of the initial shape. A longer row raises an error only when it runs, and an "
-        "axis of length 1 may be repeated without a warning. Start with the shape of the step."
+        "{variable} starts with the shape {start}, and the step computes the shape {computed}. A "
+        "Scan stores rows of the initial shape. A longer row raises an error only at run time, and "
+        "an axis of length 1 may be repeated without a warning. Start with the shape of the step."
     )
 
 

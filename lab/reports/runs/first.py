@@ -29,12 +29,12 @@ from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
-from lab.traces.trace import ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
 
-Look = Callable[[np.ndarray], np.ndarray]  # which entries of an array are what is looked for
+Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
 LONGEST = 12  # links of a chain
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
@@ -75,13 +75,13 @@ class Occurrence:
     def __str__(self) -> str:
         value = _number(self.value[self.entry])
         index = f"[{', '.join(map(str, self.entry))}] of " if self.entry else ""
-        told = " = ".join([index + self.formula, *([self.numbers] * bool(self.numbers)), value])
+        line = " = ".join([index + self.formula, *([self.numbers] * bool(self.numbers)), value])
         if self.given:
-            return f"{told}, an input of the graph"
+            return f"{line}, an input of the graph"
         if self.numbers or not self.inputs:
-            return told
+            return line
         return (
-            f"{told}, where {'; '.join(f'{h.name} is {_in_words(h.value)}' for h in self.inputs)}"
+            f"{line}, where {'; '.join(f'{v.name} is {_value_text(v.value)}' for v in self.inputs)}"
         )
 
 
@@ -137,14 +137,14 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
 
     Raises ArgumentError for another `value`.
     """
-    told = 'a Trace, as of lab.gallery.loops["square"].trace(), or a Derivative with its values'
-    check_type("trace", trace, (Trace, Derivative), told)
-    name, look = _looked_for(value)
+    expected = 'a Trace, such as lab.gallery.loops["square"].trace(), or a Derivative with values'
+    check_type("trace", trace, (Trace, Derivative), expected)
+    name, look = _parse_search(value)
     if isinstance(trace, Derivative):
-        found = earliest(trace.values, trace.given, look)
-        if found is None:
+        window = earliest(trace.values, trace.given, look)
+        if window is None:
             return None
-        trace = trace_of(trace, keep=found)
+        trace = trace_of(trace, keep=window)
     run = _Run(trace, look)
     place = next(run.matches(), None)
     if place is None:
@@ -156,9 +156,11 @@ def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First
             chain.append(run.occurrence(place))
         place = cause
     steps = {(link.scan, link.step) for link in chain}
-    words = zip(trace.untaken, untaken_words(trace), strict=True)
+    explanations = zip(trace.untaken, untaken_words(trace), strict=True)
     known = tuple(
-        word for one, word in words if (one.scan, one.step + trace.scans[one.scan].first) in steps
+        text
+        for branch, text in explanations
+        if (branch.scan, branch.step + trace.scans[branch.scan].first) in steps
     )
     if any(_is_power_rule(*links) for links in pairwise(chain)):
         known += (POWER_RULE,)
@@ -173,10 +175,10 @@ def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
     return bool(np.isnan(product.value[product.entry]) and base == 0)
 
 
-def _looked_for(value: object) -> tuple[str, Look]:
+def _parse_search(value: object) -> tuple[str, Look]:
     """Return the description of the search, and the function that finds matching entries."""
     if callable(value):
-        name = str(getattr(value, "__name__", "what was looked for")).replace("<lambda>", "it")
+        name = str(getattr(value, "__name__", "match")).replace("<lambda>", "match")
         return name, partial(_applied, value)
     if isinstance(value, str) and value in ("nan", "inf"):
         return value, np.isnan if value == "nan" else np.isinf
@@ -197,14 +199,14 @@ def _looked_for(value: object) -> tuple[str, Look]:
 def _applied(look: Look, values: np.ndarray) -> np.ndarray:
     """Return the answers of a user's function, checked."""
     try:
-        found = np.asarray(look(values))
+        matches = np.asarray(look(values))
     except LabError:
         raise
     except Exception as error:
         raise argument_error("value", look, f"{ANSWER}; it raised {first_line(error)}.") from error
-    if found.shape != np.shape(values) or found.dtype != bool:
-        raise argument_error("value", look, f"{ANSWER}; it returned {quote(found)}.")
-    return found
+    if matches.shape != np.shape(values) or matches.dtype != bool:
+        raise argument_error("value", look, f"{ANSWER}; it returned {quote(matches)}.")
+    return matches
 
 
 class _Place(NamedTuple):
@@ -252,7 +254,7 @@ class _Run:
 
     def _first_of(self, number: int) -> Iterator[_Place]:
         """Yield the first match of a Scan; within a step, reads come before results."""
-        scan, found = self.trace.scans[number], list[_Place]()
+        scan, places = self.trace.scans[number], list[_Place]()
         used = _used(scan)
         for source, is_target in _sources(scan):
             values = _over_steps(scan, source, is_target)
@@ -260,9 +262,9 @@ class _Run:
                 continue
             entries = self.look(values) & (used[source] if isinstance(source, int) else True)
             if (steps := _steps(entries)).any():
-                found.append(_Place(number, int(np.argmax(steps)), source, is_target))
-        if found:
-            yield min(found, key=lambda place: place.step)
+                places.append(_Place(number, int(np.argmax(steps)), source, is_target))
+        if places:
+            yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
         """Whether an operation computes the value, instead of passing it on."""
@@ -278,8 +280,8 @@ class _Run:
             fault = self.trace.outside[place.fault]
             if fault.cause is not None:
                 return _Outer(fault.cause)
-            fed = (self._fed(*end) for end in fault.reaches)
-            return next((found for found in fed if found is not None), None)
+            sources = (self._fed(*end) for end in fault.reaches)
+            return next((source for source in sources if source is not None), None)
         if isinstance(place, _Output):
             return self._outer(None, place.number) or self._fed(None, place.number)
         scan, source = self.trace.scans[place.scan], place.source
@@ -292,18 +294,18 @@ class _Run:
             ]
             return place._replace(source=min(bad)[2], is_target=False) if bad else None
         variable = scan.variable(source)
-        found = None
+        write = None
         if isinstance(variable, TapeTrace):
             row = next(a.rows[place.step] for a in variable.reads if a.tap == source.tap)
-            found = self._written(place.scan, variable, int(row), place.step)
+            write = self._written(place.scan, variable, int(row), place.step)
         elif isinstance(variable, SequenceTrace):
-            reader, held = ScanOf(self.trace, place.scan).first_reader(variable)
-            slot = reader.slot_at(held, int(variable.axis.index[place.step]))
+            reader, source_of = ScanOf(self.trace, place.scan).first_reader(variable)
+            slot = reader.slot_at(source_of, int(variable.axis.index[place.step]))
             tape = self.trace.scans[slot.scan].tape(slot.argument)
             if tape is not None:
-                found = self._written(slot.scan, tape, slot.row)
+                write = self._written(slot.scan, tape, slot.row)
         end = place.scan, source.argument
-        return found or self._outer(*end) or self._fed(*end)
+        return write or self._outer(*end) or self._fed(*end)
 
     def _outer(self, scan: int | None, number: int) -> _Outer | None:
         """Return the operation outside of the Scans that makes an argument or output not finite."""
@@ -374,25 +376,26 @@ class _Run:
             return render(expression, lambda leaf: speller.position(leaf, place.step))
 
         values = _over_steps(scan, source, place.is_target)
-        assert values is not None  # or it had not been found
+        assert values is not None
         value = freeze(values[place.step])
-        found = Occurrence(place.scan, scan.first + place.step, "", value, self._entry(value))
+        record = Occurrence(place.scan, scan.first + place.step, "", value, self._entry(value))
         if isinstance(source, Leaf) and not place.is_target:
-            return replace(found, formula=called(source), given=self.cause(place) is None)
+            return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
-            Operand(called(written(scan, each)), freeze(held))
+            Operand(called(written(scan, each)), freeze(value_))
             for each in dict.fromkeys(_inputs(scan, place))
-            if (held := _value(scan, each, place.step)) is not None
+            if (value_ := _value(scan, each, place.step)) is not None
         )
         if not isinstance(source, int):
             (expression,) = (f.expression for f in scan.formulas if f.target == source)
-            return replace(found, formula=called(expression), inputs=inputs)
-        made = scan.inside[source]
-        formula = called(Call(made.operation, tuple(written(scan, v, 1) for v in made.inputs)))
-        numbers = _numbers(scan, place.step, made)
-        return replace(
-            found, formula=formula, inputs=inputs, numbers=numbers, operation=made.operation
-        )
+            return replace(record, formula=called(expression), inputs=inputs)
+        node = scan.inside[source]
+        formula = called(Call(node.operation, tuple(written(scan, v, 1) for v in node.inputs)))
+        arguments = [
+            v if isinstance(v, Number) else _value(scan, v, place.step) for v in node.inputs
+        ]
+        numbers, operation = _in_numbers(node.operation, arguments), node.operation
+        return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
         """Return the first matching entry, or the first that is not finite."""
@@ -421,7 +424,7 @@ def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
     """Return the entries of all results, over the steps, that are used: a `where` drops some."""
-    used = [np.zeros(made.values.shape, dtype=bool) for made in scan.inside]
+    used = [np.zeros(each.values.shape, dtype=bool) for each in scan.inside]
     for result in scan.results:
         if isinstance(result.source, int):
             used[result.source][...] = True
@@ -466,14 +469,6 @@ def _steps(entries: np.ndarray) -> np.ndarray:
     return np.any(entries, axis=tuple(range(1, entries.ndim)))
 
 
-def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:
-    """Write an operation of a step with numbers; empty if an input is an array."""
-    return _in_numbers(
-        made.operation,
-        [v if isinstance(v, Number) else _value(scan, v, step) for v in made.inputs],
-    )
-
-
 def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) -> str:
     """Write an operation with numbers; empty if an input is an array."""
     numbers = list[Term]()
@@ -488,7 +483,7 @@ def _number(value: np.ndarray) -> str:
     return number_text(value).removeprefix("⚠ ")
 
 
-def _in_words(value: np.ndarray) -> str:
+def _value_text(value: np.ndarray) -> str:
     """Write a number, or the shape of an array and its first entry that is not finite."""
     if not value.ndim:
         return _number(value)

@@ -1,15 +1,15 @@
-"""Does the end remember the beginning?  How much each value of a state moves the later ones.
+"""Report the influence of every value of a state on the later values, and the loss by truncation.
 
     >>> print(lab.influence(gallery.loops["rnn"].derivative()))
-    ‖dh₄/dh₀‖ = 0.1556: the farther back, the smaller; a step multiplies by 0.628 in the mean.
+    ‖dh₄/dh₀‖ = 0.1556. Influence shrinks with distance: ×0.628 per step (geometric mean).
 
-A value changes, and all values before it stay: dx_t/dx_s is 0 for t < s, and the identity for
-t = s.  One pass computes all columns,
+The derivative dx_t/dx_s treats all values before x_s as constants: it is 0 for t < s, and the
+identity for t = s.  One pass computes all columns,
 
     D[t] = Σ_k J_k[t] D[t−k],
 
-where J_k[t] is the derivative of the step that makes x_t by the x_{t−k} that it reads.  After
-Bengio, Simard and Frasconi, "Learning long-term dependencies with gradient descent is difficult".
+where J_k[t] is the derivative of the step that computes x_t wrt x_{t−k}.  After Bengio, Simard and
+Frasconi, "Learning long-term dependencies with gradient descent is difficult".
 """
 
 from collections import deque
@@ -48,14 +48,14 @@ from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
 FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
-STEADY, LITTLE = 1.05, 0.01  # how far apart sizes are that stay the same; what is next to nothing
+STEADY, LITTLE = 1.05, 0.01  # ratio of sizes that count as equal; a size that counts as 0
 
 
 @record_of_arrays
 class Cut:
-    """A parameter, and what of its gradient is lost by ``truncate_gradient=k``.
+    """The loss of the gradient of a parameter by ``truncate_gradient=k``.
 
-    ``errors[k − 1]`` is how far the truncated gradient is from the whole one, as a share of that.
+    ``errors[k − 1]`` is the norm of the error over the norm of the total gradient.
     """
 
     name: str
@@ -63,19 +63,19 @@ class Cut:
 
     @property
     def enough(self) -> int:
-        """The smallest k from which on the error stays within a hundredth."""
+        """The smallest k for which the error of this and all larger k is at most 1 %."""
         (large,) = np.nonzero(~(self.errors <= LITTLE))
         return int(large[-1]) + 2 if large.size else 1
 
 
 @record_of_arrays
 class Influence:
-    """How much the values of the state `by` move those of the state `of`, in Scan `scan`, a loop.
+    """The derivatives of state `of` wrt earlier values of state `by`, for the loop Scan `scan`.
 
-    ``values[i, j]`` is the derivative of the value number ``rows[i]`` of `of` by the value number
-    ``columns[j]`` of `by`: a number, or of arrays a matrix over their entries.  ``last[j]`` is the
-    size of the derivative of the last value of `of` by the value number ``index[j]`` of `by`, and
-    `cuts` are the errors of truncation, for the parameters that have a gradient.
+    ``values[i, j]`` is the derivative of value ``rows[i]`` of `of` wrt value ``columns[j]`` of
+    `by`: a number, or for arrays a matrix over their entries.  ``last[j]`` is the size of the
+    derivative of the last value of `of` wrt value ``index[j]`` of `by`.  `cuts` are the errors of
+    truncation for each parameter with a gradient.
     """
 
     loop: str
@@ -93,73 +93,73 @@ class Influence:
         return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
 
     def __str__(self) -> str:
-        return "\n".join(self.told)
+        return "\n".join(self.summary)
 
     @property
     def is_scalar(self) -> bool:
-        """Whether both states are numbers, so that influence has a sign."""
+        """Whether both states are scalars; only then influence has a sign."""
         return self.values.ndim == 2
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The derivatives; of arrays how many times larger a change can become: spectral norms."""
+        """The derivatives; for arrays their spectral norms, the largest factors of a change."""
         return self.values if self.is_scalar else _norms(self.values)
 
     @property
     def steps(self) -> int:
-        """From the first value to the last."""
+        """The number of steps from the first value to the last."""
         return int(self.index[-1] - self.index[0])
 
     @property
     def rate(self) -> float:
-        """What every step back multiplies the influence on the end by, in the geometric mean."""
+        """The geometric mean of the factors by which influence changes per step."""
         return float(abs(self.last[0]) ** (1 / self.steps)) if self.steps else 1.0
 
     @property
     def reach(self) -> int | None:
-        """So many steps before the end, and farther, influence stays below 1 %; None if nowhere."""
+        """The distance from which on influence on the last value is below 1 %; None without one."""
         (large,) = np.nonzero(~(np.abs(self.last) < LITTLE))
         if not large.size or large[0] == 0:
             return None if large.size else 0
         return int(self.index[-1] - self.index[large[0] - 1])
 
     def called(self, of: int | str, by: int | str) -> str:
-        """``dx₃/dx₁``, and of arrays ``‖dh₃/dh₁‖``."""
+        """Return the name of a derivative: ``dx₃/dx₁``, for arrays ``‖dh₃/dh₁‖``."""
         name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What is read off, in sentences."""
-        return tuple(self._told())
+    def summary(self) -> tuple[str, ...]:
+        """The summary, as sentences."""
+        return tuple(self._sentences())
 
-    def _told(self) -> Iterator[str]:
+    def _sentences(self) -> Iterator[str]:
         name = self.called(int(self.rows[-1]), int(self.index[0]))
-        found, sizes = f"{name} = {number_text(self.last[0])}", np.abs(self.last)
+        result, sizes = f"{name} = {number_text(self.last[0])}.", np.abs(self.last)
         if not self.last[0]:
-            yield f"{found}: nothing of the beginning reaches the end."
+            yield f"{result} The last value does not depend on the first."
         elif not np.isfinite(sizes).all():
-            yield f"{found}: the influence has exploded."
+            yield f"{result} The influence is not finite."
         elif sizes.max() <= STEADY * sizes.min():
-            yield f"{found}: it stays about the same, over {self.steps:,} steps."
+            yield f"{result} Influence is about constant over {self.steps:,} steps."
         elif not (_falls(sizes) or _falls(sizes[::-1])):
             ends = f"{number_text(sizes.min())} and {number_text(sizes.max())}"
-            yield f"{found}: on the way back it goes up and down, between {ends}."
+            yield f"{result} Influence varies with distance between {ends}."
         else:
-            what = "larger" if _falls(sizes) else "smaller"
-            far = "; it explodes" if sizes[0] > 1 / LITTLE else ""
-            far = "; it vanishes" if sizes[0] < LITTLE else far
-            mean = f"a step multiplies by {self.rate:.3g} in the mean"
-            yield f"{found}: the farther back, the {what}; {mean}{far}."
+            change = "grows" if _falls(sizes) else "shrinks"
+            verdict = " It explodes." if sizes[0] > 1 / LITTLE else ""
+            verdict = " It vanishes." if sizes[0] < LITTLE else verdict
+            mean = f"×{self.rate:.3g} per step (geometric mean)"
+            yield f"{result} Influence {change} with distance: {mean}.{verdict}"
         if self.reach is not None:
             steps = f"{self.reach:,} step{'s' * (self.reach > 1)}"
-            yield f"What lies {steps} or more before the end moves it by less than 1 %."
+            yield f"Values {steps} or more before the end change the last value by less than 1 %."
         for cut in self.cuts:
             least, steps = f"truncate_gradient = {cut.enough:,}", f"{len(cut.errors):,} steps"
             if cut.enough < len(cut.errors):
                 yield f"{least} of {steps} gives the gradient of {cut.name} within 1 %."
             else:
-                yield f"The gradient of {cut.name} needs all of the {steps}, to be within 1 %."
+                yield f"The gradient of {cut.name} within 1 % needs all {steps}."
 
 
 def _falls(sizes: np.ndarray) -> bool:
@@ -175,19 +175,19 @@ def influence(
     trace: Trace | None = None,
     given: Values | None = None,
 ) -> Influence:
-    """How much every value of the state `by` moves every later one of the state `of`.
+    """Return the derivatives of every value of the state `of` wrt every value of the state `by`.
 
-    Both are states of the loop that is Scan `scan` of the derivative, counted from 1, or that this
-    one differentiates: `of` is the first with real numbers, `by` the same, unless they are named.
-    Of more than `most` values, and of large arrays, some have a row and a column, at equal
-    distances.  Unless there is a `trace` of the derivative, or of a window of it, it is run, with
-    the values `given` as in `lab.trace`.
+    Both are states of a loop: Scan `scan` of the derivative, from 1, or the Scan that it
+    differentiates.  `of` defaults to the first real state, and `by` to `of`.  For more than `most`
+    values and for large arrays, the result contains rows and columns at equal distances.  `trace`
+    is the trace of the derivative, or of some of its steps; by default, the derivative runs with
+    the values `given`.
 
-    Raises GraphError for a loop without such a state, GradientError where its step has no
-    derivative, ArgumentError for a trace of something else.
+    Raises GraphError for a loop without a real state, GradientError if its step has no derivative,
+    and ArgumentError for other invalid arguments.
     """
-    told = 'a Derivative, as of lab.gallery.loops["rnn"].derivative()'
-    check_type("derivative", derivative, Derivative, told)
+    check_type("derivative", derivative, Derivative,
+           'a Derivative, such as lab.gallery.loops["rnn"].derivative()')  # fmt: skip
     nodes = scan_nodes(derivative.values)
     if check_integer("scan", scan) not in range(1, len(nodes) + 1):
         raise argument_error("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
@@ -199,17 +199,16 @@ def influence(
         trace = trace_of(derivative, known)
     names = [part.called for part in parts]
     check_type("trace", trace, Trace, "a Trace of the derivative")
-    if [one.name.partition(", from step")[0] for one in trace.scans] != names:
+    if [each.name.partition(", from step")[0] for each in trace.scans] != names:
         raise argument_error("trace", trace, f"expected one of {listing(names)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]
-    listed = f"the states of {steps.scan.name} that hold real numbers are {{}}."
+    listed = f"the real states of {steps.scan.name} are {{}}."
     if not names:
-        told = "no state of it holds real numbers, and no value moves a later one"
-        raise GraphError(f"{steps.scan.name}: {told}.")
+        raise GraphError(f"{steps.scan.name}: no state is real. Choose a loop with a real state.")
     if not steps.scan.steps:
-        raise GraphError(f"{steps.scan.name}: it makes no step, and no value moves another.")
+        raise GraphError(f"{steps.scan.name}: the loop runs 0 steps. Increase n_steps.")
     first = names[0] if of is None else check_choice("of", of, names, listed)
     second = first if by is None else check_choice("by", by, names, listed)
     with np.errstate(all="ignore"):
@@ -217,31 +216,31 @@ def influence(
 
 
 class _Read(NamedTuple):
-    """What a step reads: the state by its place among those that move, and the tap."""
+    """A read of the step: the number of the state, and the tap."""
 
     state: int
     tap: int
 
 
 class _Steps:
-    """The steps of a loop, each differentiated where the run has been."""
+    """The steps of a loop, each differentiated at its recorded values."""
 
     def __init__(self, trace: Trace, number: int, parts: ScanParts, given: Values) -> None:
         self.number, self.scan = number, trace.scans[number]
         self.parts, self.given = parts, dict(given)
-        self.backward = next((one for one in trace.scans if one.parent == number), None)
+        self.backward = next((each for each in trace.scans if each.parent == number), None)
         ordered = self.parts.variables
         self.states = [
             tape
             for tape in self.scan.tapes
             if tape.kind is not Kind.MIT_MOT and is_continuous(ordered[tape.argument].outer_input)
         ]
-        self.made = [as_tensor(ordered[tape.argument].inner_outputs[0]) for tape in self.states]
+        self.results = [as_tensor(ordered[tape.argument].inner_outputs[0]) for tape in self.states]
         self.reach = max((tape.tape.origin for tape in self.states), default=0)
         self.entries = [int(np.prod(tape.initial.shape[1:])) for tape in self.states]
 
     def influence(self, of: int, by: int, most: int) -> Influence:
-        """That of the state number `by` on the state number `of`."""
+        """Return the influence of the state number `by` on the state number `of`."""
         ends, starts = self._index(of), self._index(by)
         each = max(1, self.entries[of] * self.entries[by])
         most = max(FEWEST, min(most, int((MOST_ENTRIES / each) ** 0.5)))
@@ -266,15 +265,15 @@ class _Steps:
         )
 
     def _index(self, state: int) -> np.ndarray:
-        """The numbers of all values of a state: of those that are given, and of one a step."""
+        """Return the numbers of all values of a state: initial values, and one per step."""
         tape = self.states[state]
         rows = np.arange(tape.tape.origin + self.scan.steps)
         return rows if tape.axis is None else tape.axis.index[rows]
 
     def _cuts(self) -> Iterator[Cut]:
-        """The running totals of the backward Scan are what every truncation would leave."""
+        """Yield the errors of truncation: the running sums of the backward Scan are its results."""
         if self.backward is None or self.scan.first or self.backward.first:
-            return  # of a window nothing is told: the other steps have a part of the gradient, too
+            return  # the trace lacks the contributions of some steps
         for tape in self.backward.tapes:
             totals = tape.writes[0].values.reshape(self.backward.steps, -1).astype("float64")
             if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
@@ -283,33 +282,33 @@ class _Steps:
                 yield Cut(str(tape.gradient_of), freeze(lost / size if size else lost))
 
     def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
-        """The matrices J: of each state by each value that it is made of, one for every step."""
+        """Return the matrices J of each state wrt each read of the step, for every step."""
         output_cotangents, filled = self._transposed()
-        found: dict[tuple[int, _Read], np.ndarray] = {}
+        factors: dict[tuple[int, _Read], np.ndarray] = {}
         ready = Ready()
         for state, entries in enumerate(self.entries):
             for entry in range(entries):
                 for number, cotangent in enumerate(output_cotangents):
-                    one = np.zeros(self.states[number].initial.shape[1:], cotangent.type.dtype)
-                    one.reshape(-1)[entry if number == state else slice(0)] = 1
-                    self.given[cotangent] = one
+                    unit = np.zeros(self.states[number].initial.shape[1:], cotangent.type.dtype)
+                    unit.reshape(-1)[entry if number == state else slice(0)] = 1
+                    self.given[cotangent] = unit
                 values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
                 for read, variable in filled.items():
                     shape = self.scan.steps, entries, self.entries[read.state]
-                    matrices = found.setdefault((state, read), np.zeros(shape))
+                    matrices = factors.setdefault((state, read), np.zeros(shape))
                     matrices[:, entry] = np.asarray(values[variable]).reshape(shape[0], shape[2])
-        return {key: matrices for key, matrices in found.items() if matrices.any()}
+        return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
     def _transposed(self) -> tuple[list[Variable], dict[_Read, Variable]]:
-        """The cotangents of what all steps read, from output_cotangents: those of what they make.
+        """Return output cotangents, and the cotangents of all reads computed from them.
 
-        It is a Scan whose steps do not depend on one another: what they read was recorded.
+        A single Scan computes them.  Its steps are independent, because they read recorded values.
         """
         variables, reads = [], dict[_Read, Variable]()
         places = {tape.argument: place for place, tape in enumerate(self.states)}
-        held = {v.argument: v for v in self.scan.variables}
+        records = {v.argument: v for v in self.scan.variables}
         for number, part in enumerate(self.parts.variables):
-            known = held.get(number)
+            known = records.get(number)
             if isinstance(known, SequenceTrace):
                 variables.append(self._given(part, known.values))
             elif isinstance(known, ParameterTrace):
@@ -323,15 +322,15 @@ class _Steps:
                     if number in places:
                         reads[_Read(places[number], tap)] = argument
             elif part.kind is not Kind.NIT_SOT:
-                variables.append(part)  # what is no array, as generators
+                variables.append(part)  # such as a generator
         output_cotangents, cost = [], pt.constant(0.0)
-        for made in self.made:
-            inner, cotangent = made.type(), made.type()
+        for result in self.results:
+            inner, cotangent = result.type(), result.type()
             output_cotangents.append(cotangent)
             variables.append(
                 LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
             )
-            cost = cost + (made * inner).sum()
+            cost = cost + (result * inner).sum()
         with our_pullback():
             gradients = dict(zip(reads, pytensor_gradients(cost, [*reads.values()]), strict=True))
         outputs = {}
@@ -341,7 +340,9 @@ class _Steps:
                 raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
             if isinstance(gradient, TensorVariable):
                 n_steps = pt.constant(self.scan.steps)
-                part = LoopVariable(Kind.NIT_SOT, "moved", Tape((), (0,)), n_steps, (), (gradient,))
+                part = LoopVariable(
+                    Kind.NIT_SOT, "gradient", Tape((), (0,)), n_steps, (), (gradient,)
+                )
                 outputs[read] = part
                 variables.append(part)
         parts = ScanParts(
@@ -351,8 +352,10 @@ class _Steps:
         return output_cotangents, {read: filled[part] for read, part in outputs.items()}
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
-        """A variable of a loop with values that are known."""
-        row = part.inner_inputs[0].type.shape  # whose axes of length 1 PyTensor wants outside, too
+        """Return a loop variable whose outer input has the recorded values."""
+        row = part.inner_inputs[
+            0
+        ].type.shape  # PyTensor requires its axes of length 1 outside as well
         rows = (None,) * (values.ndim - len(row))
         outer = pt.tensor(dtype=values.dtype, shape=(*rows, *row))
         self.given[outer] = values
@@ -366,28 +369,28 @@ class _Steps:
         rows: np.ndarray,
         columns: np.ndarray,
     ) -> np.ndarray:
-        """The derivatives in some rows and columns, which are numbers of the states' rows.
+        """Return the derivatives for some rows and columns, which are numbers of values.
 
-        All values that the same step makes, or that are given so long before it, come together.
+        Step t computes value t + origin of every state; initial values belong to negative steps.
         """
         wide, tape_of, tape_by = self.entries[by], self.states[of].tape, self.states[by].tape
-        kept = {row - tape_of.origin: place for place, row in enumerate(rows.tolist())}
-        moved = {row - tape_by.origin: place for place, row in enumerate(columns.tolist())}
+        results = {row - tape_of.origin: place for place, row in enumerate(rows.tolist())}
+        sources = {row - tape_by.origin: place for place, row in enumerate(columns.tolist())}
         values = np.zeros((len(rows), len(columns), self.entries[of], wide))
         past: deque[list[np.ndarray]] = deque(maxlen=max(1, self.reach))
         for step in self._progress():
             now = [np.zeros((len(columns), entries, wide)) for entries in self.entries]
             for (state, read), matrices in factors.items() if step >= 0 else ():
                 now[state] += matrices[step] @ past[read.tap][read.state]
-            if step in moved:
-                now[by][moved[step]] = np.eye(wide)
-            if step in kept:
-                values[kept[step]] = now[of]
+            if step in sources:
+                now[by][sources[step]] = np.eye(wide)
+            if step in results:
+                values[results[step]] = now[of]
             past.append(now)
         return values
 
     def _progress(self) -> Iterator[int]:
-        """The steps, and before them those that would have made what is given."""
+        """Yield the negative steps of the initial values, and all steps."""
         with Progress() as progress:
             progress.expect(1)
             for step in progress.steps("influence", self.reach + self.scan.steps):
@@ -398,12 +401,12 @@ SEQUENCE = Tape((0,), ())
 
 
 def _spread(length: int, most: int) -> np.ndarray:
-    """Of so many things at most so many, at equal distances, first and last among them."""
+    """Return at most `most` of `length` indices at equal distances, with both ends."""
     return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(int))
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:
-    """Spectral norms; infinite, or nan, where entries are."""
+    """Return spectral norms; infinite or nan for matrices with such entries."""
     odd = ~np.isfinite(matrices).all(axis=(-2, -1))
     norms = np.linalg.norm(np.where(odd[..., None, None], 0, matrices), 2, axis=(-2, -1))
     return np.where(odd, np.where(np.isnan(matrices).any(axis=(-2, -1)), np.nan, np.inf), norms)

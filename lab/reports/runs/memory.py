@@ -1,15 +1,16 @@
-"""What the gradient of a loop keeps, from when to when, and what it would with checkpoints.
+"""Report the buffers of a derivative, their lifetimes, and checkpointing plans.
 
     >>> print(lab.memory(gallery.loops["rnn"].trace()))
     >>> lab.memory(trace, limit=1_000_000).best  # the plan with the least work that fits
 
-A buffer is there from the Scan that fills it to the last Scan that reads it; what a Scan begins
-with is there while it runs.  That is the graph as it stands, as in PyTensor's mode FAST_COMPILE:
-FAST_RUN writes in place and keeps fewer rows, but also computes parts of steps for all at once.
+A buffer lives from the Scan that fills it to the last Scan that reads it; initial contents live
+while their Scan runs.  The report describes the graph as written, which PyTensor runs in mode
+FAST_COMPILE.  FAST_RUN writes in place and stores fewer rows, but it also computes parts of all
+steps at once.
 
-A plan that keeps fewer states computes the others again.  It keeps every k-th state, or states at
+A plan with fewer saved states recomputes the other states.  It saves every k-th state, or states at
 binomial distances: no plan with as many states needs less work (Griewank and Walther, "Algorithm
-799: revolve", 2000).  `pytensor.scan_checkpoints` is the plan with every k-th.
+799: revolve", 2000).  `pytensor.scan_checkpoints` saves every k-th state.
 """
 
 from collections import Counter
@@ -28,14 +29,14 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # of a loop whose plans are told step by step
+MOST_STEPS = 20_000  # of a loop with plans, which are simulated step by step
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """An array: of which Scan, from 1, its `bytes`, and the Scans before and after which it goes.
+    """An array that exists from the start of Scan `first` to the end of Scan `last`.
 
-    It is there from the start of Scan `first` to the end of Scan `last`.
+    Scans are numbered from 1; `bytes` is its size, and `why` the reason for its lifetime.
     """
 
     name: str
@@ -47,10 +48,10 @@ class Buffer:
 
 @record_of_arrays
 class Plan:
-    """A plan of which states are kept: how many of them are, and bytes, after each unit of work.
+    """A checkpointing plan: saved states (`held`) and their bytes after each unit of work.
 
-    A unit is one step of the loop, forwards or back.  A state is all that the next step may read;
-    of taps that reach back, states that follow one another share values, which are kept once.
+    A unit of work is one step of the loop, forward or backward.  A state contains all values that
+    the next step may read.  Successive states share values, and each value counts once.
     """
 
     name: str
@@ -59,26 +60,25 @@ class Plan:
 
     @property
     def peak(self) -> int:
-        """The most states that are kept at once."""
+        """The largest number of states that are saved at the same time."""
         return int(self.held.max(initial=0))
 
     @property
     def room(self) -> int:
-        """The most bytes of states that are kept at once."""
+        """The largest size of the saved states, in bytes."""
         return int(self.bytes.max(initial=0))
 
     @property
     def work(self) -> int:
-        """How many steps are made, forwards and back."""
+        """The number of steps that run, forward and backward."""
         return len(self.held)
 
 
 @record_of_arrays
 class Memory(Report):
-    """What a run keeps: `buffers`.
+    """The `buffers` of a run, and `plans` for the loop `loop`, whose state has `state` bytes.
 
-    `plans` are for the loop `loop`, whose state takes `state` bytes; `best` is the one of least
-    work with which no more than `limit` bytes of states are kept.
+    `lengths` are the numbers of steps of all `scans`.
     """
 
     loop: str
@@ -92,113 +92,99 @@ class Memory(Report):
 
     @property
     def peak(self) -> int:
-        """The most bytes that are there at once, be it for a Scan that makes no step."""
+        """The largest size of all buffers that exist at the same time, in bytes."""
         return max((self.during(number) for number in range(1, len(self.scans) + 1)), default=0)
 
     def during(self, number: int) -> int:
-        """The bytes that are there while Scan `number` runs, from 1."""
+        """Return the bytes of the buffers that exist while Scan `number`, from 1, runs."""
         return sum(b.bytes for b in self.buffers if b.first <= number <= b.last)
 
     @property
     def best(self) -> Plan | None:
-        """The plan of least work that keeps to the limit, or to half of what all states take."""
+        """The plan with the least work within `limit`; by default, half the size of all states."""
         half = self.plans[0].room // 2 if self.plans else 0
         limit = self.limit if self.limit is not None else half
         fitting = [plan for plan in self.plans if plan.room <= limit]
         return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What is read off, in sentences."""
-        return tuple(filter(None, (self.peak_told, self.best_told)))
-
-    @property
-    def peak_told(self) -> str:
-        """What is there at most."""
-        return f"At most {size_text(self.peak)} at once; {len(self.buffers)} buffers in all."
-
-    @property
-    def best_told(self) -> str:
-        """Which plan is the best; empty if there is none, and nothing was asked for."""
+    def summary(self) -> tuple[str, ...]:
+        """The peak, and the best plan if there is one or a limit, as sentences."""
+        peak = f"Peak: {size_text(self.peak)}, in {len(self.buffers)} buffers."
         best, limit = self.best, "half of the states"
         limit = limit if self.limit is None else size_text(self.limit)
         if best is not None:
             times = best.work / max(1, self.plans[0].work)
-            room = f"{size_text(best.room)} of states, {times:.3g} times the work"
-            return f"Within {limit}: {best.name}, {room}."
+            size = f"{size_text(best.room)} of states, {times:.3g} times the work"
+            return peak, f"Within {limit}: {best.name}, {size}."
         if self.plans and self.limit is not None:
-            return f"Within {limit}: no plan; one state takes {size_text(self.state)}."
-        return ""
+            return peak, f"Within {limit}: no plan; one state needs {size_text(self.state)}."
+        return (peak,)
 
     @property
     def document(self) -> Section:
         """The summary, and tables of the buffers and of the plans."""
-        buffers = (
-            (
-                size_text(b.bytes),
-                f"Scan {b.first}" + f" to {b.last}" * (b.last > b.first),
-                b.name,
-                b.why,
-            )
-            for b in self.buffers
-        )
-        plans = (
+        buffers = tuple(
+            (size_text(b.bytes), f"Scan {b.first}" + f" to {b.last}" * (b.last > b.first),
+             b.name, b.why) for b in self.buffers
+        )  # fmt: skip
+        plans = tuple(
             (plan.name, f"{plan.peak:,}", size_text(plan.room), f"{plan.work:,}")
             for plan in self.plans
         )
         tables = (
-            ("Buffers", Table(("size", "present", "buffer", "reason"), tuple(buffers))),
-            ("Plans", Table(("plan", "saved states", "size", "steps of work"), tuple(plans))),
+            ("Buffers", Table(("size", "lifetime", "buffer", "reason"), buffers)),
+            ("Plans", Table(("plan", "saved states", "size", "steps of work"), plans)),
         )
         sections = (Section(title, (table,)) for title, table in tables if table.rows)
-        return Section(f"Memory of {self.loop}", (*self.told, *sections))
+        return Section(f"Memory of {self.loop}", (*self.summary, *sections))
 
 
 def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
-    """What the Scans of a trace keep, and the plans for the loop that is Scan `scan`, from 1.
+    """Return the buffers of all Scans of a trace, and checkpointing plans for one loop.
 
-    The plans: all states; every k-th, with the k of which the fewest are there at once;
-    and binomial ones, with as many states as that, and with few.  With a `limit`, in bytes, there
-    is also the smallest k that keeps to it, and the binomial plan of as many states as fit.
-    Raises ArgumentError for what is no trace, Scan or limit.
+    `scan` is the number of the Scan, from 1, whose loop has the plans: all states; every k-th state
+    with the k that saves the fewest; and binomial plans, with as many states and with about
+    log₂ of the number of steps.  With a `limit` in bytes, the plans also include the smallest k
+    within the limit, and the binomial plan with as many states as fit.
+
+    Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
-    check_type("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
+    check_type("trace", trace, Trace, 'a Trace, such as lab.gallery.loops["rnn"].trace()')
     if check_integer("scan", scan) not in range(1, len(trace.scans) + 1):
         raise argument_error("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
     if trace.backend:
-        told = "some steps of it are kept, and what all of them take is told of a whole one."
-        raise argument_error("trace", trace, told)
+        raise argument_error("trace", trace, "expected a trace of all steps, without keep.")
     if limit is not None and check_integer("limit", limit) < 1:
         raise argument_error("limit", limit, "expected a number of bytes, 1 or more.")
-    buffers = tuple(_buffers(trace))
-    lengths = [one.steps for one in trace.scans]
     loop = ScanOf(trace, scan - 1).root.scan
-    spans = Counter[int]()  # the bytes of a value, by how many of them a step needs
+    spans = Counter[int]()  # bytes of one value of every tape, by the number of values in a state
     for tape in loop.tapes:
         spans[tape.tape.origin] += tape.initial[:1].nbytes
     state = sum(span * size for span, size in spans.items())
-    fits = None if limit is None or not state else limit // state
+    capacity = None if limit is None or not state else limit // state
+    has_plans = state and 0 < loop.steps <= MOST_STEPS
     return Memory(
         loop.name,
         loop.steps,
         state,
-        tuple(one.name for one in trace.scans),
-        tuple(lengths),
-        buffers,
-        tuple(_plans(loop.steps, spans, fits)) if state and 0 < loop.steps <= MOST_STEPS else (),
+        tuple(each.name for each in trace.scans),
+        tuple(each.steps for each in trace.scans),
+        tuple(_buffers(trace)),
+        tuple(_plans(loop.steps, spans, capacity)) if has_plans else (),
         limit,
     )
 
 
 def _buffers(trace: Trace) -> Iterator[Buffer]:
-    """Every array that the run makes, in the order of the Scans."""
-    last: dict[tuple[int, int], tuple[int, str]] = {}
+    """Yield all arrays that a run allocates, in the order of the Scans."""
+    last: dict[tuple[int, int], tuple[int, str]] = {}  # the last Scan that reads a buffer
     for of in ScanOf.each(trace):
         number = of.number + 1
         for sequence in of.scan.sequences:
-            reader, held = of.first_reader(sequence)
-            if isinstance(held, TapeTrace):
-                last[reader.number, held.argument] = number, f"Scan {number} reads it"
+            reader, source = of.first_reader(sequence)
+            if isinstance(source, TapeTrace):
+                last[reader.number, source.argument] = number, f"Scan {number} reads it"
         sequences = {sequence.argument for sequence in of.scan.sequences}
         for feed in of.scan.feeds:
             verb = "reads" if feed.into in sequences else "starts with"
@@ -210,7 +196,7 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
         for sequence in named.scan.sequences:
             if sequence.is_outer_gradient:
                 name = named.sequence_label(sequence, None)
-                yield Buffer(name, sequence.values.nbytes, number, number, "one a step")
+                yield Buffer(name, sequence.values.nbytes, number, number, "one value per step")
         for tape in named.scan.held:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
@@ -219,28 +205,29 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
             yield Buffer(name, tape.final.nbytes, number, max(number, end), why)
 
 
-def _plans(steps: int, spans: Mapping[int, int], fits: int | None) -> Iterator[Plan]:
-    """The plans for so many steps; `fits` states keep to the limit."""
-    yield Plan("all states", *_held(every(steps, 1), spans))
+def _plans(steps: int, spans: Mapping[int, int], capacity: int | None) -> Iterator[Plan]:
+    """Yield the plans for a loop of `steps` steps; `capacity` states fit into the limit."""
+    yield Plan("all states", *_simulate(every(steps, 1), spans))
     if steps < 4:
         return
-    ways = {k: _peak_of_every(steps, k) for k in range(2, steps // 2 + 1)}
-    k = min(ways, key=lambda way: (ways[way], way))
-    yield Plan(f"every {k} steps", *_held(every(steps, k), spans))
-    if fits is not None and fits < steps:
-        small = next((way for way in ways if ways[way] <= fits), None)
-        if small is not None and small != k:
-            yield Plan(f"every {small} steps", *_held(every(steps, small), spans))
-    counts = {ways[k], max(2, round(np.log2(steps)))} | ({fits} if fits is not None else set())
+    peaks = {k: _peak_of_every(steps, k) for k in range(2, steps // 2 + 1)}
+    k = min(peaks, key=lambda distance: (peaks[distance], distance))
+    distances, counts = [k], {peaks[k], max(2, round(np.log2(steps)))}
+    if capacity is not None:
+        counts.add(capacity)
+        fitting = [n for n in peaks if peaks[n] <= capacity < steps][:1]
+        distances += [n for n in fitting if n != k]
+    for distance in distances:
+        yield Plan(f"every {distance} steps", *_simulate(every(steps, distance), spans))
     for count in sorted(n for n in counts if 2 <= n < steps):
-        yield Plan(f"binomial, {count} kept", *_held(binomial(steps, count), spans))
+        yield Plan(f"binomial, {count} kept", *_simulate(binomial(steps, count), spans))
 
 
 def _peak_of_every(steps: int, k: int) -> int:
-    """The states that are there at once: the checkpoints, and those of the last segment.
+    """Return the peak of a plan that saves every k-th state.
 
-    The last segment is gone back through first, when all checkpoints are there; the first, which
-    is longest, when but its own is.
+    The backward loop starts with the last segment, while all checkpoints exist.  When it recomputes
+    the first and longest segment, only that checkpoint is left.
     """
     marks = -(-steps // k)
     rest = steps - (marks - 1) * k
@@ -250,66 +237,62 @@ def _peak_of_every(steps: int, k: int) -> int:
 Action = tuple[str, int]  # "keep", "restore", "forward", "back" or "drop", and the state's number
 
 
-def _held(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """How many states are kept, and how many bytes, with every step that is made.
+def _simulate(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of saved states and their bytes after every step that runs.
 
-    State n has the values from n on, as many as a span, whose values take so many bytes.
+    State n contains the values n to n + span − 1 of every span in `spans`.
     """
-    held, bytes_, found = 0, 0, []
-    users = {span: Counter[int]() for span in spans}  # how many states that are kept have a value
-    for what, number in actions:
-        change = (what == "keep") - (what == "drop")
-        held += change
-        for span, size in spans.items() if change else ():
+    states, size, history = 0, 0, []
+    users = {span: Counter[int]() for span in spans}  # saved states that contain each value
+    for action, number in actions:
+        change = (action == "keep") - (action == "drop")
+        states += change
+        for span, bytes_ in spans.items() if change else ():
             for value in range(number, number + span):
                 before = users[span][value]
                 users[span][value] += change
-                bytes_ += size * (bool(users[span][value]) - bool(before))
-        if what in ("forward", "back"):
-            found.append((held, bytes_))
-    counts, sizes = np.array(found, dtype=np.int64).reshape(-1, 2).T
+                size += bytes_ * (bool(users[span][value]) - bool(before))
+        if action in ("forward", "back"):
+            history.append((states, size))
+    counts, sizes = np.array(history, dtype=np.int64).reshape(-1, 2).T
     return freeze(counts.copy()), freeze(sizes.copy())
 
 
 def every(steps: int, k: int) -> Iterator[Action]:
-    """Every k-th state is kept; those between are made again when their segment is gone back."""
+    """Yield the schedule that saves every k-th state and recomputes one segment at a time."""
     for number in range(steps):
         if number % k == 0:
             yield "keep", number
         yield "forward", number
     for start in reversed(range(0, steps, k)):
-        yield from _through(start, min(start + k, steps))
-
-
-def _through(start: int, stop: int) -> Iterator[Action]:
-    """From a state that is kept forwards to all of its segment, and back."""
-    yield "restore", start
-    for number in range(start + 1, stop):
-        yield "forward", number - 1
-        yield "keep", number
-    for number in reversed(range(start, stop)):
-        yield "back", number
-        yield "drop", number
+        stop = min(start + k, steps)
+        yield "restore", start
+        for number in range(start + 1, stop):
+            yield "forward", number - 1
+            yield "keep", number
+        for number in reversed(range(start, stop)):
+            yield "back", number
+            yield "drop", number
 
 
 def binomial(steps: int, count: int) -> Iterator[Action]:
-    """At most `count` states, at the distances with which the least is made again.
+    """Yield the schedule with the least work that saves at most `count` states.
 
-    Forwards to where the next is kept, back through what lies behind it with one state less, then
-    through what lies before.
+    Run forward to the next checkpoint, differentiate the part after it with one state less, and
+    then the part before it.
     """
     yield "keep", 0
-    waiting, is_end = [(0, steps, count)], True
-    while waiting:
-        start, stop, left = waiting.pop()
+    segments, is_end = [(0, steps, count)], True
+    while segments:
+        start, stop, left = segments.pop()
         if left > 1 and stop - start > 1:
-            middle = start + ahead(stop - start, left)
+            middle = start + _next_checkpoint(stop - start, left)
             yield "restore", start
             yield from (("forward", number) for number in range(start, middle))
             yield "keep", middle
-            waiting += [(start, middle, left), (middle, stop, left - 1)]
+            segments += [(start, middle, left), (middle, stop, left - 1)]
             continue
-        for number in reversed(range(start, stop)):  # from the start again for every step back
+        for number in reversed(range(start, stop)):  # every step back starts from `start`
             yield "restore", start
             yield from (("forward", before) for before in range(start, number + is_end))
             is_end = False
@@ -317,13 +300,12 @@ def binomial(steps: int, count: int) -> Iterator[Action]:
         yield "drop", start
 
 
-def ahead(length: int, count: int) -> int:
-    """How far to go before the next state is kept, so that the least is made again."""
-    r = _repeats(length, count)
-    longest = comb(count + r - 1, count)  # what can be gone back through with a repetition less
+def _next_checkpoint(length: int, count: int) -> int:
+    """Return the distance of the next checkpoint that minimizes the work.
+
+    r is the largest number of times that a step runs forward, and comb(count + r, count) is the
+    longest loop for `count` states and r repetitions.
+    """
+    r = next(r for r in range(length + 1) if comb(count + r, count) >= length)
+    longest = comb(count + r - 1, count)
     return max(1, min(longest, length - comb(count + r - 2, count - 1)))
-
-
-def _repeats(length: int, count: int) -> int:
-    """How often a step is made again, at most, with so many states."""
-    return next(r for r in range(length + 1) if comb(count + r, count) >= length)

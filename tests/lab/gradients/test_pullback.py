@@ -90,7 +90,7 @@ def without_tapes(output):
 # Wrong rules: the checker must object to each.
 
 WRONG = {
-    "accumulate at overwritten taps, too": PullbackRule(
+    "accumulate at overwritten taps": PullbackRule(
         accumulates=lambda tape: tape.reads, replays=False
     ),
     "no accumulation": PullbackRule(accumulates=lambda tape: ()),
@@ -120,7 +120,7 @@ def test_the_checker_objects_to_wrong_rules(name):
 def test_the_historical_mistake_has_its_historical_number():
     loop = gallery.loops["square"].with_steps(5)
     graph = loop.build()
-    rule = WRONG["accumulate at overwritten taps, too"]
+    rule = WRONG["accumulate at overwritten taps"]
     made = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=rule)
     found = [float(value_at(v, graph.given)) for v in made.values]
     np.testing.assert_allclose(found[:3], [X0**32, 32 * X0**31, 32 * 31 * X0**30], rtol=1e-12)

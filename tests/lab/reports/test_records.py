@@ -1,4 +1,4 @@
-"""Records of reports are plain data: pickled and copied they say and show the same."""
+"""Records of reports are plain data: a pickled copy has the same text and pages."""
 
 import copy
 import pickle
@@ -19,6 +19,7 @@ import lab
 import visual
 from lab.loops import gallery
 from lab.records import are_equal
+from lab.reports.breaking.breakage import Breakage
 from lab.reports.breaking.rules import BROKEN
 from lab.reports.tables import as_html
 
@@ -26,8 +27,8 @@ SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
-def held(value, place="record"):
-    """All that a record holds, with the place where; what is kept for later use included."""
+def contents(value, place="record"):
+    """Yield everything in a record with its place, cached values included."""
     yield place, value
     if isinstance(value, Mapping):
         parts = {f"{place} key {k!r:.20}": k for k in value}
@@ -40,15 +41,15 @@ def held(value, place="record"):
     else:
         parts = {}
     for where, part in parts.items():
-        yield from held(part, where)
+        yield from contents(part, where)
 
 
-def strangers(record):
-    """Where a record holds something that is no plain data: a function, a variable, a graph."""
+def impurities(record):
+    """Return the places of functions, variables and graphs, which are not plain data."""
     containers = (Mapping, list, tuple, set, frozenset)
     return [
         place
-        for place, value in held(record)
+        for place, value in contents(record)
         if not isinstance(value, (*PLAIN, Enum, *containers))
         and not (is_dataclass(value) and not isinstance(value, type))
     ]
@@ -77,45 +78,26 @@ RECORDS = {
 }
 
 
-def str_of_details(record):
-    return str(record.details)
-
-
-def as_page(record):
-    return as_html(record.document)
-
-
-PICTURES = {
-    "explanation": (as_page, str_of_details),
-    "comparison": (as_page,),
-    "a comparison that differs": (as_page,),
-    "compiled": (as_page,),
-    "compiled with a gradient": (as_page,),
-    "breakage": (lambda record: visual.machine(record).scene(),),
-    "canonical": (as_page,),
-}
-
-
-def shown(name, record):
-    """The text of a record, its report, and its pictures and pages."""
+def texts(record):
+    """Yield the text of a record, and its page or picture."""
     yield str(record)
-    if hasattr(record, "report"):
-        yield record.report()
-    for draw in PICTURES.get(name, ()):
-        drawn = draw(record)
-        yield drawn if isinstance(drawn, str) else drawn.svg()
+    yield as_html(record.document)
+    if hasattr(record, "details"):
+        yield str(record.details)
+    if isinstance(record, Breakage):
+        yield visual.machine(record).scene().svg()
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_is_plain_data(name):
     record = RECORDS[name]()
-    before = [*shown(name, record)]
-    assert strangers(record) == []
+    before = [*texts(record)]
+    assert impurities(record) == []
     for twin in (pickle.loads(pickle.dumps(record)), copy.deepcopy(record)):
         assert twin is not record
         assert are_equal(twin, record)
-        assert strangers(twin) == []
-        assert [*shown(name, twin)] == before
+        assert impurities(twin) == []
+        assert [*texts(twin)] == before
 
 
 @dataclass(frozen=True)
@@ -125,7 +107,7 @@ class Impure:
 
 
 @pytest.mark.parametrize(
-    "stranger",
+    "impurity",
     [
         lambda: 1,
         len,
@@ -141,11 +123,11 @@ class Impure:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_no_data_is_found(stranger):
+def test_the_checker_detects_impurities(impurity):
     plain = Impure("a", (np.ones(2), {"b": 1.0}))
-    assert strangers(plain) == []
-    for record in (Impure(stranger), Impure("a", (1, {"b": stranger})), Impure("a", ([stranger],))):
-        assert strangers(record) != []
-    kept = Impure("a")
-    vars(kept)["kept"] = stranger
-    assert strangers(kept) != []
+    assert impurities(plain) == []
+    for record in (Impure(impurity), Impure("a", (1, {"b": impurity})), Impure("a", ([impurity],))):
+        assert impurities(record) != []
+    cached = Impure("a")
+    vars(cached)["cached"] = impurity
+    assert impurities(cached) != []

@@ -219,7 +219,7 @@ def test_what_cannot_be_kept_is_not_drawn(keep):
 
 
 def test_what_all_steps_take_is_not_told_of_some():
-    with pytest.raises(ArgumentError, match="some steps of it are kept"):
+    with pytest.raises(ArgumentError, match="expected a trace of all steps"):
         lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last", backend=QUICK))
 
 

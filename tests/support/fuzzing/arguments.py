@@ -194,7 +194,7 @@ OTHERWISE = {
     lab.Loop.with_values: ("state",),
     lab.Sequence: ("taps",),
     lab.State: ("taps",),
-    lab.canonical: ("pytensor.scan refused this",),
+    lab.canonical: ("pytensor.scan raised an error",),
     lab.first: ("given",),
     visual.Page: ("machine", "cost"),
     visual.Exercises.of: ("kind",),

@@ -152,60 +152,6 @@ def draws_of_what_is_given():
     return xs[-1], x0
 
 
-def arguments_in_another_order():
-    e, start, rho = pt.dvector("e"), pt.dscalar("start"), pt.dscalar("rho")
-
-    def step(prev, e, rho):
-        return rho * prev + e
-
-    xs = pytensor.scan(
-        step,
-        sequences=[e],
-        outputs_info=[start],
-        non_sequences=[rho],
-        return_updates=False,
-    )
-    return xs[-1], rho
-
-
-def arguments_in_their_order():
-    e, start, rho = pt.dvector("e"), pt.dscalar("start"), pt.dscalar("rho")
-
-    def in_order(e, prev, rho):
-        return rho * prev + e
-
-    xs = pytensor.scan(
-        in_order,
-        sequences=[e],
-        outputs_info=[start],
-        non_sequences=[rho],
-        return_updates=False,
-    )
-    return xs[-1], rho
-
-
-def two_series_exchanged():
-    price, volume = pt.dvector("price"), pt.dvector("volume")
-    level = pytensor.scan(
-        lambda volume_t, price_t, old: old + price_t / volume_t,
-        sequences=[dict(input=price, taps=[0]), {"input": volume, "taps": [0]}],  # noqa: C408
-        outputs_info=pt.constant(0.0, dtype="float64"),
-        return_updates=False,
-    )
-    return level[-1], price
-
-
-def taps_by_names():
-    price, x = pt.dvector("price"), pt.dvector("x")
-    xs = pytensor.scan(
-        lambda price_tm1, price_t, x_tm2, x_tm1: x_tm1 + price_t * x_tm2 - price_tm1,
-        sequences=[{"input": price, "taps": [-1, 0]}],
-        outputs_info=[{"initial": x, "taps": [-2, -1]}],
-        return_updates=False,
-    )
-    return xs[-1], price
-
-
 def never_above_one():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) > 1.0)), outputs_info=[x0], n_steps=9)

@@ -68,7 +68,7 @@ def influence(
         return ax
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
     heads = [piece(fitted(0, 0, title, sheet.line, 16, bold=True))]
-    for muted, lines in enumerate((found.told, _notes(found) if sheet.legend else ())):
+    for muted, lines in enumerate((found.summary, _notes(found) if sheet.legend else ())):
         for words in (line for one in lines for line in folded(one, sheet.line, 12)):
             heads.append(piece(Text(0, 0, words, muted=bool(muted))))
     shown = _within(found, sheet.steps_within(found.steps, found.loop))
@@ -210,4 +210,4 @@ def _twin(title: str, found: Influence) -> str:
     if found.cuts:
         tables["Part of each gradient that truncate_gradient loses"] = _losses(found)
     sections = (Section(name, (table_of(series),)) for name, series in tables.items())
-    return "\n".join([*as_text(Section(title, (*found.told, *sections))), ""])
+    return "\n".join([*as_text(Section(title, (*found.summary, *sections))), ""])

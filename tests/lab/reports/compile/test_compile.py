@@ -21,7 +21,7 @@ from strange_loops import HOSTILE
 import lab
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.loops import gallery
-from lab.reports.breaking.breakage import Effect, differences_by
+from lab.reports.breaking.breakage import Effect, differences_wrt
 from lab.reports.compile.circular_buffers import Retention
 from lab.reports.compile.compile import FUSION, PURPOSES
 from lab.reports.compile.compiled import ScanOutcome
@@ -278,11 +278,10 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     assert buffer.after.number == {"CVM": 3, "NUMBA": 2}[mode]
     late = lab.compiled(last, theta, mode, given).late
     assert late.effect is Effect.WRONG
-    assert differences_by(last, theta, given)[0].admits(late.gradient)
-    assert any(buffer.lost for buffer in late.buffers)
+    assert differences_wrt(last, theta, given)[0].admits(late.gradient)
 
 
-def test_fifty_scans_are_summarised():
+def test_fifty_scans_are_summarized():
     outputs = to_compile.many()
     found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
     printed = str(found)
@@ -339,7 +338,7 @@ def test_graphs_without_names_get_readable_ones():
 # What cannot be.
 
 
-def test_mistakes_are_told():
+def test_errors():
     (cost,) = to_compile.last()
     x0 = inputs_of([cost])[0]
     with pytest.raises(ArgumentError, match="mode = 'FASTEST'"):
@@ -461,7 +460,7 @@ def test_the_command(suffix, tmp_path, capsys):
     assert main(["compiled", "gap", "--scan", "1"]) == 0
     assert capsys.readouterr().out.startswith("Scan 1: gap, 5 steps\n")
     assert main(["compiled", "gap", "--wrt", "x", "--mode", "CVM"]) == 0
-    assert "x₀, x₁, x₂, x₃\n" in capsys.readouterr().out
+    assert "Rows that only the gradient needs: x has" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -530,7 +529,7 @@ def two_loops():
     return ys[-1], x0
 
 
-STEPS = {  # a gradient makes the steps of its loop
+STEPS = {  # a gradient runs as many steps as its loop
     "scan_fn": 2,
     "scan_fn2": 3,
     "gradient of scan_fn": 2,
@@ -538,7 +537,7 @@ STEPS = {  # a gradient makes the steps of its loop
 }
 
 
-def test_two_loops_without_names_and_their_gradients_are_told_apart():
+def test_names_of_unnamed_loops_and_their_gradients():
     cost, x0 = two_loops()
     trace = lab.trace(lab.derivative(cost, x0), {x0: 0.5})
     assert {scan.name: scan.steps for scan in trace.scans} == STEPS
@@ -547,8 +546,6 @@ def test_two_loops_without_names_and_their_gradients_are_told_apart():
     report = lab.compiled(cost, wrt=x0, given={x0: 0.5})
     assert {scan.name: scan.steps.number for scan in report.after} == STEPS
     assert [scan.name for scan in report.before] == [scan.name for scan in theirs.scans]
-    late = {(scan.scan, scan.needed) for scan in report.late.scans}
-    assert late == {("gradient of scan_fn", 2), ("gradient of scan_fn2", 3)}
     explained = lab.explain(cost, x0).scans
     assert {scan.name: str(scan.system.steps) for scan in explained} == {
         name: str(lab.system(node).steps)

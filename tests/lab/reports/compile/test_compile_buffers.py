@@ -119,7 +119,7 @@ def test_the_slots_at_every_step(taps, linker, monkeypatch):
     assert ring.is_circular
     assert len(seen) == steps
     for done, slots in enumerate(seen):
-        held = ring.held(done)
+        held = ring.contents(done)
         assert [row for row in held if row is not None] == [
             slots[slot] for slot, row in enumerate(held) if row is not None
         ]
@@ -155,7 +155,7 @@ def check_ring(initial, length, steps):
     ring = Ring(initial, length, steps)
     last = set()
     for done, (slots, old) in enumerate(simulated(initial, length, steps)):
-        assert list(ring.held(done)) == slots
+        assert list(ring.contents(done)) == slots
         if done:
             assert ring.overwritten(done - 1) == old
         if old is not None:
