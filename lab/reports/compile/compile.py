@@ -127,7 +127,7 @@ def compiled(
     is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
     result = None
     if is_complete and variable in inputs:
-        result = late_gradient(cost, variable, values, late)
+        result = late_gradient(cost, variable, values, late, alone)
     return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=result)
 
 

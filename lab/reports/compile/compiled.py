@@ -94,6 +94,15 @@ class ScanAfter(Report):
         return Section(self.title, (table, *blocks) if self.buffers else ("no buffers",))
 
 
+@dataclass(frozen=True)
+class BackwardSteps:
+    """A backward Scan that runs `steps` instead of `needed` steps."""
+
+    scan: str
+    steps: int
+    needed: int
+
+
 @record_of_arrays
 class LateGradient:
     """The gradient, and PyTensor's gradient of the graph with shortened buffers (`late`).
@@ -104,6 +113,7 @@ class LateGradient:
     gradient: np.ndarray
     late: np.ndarray | None
     error: str
+    scans: tuple[BackwardSteps, ...] = ()
 
     @property
     def effect(self) -> Effect:
@@ -117,9 +127,11 @@ class LateGradient:
         rows = ("before rewriting", _value_text(self.gradient)), ("after shortening", late)
         yield Table(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
+            yield "PyTensor raises no error and no warning. Take the gradient first."
+        for scan in self.scans:
             yield (
-                "PyTensor raises no error: the backward Scan counts the rows of the short buffer "
-                "and runs fewer steps. Take the gradient first."
+                f"The {scan.scan} runs {scan.steps} of {scan.needed} steps, because a backward "
+                "Scan counts the rows of the forward buffer."
             )
 
 

@@ -16,6 +16,7 @@ import lab
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
 from lab.reports.breaking.breakage import Effect, differences_wrt
+from lab.reports.compile.compiled import BackwardSteps
 from lab.reports.compile.late_gradient import FOR_LINKER
 from lab.reports.compile.rewriting import rewritten
 
@@ -65,6 +66,7 @@ def test_pytensor_differentiates_one_step():
     found = lab.compiled(loop, "x", "CVM").late
     assert found.gradient == pytest.approx(32 * 0.95**31)
     assert found.late == pytest.approx(2 * 0.95**16)
+    assert found.scans == (BackwardSteps("gradient of square", 1, 5),)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -75,6 +77,7 @@ def test_full_buffers_lose_nothing(mode):
     found = lab.compiled(cost, x0, mode, {x0: 0.95}).late
     assert found.effect is Effect.RIGHT
     assert found.late == pytest.approx(found.gradient)
+    assert found.scans == ()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -85,6 +88,7 @@ def test_dropped_steps_lose_nothing(mode):
     found = lab.compiled(cost, x0, mode, {x0: 0.95}).late
     assert found.gradient == pytest.approx(8 * 0.95**7)
     assert found.late == pytest.approx(8 * 0.95**7)
+    assert found.scans == ()
 
 
 def test_an_infinite_gradient_is_wrong():
@@ -120,7 +124,8 @@ def test_text():
     for text in (
         "before rewriting 7.413",
         "after shortening 1.327: wrong",
-        "PyTensor raises no error: the backward Scan",
+        "PyTensor raises no error and no warning.",
+        "The gradient of square runs 1 of 4 steps",
         "Rows that only the gradient needs: x has 5 rows, and 2 without the gradient.",
     ):
         assert text in printed, text
