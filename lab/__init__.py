@@ -1,48 +1,46 @@
 """Scantape's engine: declare loops, differentiate their Scans, trace every read and write.
 
-What you can do, and the name for it:
-
 Loops
 
-- declare one: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`; or take one
-  from `gallery.loops`
-- read it as equations: `Loop.system`; of a PyTensor graph: `system`
+- declare a loop: `Loop`, with `State`, `Sequence`, `Parameter`, `RandomState`, `until`; ready-made
+  loops: `gallery.loops`
+- write a loop as equations: `Loop.system`; a PyTensor graph: `system`
 - see the arguments of `pytensor.scan`, its Scan, the names of the variables in PyTensor's
   documentation, and the graphs for few steps: `canonical`
 
 Derivatives
 
-- differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
-  whatever calls ``pytensor.grad``: `our_pullback`
-- to high orders by one Scan: ``derivative(…, mode="taylor")``
-- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
-- see what every step read and wrote: `trace`; which slots it preserves and overwrites, and what
-  it adds: `events`; as formulas: `spelled`
-- find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
-- ask whether the end remembers the beginning, and what truncation loses: `influence`; which
-  buffers a derivative keeps, and what checkpoints would: `memory`
+- differentiate in reverse mode, to any order: `derivative`; a single Scan: `derive`, `pullback`;
+  in ``pytensor.grad``: `our_pullback`
+- compute high orders with one Scan: ``derivative(…, mode="taylor")``
+- differentiate in forward mode: `pushforward`; compare both modes: `dot_product`
+- record the reads and writes of every step: `trace`; the preserved and overwritten slots, and
+  the contributions: `events`; as formulas: `spelled`
+- find the first step with a value that is nan, infinite or beyond a bound, and its cause: `first`
+- measure how much the end depends on early steps, and the loss by truncation: `influence`; the
+  buffers of a derivative, and the savings by checkpoints: `memory`
 
-Whether they are right
+Checks
 
 - compile the same graph: `Derivative.verify`; finite differences and more: `check`
 - compare our pullback with PyTensor's own: `compare`
-- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
+- find the first wrong value after a faulty rule: `BROKEN`, `break_rule`
 
-Graphs of your own
+Your graphs
 
-- have one explained, or a PyMC model, with the traps it falls into: `explain`
-- see the Scans, rewrites and buffers of a compiled function, and what a gradient loses that is
-  taken after its buffers were shortened: `compiled`
+- describe a graph or a PyMC model, its gradient, and known traps: `explain`
+- list the Scans, rewrites and buffers of a compiled function, and the error of a gradient that
+  is computed after its buffers were shortened: `compiled`
 
 Smaller systems
 
 - route gradients by where, cat, narrow and clamp: `structural`
-- differentiate plain Python, with a tape that is written while it runs: `eager`
+- differentiate plain Python with a tape that is written while it runs: `eager`
 
-`lab` draws nothing; that is what `visual` is for.
+`lab` does not draw; `visual` does.
 """
 
-# ruff: noqa: E402  # nothing else is imported before the installation is checked
+# ruff: noqa: E402  # check the installation before all other imports
 
 from pathlib import Path
 from runpy import run_path

@@ -1,8 +1,8 @@
 """The errors that Scantape raises on purpose.
 
-Every message names the argument, quotes the value and says what is allowed.  All of
-them derive from `LabError`, so ``except lab.LabError`` catches what a person can mend
-and lets real bugs through.
+Every message names the argument, quotes the value, and states the allowed values.  All
+errors derive from `LabError`: ``except lab.LabError`` catches the errors that the user can
+fix, and no others.
 """
 
 import re
@@ -19,13 +19,13 @@ from operator import index
 from typing import Any, TypeVar
 
 MAX_CHARACTERS = 80  # characters of a value that an error quotes
-MOST = 30  # items of a list that an error names
-MOST_MEMBERS = 1_000_000  # of an argument that holds several: more would not fit into memory
+MOST = 30  # items of a list in an error
+MOST_MEMBERS = 1_000_000  # of an iterable argument: more would not fit into memory
 MOST_BITS = 10_000  # of an integer: 3,010 digits
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = MAX_CHARACTERS
 _SHORT.maxlist = _SHORT.maxtuple = 12
-# What PyTensor says of a state that starts in one dtype and goes on in another; and what we say.
+# PyTensor's message if the dtype of a state changes after step 0, and Scantape's message.
 UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
 START_WIDER = (
     "a state of the Scan starts as {0}, but its step makes {1}. PyTensor takes the smallest dtype "
@@ -45,31 +45,31 @@ class ArgumentError(LabError, ValueError):
 
 
 class KindError(ArgumentError, TypeError):
-    """An argument is of a kind that is not allowed."""
+    """An argument has a type that is not allowed."""
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """There is nothing of that name."""
+    """A name is unknown."""
 
-    __str__ = Exception.__str__  # a KeyError's own would put the sentence into quotes
+    __str__ = Exception.__str__  # KeyError.__str__ quotes the sentence
 
 
 class GraphError(LabError, ValueError):
-    """A graph that was handed over lacks, or has, something that rules the request out."""
+    """A graph does not allow the requested analysis."""
 
 
 class GradientError(LabError, NotImplementedError):
-    """A gradient exists, but this construction cannot give it; the message says why."""
+    """A gradient exists, but Scantape cannot build it; the message contains the reason."""
 
 
 class BroadcastError(LabError, TypeError):
-    """A state changes which of its dimensions are known to have length 1."""
+    """The broadcastable dimensions of a state change from one step to the next."""
 
 
 class Registry(Mapping[str, Thing]):
-    """Things by their names; of another name it is told which one was meant, or which there are.
+    """Mapping that suggests the closest key if a lookup fails.
 
-    >>> Named("picture", PICTURES)["tape"]
+    >>> Registry("picture", PICTURES)["tape"]
     UnknownNameError: picture = 'tape': did you mean 'tapes'?
     """
 
@@ -93,7 +93,7 @@ class Registry(Mapping[str, Thing]):
 
 @contextmanager
 def translate_recursion_error(argument: str) -> Iterator[None]:
-    """GraphError where PyTensor calls itself, along `argument`, more often than Python allows."""
+    """Raise a GraphError about `argument` if PyTensor exceeds Python's recursion limit."""
     try:
         yield
     except RecursionError:
@@ -107,46 +107,46 @@ def translate_recursion_error(argument: str) -> Iterator[None]:
 def check_choice(
     argument: str, name: object, known: Iterable[str], otherwise: str = "expected {}."
 ) -> str:
-    """A name that must be `known`; UnknownNameError, with the one that was meant, if it is not.
+    """Return `name` if it is `known`; otherwise raise UnknownNameError with the closest match.
 
-    If none is like it, all are told, as `otherwise` says.
+    If no known name is similar, the message lists all of them, in the format `otherwise`.
     """
     known = list(known)
     if isinstance(name, str) and name in known:
         return name
     like = closest_match(name, known)
-    told = f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known))
-    raise UnknownNameError(f"{argument} = {quote(name)}: {told}")
+    advice = f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known))
+    raise UnknownNameError(f"{argument} = {quote(name)}: {advice}")
 
 
 def closest_match(name: object, known: Iterable[str]) -> str:
-    """Which of the `known` names may have been meant; empty if none is like it."""
+    """Return the known name most similar to `name`, or an empty string."""
     if not isinstance(name, str):
         return ""
     return next(iter(get_close_matches(name[:MAX_CHARACTERS], list(known), n=1, cutoff=0.7)), "")
 
 
 def argument_error(argument: str, value: object, why: str) -> ArgumentError:
-    """What to raise for a value: the sentence that names the argument and quotes the value."""
+    """Return an ArgumentError that names the argument and quotes the value."""
     return ArgumentError(f"{argument} = {quote(value)}: {why}")
 
 
 def check_type(
     argument: str, value: object, kind: type[Kind] | tuple[type[Kind], ...], expected: str
 ) -> Kind:
-    """A value that must be of a kind, or KindError; what is `expected` is said in words."""
+    """Return `value` if it has type `kind`; otherwise raise KindError with `expected`."""
     if isinstance(value, kind):
         return value
     raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
 
 
 def check_integer(argument: str, value: object, expected: str = "a whole number") -> int:
-    """Return an integer; KindError for all else, as for True and False.
+    """Return an integer; raise KindError for other values, including booleans.
 
-    Python writes no integer of more than 4,300 digits as text, so these are refused as well.
+    Integers with more digits than Python converts to text (4,300) are also refused.
     """
-    with suppress(Exception):  # some have an __index__ that does not work, as arrays of several
-        number = index(value)  # type: ignore[arg-type]  # or it is refused
+    with suppress(Exception):  # __index__ of an array with several entries raises
+        number = index(value)  # type: ignore[arg-type]  # raises for other types
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
             return number
     raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
@@ -161,9 +161,9 @@ def check_function(argument: str, function: object) -> None:
 def check_nonnegative(
     argument: str, value: object, expected: str = "a number of 0 or more"
 ) -> float:
-    """Return a finite real number of 0 or more; KindError or ArgumentError for all else."""
+    """Return a finite real number of 0 or more; raise KindError or ArgumentError otherwise."""
     check_type(argument, value, Real, expected)
-    with suppress(Exception):  # a number may be too large, and an object may refuse
+    with suppress(Exception):  # a number may be too large
         number = float(value)  # type: ignore[arg-type]  # it is a Real
         if not isinstance(value, bool) and 0 <= number < inf:
             return number
@@ -173,12 +173,12 @@ def check_nonnegative(
 def check_sequence(
     argument: str, values: object, expected: str, kind: type = object
 ) -> tuple[Any, ...]:
-    """Return the members of `values`; KindError for a text, and for members of another kind.
+    """Return the members of `values`; raise KindError for a string or a member of another type.
 
-    An iterable of more than a million members, which may have no end, is refused as well.
+    An iterable of more than a million members, which may be infinite, is also refused.
     """
     members: tuple[Any, ...] | None = None
-    with suppress(Exception):  # whatever an object raises when it is asked for its members
+    with suppress(Exception):  # an iterator may raise any error
         if not isinstance(values, str | bytes):
             members = tuple(islice(values, MOST_MEMBERS + 1))  # type: ignore[call-overload]
     if members is None:
@@ -191,10 +191,10 @@ def check_sequence(
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an exception says, and of what kind it is."""
+    """Return the type of an exception and the first line of its message."""
     try:
         lines = str(error).strip().splitlines()
-    except Exception:  # it may refuse even that
+    except Exception:  # __str__ may raise
         lines = []
     upcast = UPCAST.search(lines[0]) if lines else None
     if upcast is not None:
@@ -203,24 +203,24 @@ def first_line(error: BaseException) -> str:
 
 
 def quote(value: object) -> str:
-    """A value as an error quotes it: in one line, shortened, whatever its ``repr`` does.
+    """Return the ``repr`` of a value on one line, shortened for an error.
 
     A member of a StrEnum is quoted as the text that the user writes.
     """
     try:
-        told = _SHORT.repr(str(value) if isinstance(value, StrEnum) else value)
-    except Exception:  # an object may refuse even that
-        told = f"a {type(value).__name__}"
-    return shorten(told)
+        text = _SHORT.repr(str(value) if isinstance(value, StrEnum) else value)
+    except Exception:  # __repr__ may raise
+        text = f"a {type(value).__name__}"
+    return shorten(text)
 
 
-def shorten(told: str, most: int = MAX_CHARACTERS) -> str:
-    """A text as an error quotes it, printable and not longer than `most`."""
-    return printable(told if len(told) <= most else f"{told[: most - 1]}…")
+def shorten(text: str, most: int = MAX_CHARACTERS) -> str:
+    """Return the first `most` characters of a text, with unprintable characters replaced."""
+    return printable(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def listing(items: Iterable[object]) -> str:
-    """``a, b and c``; ``none`` for nothing: for use in error messages."""
+    """Write items as ``a, b and c`` for an error message; an empty list is ``none``."""
     words = [shorten(str(item), 4 * MAX_CHARACTERS) for item in items]
     if not words:
         return "none"
@@ -230,5 +230,5 @@ def listing(items: Iterable[object]) -> str:
 
 
 def printable(line: str) -> str:
-    """A line as a terminal can show it: what a person wrote moves no cursor and breaks no line."""
+    """Replace the control characters in a line by spaces."""
     return "".join(c if c.isprintable() else " " for c in line)

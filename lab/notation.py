@@ -1,10 +1,10 @@
-"""How mathematics is written: expressions as small trees, and the symbols in them.
+"""Mathematical notation: expressions as small trees, and their symbols.
 
     >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: indexed(leaf.variable, 3))
     '2·x₃'
 
-What a leaf is called, a value, a tap, a position or a number, is the caller's choice.  What an
-expression uses more than once has a name in it and is written behind it: ``a·cos(a); a := …``.
+The caller chooses how to write a leaf: as a value, a tap, a position or a number.  An expression
+that uses a term more than once names it and defines it at the end: ``a·cos(a); a := …``.
 """
 
 import re
@@ -23,7 +23,7 @@ from lab.records import cached_property
 
 @dataclass(frozen=True)
 class Leaf:
-    """An argument of the step: `variable` read at `tap` (None for what has no tape)."""
+    """An argument of the step: `variable` read at `tap` (None without a tape)."""
 
     variable: str
     tap: int | None
@@ -32,14 +32,14 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Number:
-    """A constant, as it is written."""
+    """A constant, as text."""
 
     written: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
+    """An operator of `Style`, or a function, applied to expressions."""
 
     name: str
     arguments: tuple["Term", ...]
@@ -47,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Slice:
-    """An index ``start:stop:step``; stands only among the indices of an ``at``."""
+    """An index ``start:stop:step`` of an ``at``."""
 
     start: "Term | None"
     stop: "Term | None"
@@ -56,7 +56,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class SharedTerm:
-    """A part of the expression, by the name that a `Let` gives it."""
+    """A reference to a named part of a `Let`."""
 
     name: str
 
@@ -66,7 +66,7 @@ Term = Leaf | Number | Call | Slice | SharedTerm
 
 @dataclass(frozen=True)
 class Binding:
-    """A part of an expression, and its name."""
+    """A named part of an expression."""
 
     name: str
     term: Term
@@ -74,14 +74,14 @@ class Binding:
 
 @dataclass(frozen=True)
 class Let:
-    """A term whose parts have names, each written once; they use only those that come later."""
+    """A term with named parts, each written once; a part uses only later parts."""
 
     bindings: tuple[Binding, ...]
     body: Term
 
     @cached_property
     def operations(self) -> int:
-        """How many operations there are."""
+        """The number of operations."""
         return len(calls_of(self))
 
 
@@ -90,7 +90,7 @@ Expression = Term | Let
 
 @dataclass(frozen=True)
 class Style:
-    """How to write operators: plain, or for LaTeX."""
+    """Symbols for operators, in plain text or LaTeX."""
 
     latex: bool
     arrow: str
@@ -102,7 +102,7 @@ class Style:
     operators: Mapping[str, str]
 
     def ratio(self, above: str, under: str) -> str:
-        """One over the other."""
+        """Write a fraction."""
         return rf"\frac{{{above}}}{{{under}}}" if self.latex else f"{above}/{under}"
 
 
@@ -159,8 +159,8 @@ LATEX = Style(
     ),
 )
 
-# How strongly operators bind; an operand that binds less than needed gets parentheses.
-# Matrix products bind least among products, so that both kinds can be told apart.
+# Precedence of operators; an operand with a lower precedence than needed gets parentheses.
+# Matrix products have the lowest precedence of all products, to distinguish both kinds.
 COMPARISON, SUM, DOT, PRODUCT, FACTOR, POWER, ATOM = range(7)
 STRENGTH = {
     **dict.fromkeys(("GT", "LT", "GE", "LE", "EQ", "NEQ", "AND", "OR"), COMPARISON),
@@ -175,25 +175,22 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
 
-# Operators that take exactly so many arguments; others take one or more.
-
-
-MAX_CHARACTERS = 600  # letters of a formula, beyond which the rest is only counted
+MAX_CHARACTERS = 600  # of a formula; further operations are only counted
 
 
 def body_of(expression: Expression) -> Term:
-    """The expression itself, without what its names stand for."""
+    """Return an expression without the definitions of its named parts."""
     return expression.body if isinstance(expression, Let) else expression
 
 
 def summands_of(expression: Expression) -> tuple[Term, ...]:
-    """The terms of a sum; anything else is one term."""
+    """Return the terms of a sum, or the term itself."""
     body = body_of(expression)
     return body.arguments if isinstance(body, Call) and body.name == "Add" else (body,)
 
 
 def parts_of(expression: Expression | None) -> Iterator[Term]:
-    """Every part, from left to right, before those that it is made of; one used twice only once."""
+    """Yield every part once, from left to right, before its own parts."""
     named = {}
     if isinstance(expression, Let):
         named = {binding.name: binding.term for binding in expression.bindings}
@@ -214,60 +211,60 @@ def parts_of(expression: Expression | None) -> Iterator[Term]:
 
 
 def leaves_of(expression: Expression | None) -> list[Leaf]:
-    """The leaves of an expression, each once, as they come from left to right."""
+    """Return the distinct leaves of an expression from left to right."""
     return list(dict.fromkeys(part for part in parts_of(expression) if isinstance(part, Leaf)))
 
 
 def calls_of(expression: Expression | None) -> list[Call]:
-    """All operations of an expression, each before those of its arguments."""
+    """Return all operations of an expression, each before the operations in its arguments."""
     return [part for part in parts_of(expression) if isinstance(part, Call)]
 
 
 def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
-    """`expression` written in `style`, its leaves as `leaf` has them.
+    """Write `expression` in `style`; `leaf` returns the text of a leaf.
 
-    One of more than `MAX_CHARACTERS` letters ends in how many operations are not written.
+    A text of more than `MAX_CHARACTERS` ends with the number of missing operations.
     """
-    return _Text(leaf, style).of(expression)
+    return _Writer(leaf, style).write(expression)
 
 
-class _Text:
-    """One expression that is being written, from left to right, until there is no more room."""
+class _Writer:
+    """Writes one expression from left to right, up to `MAX_CHARACTERS`."""
 
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
         self.pieces: list[str] = []
-        self.room = MAX_CHARACTERS
+        self.remaining = MAX_CHARACTERS
         self.written = set[int]()  # ids of the operations, each once
         self.is_cut = False
 
-    def of(self, expression: Expression) -> str:
-        """The text."""
+    def write(self, expression: Expression) -> str:
+        """Return the text of an expression."""
         self._write(body_of(expression), COMPARISON)
         for binding in expression.bindings if isinstance(expression, Let) else ():
             if not self.is_cut:
                 self._add(self.style.behind)
-                if self.room > 0:
+                if self.remaining > 0:
                     self._add(f"{binding.name} := ")
                 self._write(binding.term, COMPARISON)
         if self.is_cut:
-            self._tell_rest(expression)
+            self._add_missing_count(expression)
         return "".join(self.pieces)
 
-    def _tell_rest(self, expression: Expression) -> None:
-        known = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
-        more = known - len(self.written)
+    def _add_missing_count(self, expression: Expression) -> None:
+        total = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
+        more = total - len(self.written)
         if more:
-            words = f"({more:,} more operation{'' if more == 1 else 's'})"
-            self._add(rf"\ \text{{{words}}}" if self.style.latex else f" {words}")
+            note = f"({more:,} more operation{'' if more == 1 else 's'})"
+            self._add(rf"\ \text{{{note}}}" if self.style.latex else f" {note}")
 
     def _add(self, piece: str) -> None:
         self.pieces.append(piece)
-        self.room -= len(piece)
+        self.remaining -= len(piece)
 
     def _write(self, term: Term, needed: int) -> None:
-        """A term, in parentheses if it binds less than needed."""
-        if self.room <= 0:
+        """Write a term, in parentheses if its precedence is lower than `needed`."""
+        if self.remaining <= 0:
             self.is_cut = True
             self._add(self.style.dots)
         elif isinstance(term, Call):
@@ -286,7 +283,7 @@ class _Text:
             self._add(self._atom(term, needed))
 
     def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
-        """What is no operation; with a minus it binds like a sum."""
+        """Return the text of an operand; a leading minus has the precedence of a sum."""
         if isinstance(term, Leaf):
             written = self.leaf(term)
         else:
@@ -294,13 +291,13 @@ class _Text:
         return f"({written})" if written.startswith(("-", "−")) and needed > SUM else written
 
     def _strength(self, call: Call) -> int:
-        """How strongly the outermost operator binds."""
+        """Return the precedence of the outermost operator."""
         if self.style.latex and call.name == "TrueDiv":
             return ATOM
         return STRENGTH.get(call.name, ATOM)
 
     def _list(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> None:
-        """Terms with an operator or a comma between them, as far as there is room."""
+        """Write terms with a separator, up to the length limit."""
         for number, term in enumerate(terms):
             if number and self.is_cut:
                 break
@@ -353,15 +350,14 @@ class _Text:
             self._write(term, ATOM)
 
 
-# Symbols.  Values are counted from the first that is given: x₀.  A tap is told by its distance
-# from what the step makes, never by a time: x[t−1].  A position of a buffer is a place, which
-# one value leaves for another: buf[2].
+# Symbols: x₀ is the first initial value, x[t−1] a tap relative to the written value, and buf[2]
+# a position in a buffer, whose value can change.
 
-BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k a step, n their number
+BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k a step, n the number of steps
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:
-    """A name as a symbol; in LaTeX, whatever a person has called it."""
+    """Write a name as a symbol; LaTeX's special characters are escaped."""
     if not style.latex:
         return name
     safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
@@ -369,32 +365,35 @@ def symbol(name: str, style: Style = PLAIN) -> str:
 
 
 def subscript(index: int | str, style: Style = PLAIN) -> str:
-    """An index as a subscript."""
+    """Write an index as a subscript."""
     written = str(index)
     return f"_{{{written.replace('−', '-')}}}" if style.latex else written.translate(BELOW)
 
 
 def value_symbol(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
-    """``x₃``, or ``x₃₋ₖ``: a value of a variable, by its number or by how that follows from k."""
+    """Write a value of a variable as ``x₃``, or as ``x₃₋ₖ`` at step k."""
     if index is None:
         return symbol(name, style)
-    parted = f"({name})" if ord(name[-1:] or " ") in BELOW.values() else name
-    return symbol(parted, style) + subscript(index, style)
+    base = f"({name})" if ord(name[-1:] or " ") in BELOW.values() else name
+    return symbol(base, style) + subscript(index, style)
 
 
 def tap_symbol(name: str, tap: int, style: Style = PLAIN) -> str:
-    """``x[t−1]``: what a step reads or makes, relative to what it makes."""
+    """Write a tap as ``x[t−1]``, relative to the value that the step writes."""
     distance = f"{'+' if tap > 0 else style.minus}{abs(tap)}" if tap else ""
     return f"{symbol(name, style)}[t{distance}]"
 
 
 def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
-    """``buf[2]``, or ``buf[k+1]``: a place in a buffer, by its number or by what follows from k."""
+    """Write a slot of a buffer as ``buf[2]``, or as ``buf[k+1]`` at step k."""
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
-    """``k+1``, ``3−k`` or ``n−1−k``: what is `first`, or so much after `length`, at step 0."""
+    """Write an index at step k as ``k+1``, ``3−k`` or ``n−1−k``.
+
+    The index at step 0 is `first`, added to `length` if that is not empty.
+    """
     distance = "k" if abs(way) == 1 else f"{abs(way)}k"
     start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
     if way < 0:
@@ -405,40 +404,40 @@ def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = 
 
 
 def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
-    """``step k: x[t] is xₖ₊₁, u[t] is uₖ``: which values taps stand for, by where they start."""
-    told = [
+    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``; `starts` are the indices of tap 0 at step 0."""
+    entries = [
         f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
         for name, start in starts.items()
     ]
-    return f"step k: {', '.join(told)}" if told else ""
+    return f"step k: {', '.join(entries)}" if entries else ""
 
 
 def primes(order: int, style: Style = PLAIN) -> str:
-    """The primes of a derivative: ′, ″, ‴, ⁗, then its number in parentheses."""
+    """Write the order of a derivative as ′, ″, ‴, ⁗, or as a number in parentheses."""
     if style.latex:
         return "'" * order if order < 4 else f"^{{({order})}}"
     return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 
 def integers(*numbers: int) -> str:
-    """``−1, 0, 2``: taps, steps and rows as they are printed."""
+    """Write integers as ``−1, 0, 2``."""
     return ", ".join(map(str, numbers)).replace("-", "−")
 
 
 def ranges_text(numbers: Iterable[int]) -> str:
-    """``1, 3, 17–31``: numbers that grow, of three or more that follow each other the ends."""
-    told = []
-    for _, found in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        run = [str(number) for _, number in found]
-        told += [f"{run[0]}–{run[-1]}"] if run[2:] else run
-    return ", ".join(told)
+    """Write ascending integers as ``1, 3, 17–31``."""
+    pieces = []
+    for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        run = [str(number) for _, number in group]
+        pieces += [f"{run[0]}–{run[-1]}"] if run[2:] else run
+    return ", ".join(pieces)
 
 
-NOISE = 1e-12  # of a number: what rounding errors may add, as in 0.1 + 0.2
+NOISE = 1e-12  # relative rounding error, as in 0.1 + 0.2
 
 
 def number_text(value: object, digits: int = 4) -> str:
-    """A number with so many significant digits; zeros at their end tell that there are more."""
+    """Write a number with `digits` significant digits; final zeros mark a rounded number."""
     if isinstance(value, float):
         return _known_text(value, digits)
     array = np.asarray(value)
@@ -452,7 +451,7 @@ def number_text(value: object, digits: int = 4) -> str:
     return _float_text(array, digits)
 
 
-def _float_text(value: Any, digits: int) -> str:  # an array of one number, or a float
+def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
     if not isfinite(value):
         return f"⚠ {float(value)}"
     rounded = f"{float(value):.{digits}g}"
@@ -468,7 +467,7 @@ _known_text = lru_cache(maxsize=4096)(_float_text)
 
 
 def size_text(size: int) -> str:
-    """``40 bytes``, ``3.2 kB``, ``1.5 MB``."""
+    """Write a number of bytes as ``40 bytes``, ``3.2 kB`` or ``1.5 MB``."""
     number, unit = float(size), "bytes"
     for larger in ("kB", "MB", "GB", "TB"):
         if number < 1000:

@@ -1,12 +1,11 @@
-"""How far a long run has come, and how it is given up.
+"""Show the progress of a long run, and let a program interrupt it.
 
->>> with watched(pause):  # pause() is called again and again, and may raise Interrupted
+>>> with watch_work(pause):  # pause() is called repeatedly, and may raise Interrupted
 ...     lab.trace(outputs, given)
 
-A person who waits sees a bar, and can interrupt the kernel.  A program that lets the engine
-work on something watches it instead: `pause` is called at every step of a loop, every node of
-a graph and every phase of a derivative, and ends the work by raising `Interrupted`.  Nothing
-that was only half done is kept.
+By default a bar shows the progress.  A program can watch the work instead: `pause` is called
+at every step of a loop, every node of a graph, and every phase of a derivative.  It ends the
+work by raising `Interrupted`; partial results are discarded.
 """
 
 import sys
@@ -24,15 +23,15 @@ _watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", defaul
 
 
 class Interrupted(BaseException):
-    """Work was given up by the one who watched it.
+    """The watching program ended the work.
 
-    No Exception, so that nobody who makes the best of errors takes it for one.
+    It is not an Exception, because a handler of errors must not catch it.
     """
 
 
 @contextmanager
 def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Have a variable of the thread, or of the asynchronous task, hold a value meanwhile."""
+    """Set a context variable of the thread or asynchronous task during a block."""
     token = variable.set(value)
     try:
         yield
@@ -41,55 +40,55 @@ def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call `pause` often during the work inside, which then shows no bar and warns of no wait.
+    """Call `pause` often during a block, which then shows neither a bar nor warnings of a wait.
 
-    This holds for the thread, or the asynchronous task, that enters.
+    Only the current thread or asynchronous task is watched.
     """
     return set_context(_watching, pause)
 
 
 def hide_progress() -> AbstractContextManager[None]:
-    """Show no bar and warn of no wait during the work inside; who watches, watches on."""
+    """Hide bars and warnings of a wait during a block; a present watcher stays."""
     return watch_work(_watching.get() or _nothing)
 
 
 def is_watched() -> bool:
-    """Whether somebody watches the present work, and can end it."""
+    """Return whether a program watches the present work."""
     return _watching.get() is not None
 
 
 def pause() -> None:
-    """Let the one who watches, if there is one, end the work here."""
+    """Let the watching program, if any, end the work here."""
     watcher = _watching.get()
     if watcher is not None:
         watcher()
 
 
 def _nothing() -> None:
-    """Nobody watches."""
+    """Do nothing: the watcher of work that only hides its progress."""
 
 
-NAME = 24  # letters of a loop's name
+NAME = 24  # characters of a loop's name
 
 
 def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
-    """The items, shown as they pass, past a second; not where there is no tqdm."""
+    """Yield the items and show a bar after one second, if tqdm is installed."""
     try:
-        from tqdm import tqdm  # only who does much pays for the import
+        from tqdm import tqdm  # imported late, because tqdm is slow to import
     except ImportError:
         return items
     return tqdm(items, name, total, unit=unit, leave=False, delay=1, file=_stream())
 
 
 def _stream() -> TextIO:
-    """Where a bar stands: on standard error, which a notebook paints red."""
+    """Return the stream of the bar; a notebook colors standard error red."""
     return sys.stdout if "ipykernel" in sys.modules else sys.stderr
 
 
 class Progress:
-    """One bar for all loops of a run that nobody watches, past a second.
+    """One bar for all loops of a run, shown after `delay` seconds if the run is not watched.
 
-    Each of the loops is as much of it as any other; what loops inside a step do is theirs.
+    Every loop counts the same; loops inside a step do not count.
     """
 
     def __init__(self, delay: float = 1.0) -> None:
@@ -98,11 +97,11 @@ class Progress:
         self.bar: tqdm | None = None
 
     def expect(self, loops: int) -> None:
-        """There will be so many loops more."""
+        """Add `loops` to the expected number of loops."""
         self.total += loops if not self.inside else 0
 
     def steps(self, name: str, total: int) -> Iterator[int]:
-        """0 … total-1, shown as they pass."""
+        """Yield 0, …, total − 1 and update the bar."""
         watcher = _watching.get()
         self.inside += 1
         try:
@@ -118,7 +117,7 @@ class Progress:
 
     def _show(self, name: str, part: float) -> None:
         try:
-            from tqdm import tqdm  # only a run that takes long pays for the import
+            from tqdm import tqdm  # imported late, because tqdm is slow to import
         except ImportError:
             return
         if self.bar is None:
@@ -130,7 +129,7 @@ class Progress:
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))
 
     def close(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self.bar is not None:
             self.bar.close()
 
@@ -138,5 +137,5 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         self.close()

@@ -1,4 +1,4 @@
-"""Frozen dataclasses with arrays: how they are compared, and properties that are computed once."""
+"""Frozen dataclasses with arrays, their comparison, and cached properties."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.errors import argument_error
 
-MOST_ENTRIES = 100_000_000  # of a value that becomes an array: more would not fit into memory
+MOST_ENTRIES = 100_000_000  # of an array: more would not fit into memory
 T = TypeVar("T")
 
 
@@ -22,23 +22,23 @@ def record_of_arrays(cls: type[T]) -> type[T]:
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
-    """The same array, which can no longer be written."""
+    """Make an array read-only and return it."""
     array = np.asarray(array)
     array.flags.writeable = False
     return array
 
 
 def check_unmasked(argument: str, value: object) -> None:
-    """Raise ArgumentError if entries of `value` are masked; numpy takes what lies below them."""
+    """Raise ArgumentError if entries of `value` are masked; numpy would ignore the mask."""
     waiting, seen = [value], set[int]()
     while waiting:
         part = waiting.pop()
-        if isinstance(part, list | tuple) and id(part) not in seen:  # one may hold itself
+        if isinstance(part, list | tuple) and id(part) not in seen:  # a list may contain itself
             seen.add(id(part))
             waiting += part
         elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
             raise argument_error(
-                argument, value, "what is masked is no number; fill it, as by value.filled(0.0)."
+                argument, value, "it has masked entries; fill them, as by value.filled(0.0)."
             )
 
 
@@ -48,9 +48,9 @@ def as_array(
     expected: str = "a number or an array of numbers",
     dtype: str | None = None,
 ) -> np.ndarray:
-    """Return `value` as an array of numbers; ArgumentError for all else, masked entries as well.
+    """Return `value` as an array of numbers; raise ArgumentError for other and masked values.
 
-    What is no array yet, as a range, may have 100 million members.
+    A list or a range may have up to 100 million members.
     """
     check_unmasked(argument, value)
     try:
@@ -58,8 +58,8 @@ def as_array(
             raise OverflowError(f"it has more than {MOST_ENTRIES:,} members")
         array = np.asarray(value, dtype)
         if array.dtype.kind not in "biufc":
-            raise TypeError("its entries are no numbers")
-    except Exception as error:  # lists of different lengths, or whatever an object raises
+            raise TypeError("its entries are not numbers")
+    except Exception as error:  # lists of different lengths, or an error of the object
         raise argument_error(argument, value, f"expected {expected}.") from error
     return array
 
@@ -87,29 +87,28 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
-    """All from which `start` leads to others, by what comes `after` each; itself included."""
-    found, waiting = dict[T, None](), [*start]
+    """Return all items that are reachable from `start`, which is included, by steps `after`."""
+    reached, waiting = dict[T, None](), [*start]
     while waiting:
-        if (one := waiting.pop()) not in found:
-            found[one] = None
-            waiting += after(one)
-    return found
+        if (item := waiting.pop()) not in reached:
+            reached[item] = None
+            waiting += after(item)
+    return reached
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     cached_property = functools.cached_property
 else:
 
-    class cached_property(Generic[T]):  # noqa: N801 (a property, named as the one it replaces)
-        """A method whose first result stands in the instance's place of the same name.
+    class cached_property(Generic[T]):  # noqa: N801 (named as the property of Python that it replaces)
+        """`functools.cached_property` without the lock that it has before Python 3.12.
 
-        `functools.cached_property`, but without the lock that it has before Python 3.12: that one
-        is shared by all instances and held while a value is computed, so that two threads, each
-        of which lets the other go first (see `lab.progress`), would wait for each other forever.
+        All instances share that lock during a computation.  Two threads that pause for each
+        other (see `lab.progress`) would never finish.
         """
 
-        def __init__(self, make: Callable[..., T]) -> None:
-            self.make, self.__doc__ = make, make.__doc__
+        def __init__(self, compute: Callable[..., T]) -> None:
+            self.compute, self.__doc__ = compute, compute.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.name = name
@@ -118,5 +117,5 @@ else:
             if instance is None:
                 return self
             if self.name not in instance.__dict__:
-                instance.__dict__[self.name] = self.make(instance)
+                instance.__dict__[self.name] = self.compute(instance)
             return instance.__dict__[self.name]

@@ -1,9 +1,9 @@
-"""Tapes: which slots a loop reads and writes at a step, and what becomes of them in reverse.
+"""Tapes: the slots that a loop reads and writes at each step, and their reverse.
 
-A loop variable is a buffer along which the step moves one slot at a time.  At step ``s``
-the step reads the slots at *positions* ``s + tap`` for every read tap, and writes those
-at ``s + tap`` for every write tap.  All kinds of variables that PyTensor's Scan knows
-differ only in their taps::
+A loop variable is a buffer along which the step moves one slot at a time.  Step ``s``
+reads the slots at positions ``s + tap`` for every read tap, and writes the slots at
+``s + tap`` for every write tap.  The kinds of variables of PyTensor's Scan differ only
+in their taps::
 
     sequence  reads one tap          writes nothing
     nit-sot   reads nothing          writes 0
@@ -21,11 +21,11 @@ from enum import StrEnum
 
 from lab.errors import ArgumentError, check_integer, check_sequence, quote
 
-FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
+FARTHEST = 1_000_000  # steps of a tap; a state needs as many initial values
 
 
 class Kind(StrEnum):
-    """What PyTensor calls a loop variable."""
+    """PyTensor's names for the kinds of loop variables."""
 
     SEQUENCE = "sequence"
     MIT_MOT = "mit-mot"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
-    """`taps` as a tuple of distinct integers; `argument` is named in the error."""
+    """Return `taps` as a tuple of distinct integers, or raise an error about `argument`."""
     listed = check_sequence(argument, taps, "several taps, as in (-1,)")
     taps = tuple(check_integer(f"{argument}: a tap", tap) for tap in listed)
     if any(abs(tap) > FARTHEST for tap in taps):
@@ -86,44 +86,43 @@ class Tape:
 
     @property
     def origin(self) -> int:
-        """Where position 0 lies in the array: the lowest read tap at step 0 is row 0."""
+        """The array row of position 0; row 0 is the lowest read tap of step 0."""
         return -min(self.reads) if self.reads else 0
 
     @property
     def overwritten(self) -> tuple[int, ...]:
-        """Taps that a step reads and then replaces."""
+        """The taps that a step reads and then replaces."""
         return tuple(tap for tap in self.reads if tap in self.writes)
 
     @property
     def preserved(self) -> tuple[int, ...]:
-        """Taps that a step reads and leaves for later steps."""
+        """The taps that a step reads and does not write."""
         return tuple(tap for tap in self.reads if tap not in self.writes)
 
     def positions(self, step: int, taps: tuple[int, ...]) -> tuple[int, ...]:
-        """The positions of `taps` at `step`."""
+        """Return the positions of `taps` at `step`."""
         return tuple(step + tap for tap in taps)
 
     def row(self, step: int, tap: int) -> int:
-        """The array row of `tap` at `step`."""
+        """Return the array row of `tap` at `step`."""
         return self.origin + step + tap
 
     def rows(self, steps: int) -> int:
-        """How many rows a loop of `steps` steps touches, counted from row 0."""
+        """Return the number of rows that a loop of `steps` steps reads or writes."""
         return self.origin + steps + max(self.taps) if steps else self.origin
 
     def reverse(self) -> "Tape":
-        """The tape of the gradient, which runs through the steps backwards.
+        """Return the tape of the gradient, whose loop runs through the steps in reverse.
 
-        The gradient of what was written is read, the gradient of what was read is written::
+        It reads the gradients of the written values, and writes the gradients of the read values::
 
             backward reads  = the negated writes, then the negated reads not among them
             backward writes = the negated reads
 
-        A read slot accumulates: its gradient is read, added to and written back, which is
-        why the negated reads are read, too.  Where a tap was both read and written, the two
-        rules meet in one slot, and the gradient of the value that was replaced stops there.
-        A sequence is left out of this: each of its slots is read once, so that nothing
-        accumulates and its gradient is only written.
+        The gradient of a read slot accumulates: the step reads it, adds a contribution, and
+        writes it back.  Therefore the negated reads are also read.  If a tap was both read and
+        written, the gradient of the replaced value ends in its slot.  Each slot of a sequence
+        with one tap is read once, and its gradient is only written.
         """
         cotangents = tuple(-tap for tap in self.writes)
         gradients = tuple(-tap for tap in self.reads)
