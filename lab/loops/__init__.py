@@ -1,7 +1,7 @@
-"""Loops as a learner declares them.
+"""Declare loops and build their graphs.
 
-Start with `loop`: what can be done with a loop.  `declaration` and `variables` are what it is
-declared by, `build` makes a PyTensor graph of it, and a number of that, `written` and the room
-`text` read a step that is a text, `gallery` has a loop for every kind of tape, `scan_call` writes
-one as a call of ``pytensor.scan``, `model` takes a PyMC model for the graph of its log-density.
+Start with `loop`, the methods of a loop.  `declaration` and `variables` contain its fields,
+`build` builds its PyTensor graph and cost, `written` and the folder `text` parse a step in text
+form, `gallery` contains a loop for every kind of tape, `scan_call` converts a loop to a call of
+``pytensor.scan``, and `model` reads the log-density of a PyMC model.
 """

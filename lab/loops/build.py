@@ -1,4 +1,4 @@
-"""From a declared loop to its PyTensor graph, and its cost: last value, sum, or weighted sum."""
+"""Build the PyTensor graph of a declared loop, and its cost."""
 
 import inspect
 from collections.abc import Mapping
@@ -34,16 +34,16 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import call_now
 from lab.tape import Kind, Tape
 
-Result = Variable | np.ndarray | float  # what a step may return for a variable of its loop
+Result = Variable | np.ndarray | float  # a value that a step may return
 
 
 @dataclass(frozen=True, eq=False)
 class LoopGraph:
-    """What a loop becomes in PyTensor.
+    """The PyTensor graph of a loop.
 
-    `inputs` are the symbolic variables by name, `given` their values; `buffers` hold all
-    values of a state, the initial ones first; `outputs` those that the loop computed;
-    `stops_early` tells whether they may be fewer than there are steps.
+    `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contain all
+    values of a state, initial values first; `outputs` contain the computed values, which can be
+    fewer than the steps if `stops_early`.
     """
 
     node: Apply
@@ -55,7 +55,7 @@ class LoopGraph:
 
 
 def build_loop(loop: Declaration) -> LoopGraph:
-    """The loop as a PyTensor graph with one Scan in it, also for a single step."""
+    """Build a PyTensor graph with one Scan, even for a single step."""
     inputs: dict[str, Variable] = {}
     given: dict[Variable, object] = {}
 
@@ -128,12 +128,12 @@ def build_loop(loop: Declaration) -> LoopGraph:
 def _call_step(
     loop: Declaration, arguments: dict[str, Variable | list[Variable]]
 ) -> tuple[list[Result], Variable | None]:
-    """Call the step once, with what it takes; its results, and its until condition."""
+    """Call the step once; return its results and its until condition."""
     try:
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
         raise ArgumentError(
-            f"step = {quote(loop.step)}: it does not tell what it takes; wrap it in a function."
+            f"step = {quote(loop.step)}: it has no signature; wrap it in a function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -162,14 +162,14 @@ def _call_step(
             f"step: it was called with {counts}, and failed: {first_line(error)}"
         ) from error
     results, condition = results_of(returned)
-    _refuse_strangers([*results, condition], arguments)
+    _check_step_inputs([*results, condition], arguments)
     return results, condition
 
 
-def _refuse_strangers(
+def _check_step_inputs(
     results: list[Result | None], arguments: Mapping[str, Variable | list[Variable]]
 ) -> None:
-    """ArgumentError for a step that reads a variable which is none of its arguments."""
+    """Raise ArgumentError if a step reads a variable that is not among its arguments."""
     own = {
         v for value in arguments.values() for v in (value if isinstance(value, list) else [value])
     }
@@ -179,7 +179,7 @@ def _refuse_strangers(
         name = shorten(variable.name or "w")
         if isinstance(variable.type, type(random_generator_type)):
             raise ArgumentError(
-                f"step: it draws from {quote(variable)}, which is none of its arguments; declare "
+                f"step: it draws from {quote(variable)}, which is not an argument; declare "
                 "random=(lab.RandomState('rng'),), take rng, draw with rng=rng and "
                 "return_next_rng=True, and return the next generator last."
             )
@@ -187,7 +187,7 @@ def _refuse_strangers(
         value = f"{name}.get_value()" if shared else "…"
         raise ArgumentError(
             f"step: it reads {'the shared variable' if shared else 'the variable'} "
-            f"{quote(variable)}, which is none of its arguments; declare "
+            f"{quote(variable)}, which is not an argument; declare "
             f"parameters=(lab.Parameter({name!r}, {value}),) and take {name} as an argument."
         )
 
@@ -195,7 +195,7 @@ def _refuse_strangers(
 def _with_results(
     loop: Declaration, parts: list[LoopVariable], results: list[Result], n_steps: TensorVariable
 ) -> list[LoopVariable]:
-    """The variables with what the step returned for them."""
+    """Add the results of the step to the variables of the loop."""
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
     if len(results) != len(names):
         raise ArgumentError(
@@ -225,9 +225,9 @@ def _with_results(
 def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
-    except Exception as error:  # whatever an object says that is asked for its numbers
+    except Exception as error:  # __array__ of the object may raise any error
         raise ArgumentError(
-            f"step: for {name} it returned {quote(value)}, which is no tensor."
+            f"step: for {name} it returned {quote(value)}, which is not a tensor."
         ) from error
 
 
@@ -237,7 +237,7 @@ def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
             f"step: {part.name} comes in as {like.type.dtype} and goes out as "
-            f"{result.type.dtype}; start it as {result.type.dtype}, or cast what is returned."
+            f"{result.type.dtype}; start it as {result.type.dtype}, or cast the result."
         )
     if result.type.ndim != like.type.ndim:
         raise ArgumentError(
@@ -258,7 +258,7 @@ def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
 def scalar_cost(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int
 ) -> TensorVariable:
-    """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
+    """Return a scalar cost of the state or output `of`; see `Loop.cost`."""
     of = one_named("of", of, graph.outputs, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
@@ -275,9 +275,9 @@ def scalar_cost(
 def cost_label(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int, given: Mapping[str, int]
 ) -> str:
-    """``x₄``, ``x₁ + … + x₄``: what `scalar_cost` makes, of variables so many values are `given`.
+    """Write the cost as ``x₄`` or ``x₁ + … + x₄``; `given` are numbers of initial values by name.
 
-    How many values a loop makes that may stop early is not known before it runs.
+    If the loop can stop early, the label is a phrase without indices.
     """
     of = one_named("of", of, graph.outputs, OF)
     if graph.stops_early:
@@ -298,17 +298,15 @@ def cost_label(
 
 
 def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
-    """`cost` as weights of the values of `steps` steps, which have `ndim` axes."""
+    """Return `cost` as weights that multiply the values of `steps` steps with `ndim` axes."""
     weights = as_weights(cost)
     if len(weights) != steps:
-        raise ArgumentError(
-            f"cost: the loop makes {steps} steps and takes as many weights, not {len(weights)}."
-        )
+        raise ArgumentError(f"cost: expected {steps} weights, one per step, got {len(weights)}.")
     return weights.reshape(-1, *[1] * (ndim - 1))
 
 
 def as_weights(cost: object) -> np.ndarray:
-    """`cost` as an array of weights."""
+    """Return `cost` as an array of weights."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1:
         raise argument_error("cost", cost, "expected a list of weights, one for each step.")

@@ -1,9 +1,8 @@
-"""What is declared of a loop, and checked as it is declared: its step, variables, and steps.
+"""The declaration of a loop (its step, variables, and number of steps) and its checks.
 
-The step is called once, to build the graph.  Its arguments are matched to the declared
-variables by name, so that their order cannot be got wrong.  It returns the new value of
-every state, then the outputs, then the next generator of every random state, and last, if
-the loop may stop early, ``until(condition)``.
+Building the graph calls the step once, with the declared variables as keyword arguments.  The
+step returns the new value of every state, the outputs, the next generator of every random
+state, and, if the loop can stop early, ``until(condition)``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +25,7 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State, checked
 from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
-COPIES = 4  # of a state's value that a trace holds: in the tape, as read, written and replaced
+COPIES = 4  # of a state's value in a trace: on the tape, as read, as written, and as replaced
 UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
 TAPPED = (State, Sequence)
 BY = "this loop can be differentiated by {}."
@@ -42,9 +41,9 @@ GROUPS: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Declaration:
-    """A loop as it is declared.  `n_steps` is a number, a `Parameter`, or left to the sequences."""
+    """The fields of a loop.  If `n_steps` is None, the sequences determine the number of steps."""
 
-    step: Callable[..., object]  # takes and returns what the variables below say
+    step: Callable[..., object]  # takes and returns the variables below
     states: tuple[State, ...] = ()
     sequences: tuple[Sequence, ...] = ()
     parameters: tuple[Parameter, ...] = ()
@@ -76,25 +75,25 @@ class Declaration:
         for name in names:
             checked_name(name)
             if names.count(name) > 1:
-                raise argument_error("name", name, "every name may be used only once in a loop.")
+                raise argument_error("name", name, "two variables of a loop need different names.")
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
 
     @property
     def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:
-        """All that the step may take, by name."""
+        """All arguments of the step, by name."""
         groups = (self.states, self.sequences, self.parameters, self.random)
         return {variable.name: variable for group in groups for variable in group}
 
     @property
     def valued(self) -> list[str]:
-        """The names of those that have values: all but random states."""
+        """The names of all variables with values, which excludes random states."""
         return [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
 
     @property
     def steps(self) -> int:
-        """The number of steps, by the present values of sequences and parameters."""
+        """The number of steps for the present values of sequences and parameters."""
         if isinstance(self.n_steps, Parameter):
             return int(self.n_steps.value)
         if self.n_steps is not None:
@@ -103,7 +102,7 @@ class Declaration:
 
     def _check_steps(self) -> None:
         if self.n_steps is None and not self.sequences:
-            raise ArgumentError("n_steps = None: without a sequence, the loop must be told.")
+            raise ArgumentError("n_steps = None: a loop without sequences needs a number of steps.")
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
@@ -113,19 +112,19 @@ class Declaration:
             if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
-            why = "of 0 steps every result is empty, and there is nothing to differentiate"
+            why = "a loop of 0 steps has empty results"
             if self.steps < 0:
-                why = "once that meant to go backwards; reverse the sequences instead"
+                why = "to run backwards, reverse the sequences"
             raise ArgumentError(
-                f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
+                f"n_steps = {self.steps}: expected at least 1 step; {why}. "
                 "lab.canonical shows what PyTensor does."
             )
         rows = [state.initial.nbytes // state.reach for state in self.states]
         needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
         if needed > MOST_BYTES:
             raise ArgumentError(
-                f"n_steps = {quote(self.steps)}: the values of so many steps take about "
-                f"{min(needed, 10**300) / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
+                f"n_steps = {quote(self.steps)}: the values of all steps need about "
+                f"{min(needed, 10**300) / 1e9:,.4g} GB; the limit is {MOST_BYTES / 1e9:g} GB."
             )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
@@ -136,28 +135,28 @@ class Declaration:
             if sequence.steps < max(1, self.steps):
                 lacking = max(1, self.steps) - sequence.steps
                 raise ArgumentError(
-                    f"values of {sequence.called}: {len(sequence.values)} values with taps "
+                    f"values of {sequence.label}: {len(sequence.values)} values with taps "
                     f"{list(sequence.taps)} last for {max(0, sequence.steps)} steps, but the loop "
-                    f"makes {max(1, self.steps)}; {lacking} more are needed."
+                    f"runs {max(1, self.steps)}; {lacking} more are needed."
                 )
 
     def named_taps(
         self, taps: Mapping[str, Iterable[int]] | Iterable[int]
     ) -> dict[str, Iterable[int]]:
-        """Taps by name: those that have none, or an empty one, are of the first state."""
+        """Return taps by name; taps without a name belong to the first state."""
         if not isinstance(taps, Mapping):
-            told = "taps, as in (-2, -1), or a dictionary from names to taps"
-            taps = {"": check_taps(check_type("taps", taps, Iterable, told), "taps")}
+            expected = "taps, as in (-2, -1), or a dictionary from names to taps"
+            taps = {"": check_taps(check_type("taps", taps, Iterable, expected), "taps")}
         taps = by_name("taps", taps.items())
         if "" in taps and not self.states:
-            told = "it has no state; name a sequence, as in {'u': (0, 1)}."
-            raise argument_error(f"taps of loop {self.name}", taps[""], told)
+            why = "the loop has only sequences; name one, as in {'u': (0, 1)}."
+            raise argument_error(f"taps of loop {self.name}", taps[""], why)
         return {name or self.states[0].name: some for name, some in taps.items()}
 
     def with_taps(self, taps: Mapping[str, Iterable[int]] | Iterable[int]) -> Self:
-        """The same loop with other taps for the named states and sequences.
+        """Return the loop with other taps for the named states and sequences.
 
-        Taps alone, as ``(-2, -1)``, are those of the first state.
+        Taps without a name, as ``(-2, -1)``, belong to the first state.
         """
         taps = self.named_taps(taps)
         tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
@@ -172,13 +171,13 @@ class Declaration:
         )
 
     def with_steps(self, n_steps: int) -> Self:
-        """The same loop with another number of steps."""
+        """Return the loop with another number of steps."""
         if isinstance(self.n_steps, Parameter):
             return replace(self, n_steps=self.n_steps.with_value(np.asarray(n_steps)))
         return replace(self, n_steps=n_steps)
 
     def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
-        """The same loop with other values for the named variables."""
+        """Return the loop with other values for the named variables."""
         check_type(argument, values, Mapping, "values by name, as in {'x': 0.95}")
         values = by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None

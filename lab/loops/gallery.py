@@ -1,4 +1,4 @@
-"""Ready-made loops, each for a reason that it states.
+"""Ready-made loops; the reason of each is its purpose.
 
 >>> gallery.loops["square"].trace(order=2)
 """
@@ -19,7 +19,7 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 
 def _square(x: TensorVariable | list[TensorVariable]) -> TensorVariable:
-    """The square of a single value, the product of several."""
+    """Return the square of a single value, or the product of several values."""
     return reduce(mul, x) if isinstance(x, list) else x**2
 
 

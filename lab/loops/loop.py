@@ -1,9 +1,9 @@
-"""Loops as a learner declares them, and what can be done with them.
+"""Declare a loop, build its graph, differentiate it, and trace it.
 
     >>> loop = Loop(lambda x: x**2, states=[State("x", 0.95)], n_steps=4)
     >>> trace = loop.trace(order=2)
 
-What a loop is declared by is in `lab.loops.declaration`.
+`lab.loops.declaration` describes the fields.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from lab.traces.tracing import trace
 
 @dataclass(frozen=True, eq=False)
 class Loop(Declaration):
-    """A loop, declared.  `n_steps` is a number, a `Parameter`, or left to the sequences."""
+    """A declared loop.  If `n_steps` is None, the sequences determine the number of steps."""
 
     @classmethod
     def from_text(
@@ -41,36 +41,36 @@ class Loop(Declaration):
         parameters: Parameters = (),
         **others: Any,  # the values of other fields
     ) -> "Loop":
-        """A loop whose step is written as text, in the grammar of `lab.loops.text.grammar`.
+        """Build a loop from the text of its step, in the grammar of `lab.loops.text.grammar`.
 
-        The variables are values by name, ``{"x": 0.95}``, whose taps follow from the text, or
-        `State`, `Sequence` and `Parameter` with taps that must agree with it.  Whatever is
-        assigned and is no state is an output.  `others` are fields of the loop, as `n_steps`.
-        ``str(loop.step)`` is the text again.
+        The variables are values by name, ``{"x": 0.95}``, and the text determines their taps.
+        `State`, `Sequence` and `Parameter` objects must agree with the taps in the text.  Other
+        assigned names are outputs.  `others` are fields of the loop, such as `n_steps`.
+        ``str(loop.step)`` is the text.
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """
-        known = [one.name for one in fields(cls)]
+        known = [field.name for field in fields(cls)]
         for name in others:
             check_choice("argument", name, known, "a loop has the fields {}.")
         return cls(*written_loop(text, states, sequences, parameters), **others)
 
     def build(self) -> LoopGraph:
-        """The loop as a PyTensor graph with one Scan in it, also for a single step."""
+        """Build a PyTensor graph with one Scan, even for a single step."""
         return build_loop(self)
 
     def system(self) -> System:
-        """The loop as a system of equations: print it, or let Jupyter show it as LaTeX."""
-        given = {state.name: Number(_in_a_word(state.initial)) for state in self.states}
+        """Return the equations of the loop; Jupyter shows them as LaTeX."""
+        given = {state.name: Number(_short_text(state.initial)) for state in self.states}
         return system(self.build().node, given)
 
     def cost(
         self, graph: LoopGraph, cost: npt.ArrayLike = "last", of: str | None = None
     ) -> TensorVariable:
-        """A scalar cost of the state or output `of` (the first one unless given).
+        """Return a scalar cost of the state or output `of` (default: the first state).
 
-        ``sum_t weight[t] * sum(value[t])`` over the values that the loop computes, where the
-        weights are 0, …, 0, 1 for "last", all 1 for "sum", or as given, one for each step.
+        The cost is ``sum_t weight[t] * sum(value[t])`` over the computed values.  The weights
+        are 0, …, 0, 1 for "last", all 1 for "sum", or `cost` itself, with one weight per step.
         """
         return scalar_cost(graph, cost, of, self.steps)
 
@@ -83,16 +83,16 @@ class Loop(Declaration):
         graph: LoopGraph | None = None,
         mode: str = "reverse",
     ) -> Derivative:
-        """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
+        """Return the derivatives up to `order` of a cost; see `trace` and `cost`."""
         graph = (
             self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
         )
         wrt = one_named("wrt", wrt, self.valued, BY)
-        made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
+        result = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         starts = {state.name: state.reach for state in self.states}
-        told = cost_label(graph, cost, of, self.steps, starts)
+        label = cost_label(graph, cost, of, self.steps, starts)
         by = _initial_values(self.variables[wrt])
-        return replace(made, given=graph.given, by=by, cost=told)
+        return replace(result, given=graph.given, by=by, cost=label)
 
     def trace(
         self,
@@ -104,11 +104,12 @@ class Loop(Declaration):
         mode: str = "reverse",
         keep: str | slice = "all",
     ) -> Trace:
-        """The trace of the derivatives up to `order` of a cost of this loop.
+        """Trace the derivatives up to `order` of a cost of the loop.
 
-        `wrt` names the variable to differentiate by, the first state unless given; `cost` and
-        `of` are those of `cost`; `at` gives other values for the loop's variables; `mode` is one
-        of `lab.derivative`, and `keep` what `lab.trace` keeps of a long loop.
+        `wrt` names the variable to differentiate with respect to (default: the first state).
+        `cost` and `of` are the arguments of `cost`, `at` contains other values for variables,
+        `mode` is the mode of `lab.derivative`, and `keep` selects the recorded steps of a long
+        loop, as in `lab.trace`.
         """
         loop = self if at is None else self.with_values(at, "at")
         graph = loop.build()
@@ -117,7 +118,7 @@ class Loop(Declaration):
 
 
 def _initial_values(variable: object) -> str:
-    """What is given of a state: x₀, or (x₀, x₁); empty for what is no state."""
+    """Write the initial values of a state as x₀ or (x₀, x₁); return "" for other variables."""
     if not isinstance(variable, State):
         return ""
     names = [value_symbol(variable.name, index) for index in range(variable.reach)]
@@ -125,8 +126,8 @@ def _initial_values(variable: object) -> str:
     return f"({', '.join(names)})" if len(names) > 1 else names[0]
 
 
-def _in_a_word(initial: np.ndarray) -> str:
-    """Initial values in a word: a number, a few numbers, or the shape of an array."""
+def _short_text(initial: np.ndarray) -> str:
+    """Write initial values as numbers, or as a shape if they are many."""
     if initial.size < 5 and initial.ndim < 2:
         numbers = [f"{value:.10g}" for value in initial.reshape(-1)]
         return f"[{', '.join(numbers)}]" if initial.ndim else numbers[0]

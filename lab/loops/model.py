@@ -1,9 +1,9 @@
-"""A PyMC model as a graph: its log-density, its free variables, and the point where it begins.
+"""Read the log-density, the free variables, and the initial point of a PyMC model.
 
     >>> density = log_density(model)
-    >>> lab.derivative(density.cost, density.by("rho")[0]), density.given
+    >>> lab.derivative(density.cost, density.resolve_wrt("rho")[0]), density.given
 
-PyMC is never imported here: who hands over a model has done so.
+This module does not import PyMC: a caller with a model has imported it.
 """
 
 import sys
@@ -21,45 +21,42 @@ from lab.scans.buffers import as_tensor
 
 @dataclass(frozen=True, eq=False)
 class LogDensity:
-    """The log-density `cost` of a PyMC `model` as a graph of its own.
+    """The log-density `cost` of a PyMC model as a graph.
 
-    `free` has the continuous free variables, by the names that they have in the model and, where
-    they are transformed, in the graph; `given` a value for every input: PyMC's initial point.
+    `free` contains the continuous free variables by their names in the model and, if they are
+    transformed, in the graph; `given` contains PyMC's initial value of every input.
     """
 
     cost: TensorVariable
     free: Mapping[str, TensorVariable]
     given: Mapping[Variable, object]
 
-    def at(self, point: Mapping[Any, object]) -> Mapping[Variable, object]:
-        """Values of the inputs, by their names or by themselves; others are PyMC's."""
+    def bind_values(self, point: Mapping[Any, object]) -> Mapping[Variable, object]:
+        """Return values of all inputs; `point` maps names or variables to values."""
         named = {str(v.name): v for v in self.given}
-        found = {**self.given}
+        values = {**self.given}
         for key, value in point.items():
             name = key.name if isinstance(key, Variable) else key
-            found[named[check_choice("given", name, named)]] = value
-        return found
+            values[named[check_choice("given", name, named)]] = value
+        return values
 
-    def by(self, wrt: object = None) -> tuple[TensorVariable, ...]:
-        """The inputs that `wrt` means: all, or those that are named, by a name or a variable."""
+    def resolve_wrt(self, wrt: object = None) -> tuple[TensorVariable, ...]:
+        """Return the inputs that `wrt` names (default: all)."""
         if wrt is None:
             return tuple(dict.fromkeys(self.free.values()))
-        asked = (
-            [wrt] if isinstance(wrt, str | Variable) else check_sequence("wrt", wrt, "variables")
-        )
-        names = [one.name if isinstance(one, Variable) else one for one in asked]
-        told = "the model's variables are {}."
+        keys = [wrt] if isinstance(wrt, str | Variable) else check_sequence("wrt", wrt, "variables")
+        names = [key.name if isinstance(key, Variable) else key for key in keys]
+        expected = "the model's variables are {}."
         return tuple(
-            dict.fromkeys(self.free[check_choice("wrt", n, self.free, told)] for n in names)
+            dict.fromkeys(self.free[check_choice("wrt", n, self.free, expected)] for n in names)
         )
 
 
 def log_density(subject: object) -> LogDensity | None:
-    """The log-density of a PyMC model; None for what is no model.
+    """Return the log-density of a PyMC model, or None for other objects.
 
-    What a variable is computed as from its transformed one has the variable's own name in the
-    graph, and so has a Deterministic.  GraphError where PyMC cannot build a log-density, or the
-    model has no continuous free variable.
+    In the graph, transformed variables and Deterministics have their names in the model.  Raise
+    GraphError if PyMC cannot build a log-density, or if all free variables are discrete.
     """
     pymc = sys.modules.get("pymc")
     if pymc is None or not isinstance(subject, pymc.Model):
@@ -69,20 +66,20 @@ def log_density(subject: object) -> LogDensity | None:
         cost = as_tensor(model.logp())
         point = model.initial_point()
         named = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
-    except Exception as error:  # whatever a distribution of a person's own does
+    except Exception as error:  # a custom distribution may raise any error
         raise GraphError(f"model: PyMC builds no log-density. {first_line(error)}") from error
     for variable, value in zip([*model.free_RVs, *model.deterministics], named, strict=True):
         _name(cost, value, variable.name)
     inputs = {rv.name: model.rvs_to_values[rv] for rv in model.free_RVs}
     smooth = {n: v for n, v in inputs.items() if v in model.continuous_value_vars}
     if not smooth:
-        raise GraphError("model: it has no continuous free variable to differentiate by.")
+        raise GraphError("model: it lacks a continuous free variable.")
     free = {**smooth, **{value.name: value for value in smooth.values()}}
     return LogDensity(cost, free, {value: point[value.name] for value in inputs.values()})
 
 
 def _name(cost: Variable, value: Variable, name: str) -> None:
-    """Give what is computed as `value` in the graph of `cost` its name, where it has none."""
+    """Name the unnamed variables in the graph of `cost` that equal `value`."""
     for variable in ancestors([cost]):
         if variable.name or variable.owner is None or value.owner is None:
             continue

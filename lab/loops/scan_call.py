@@ -1,9 +1,9 @@
-"""A declared loop as a call of ``pytensor.scan``: PyTensor's own Scan for the same loop.
+"""Convert a declared loop to a call of ``pytensor.scan``, which builds PyTensor's own Scan.
 
     >>> call = scan_call(gallery.loops["window"])
     >>> call.results(), call.arguments["sequences"]
 
-`Loop.build` makes the Scan itself; this is what a person would have written instead.
+`Loop.build` builds the Scan without ``pytensor.scan``.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,22 +25,22 @@ from lab.loops.variables import Parameter
 class ScanCall:
     """The arguments of ``pytensor.scan`` for a loop.
 
-    `inputs` are the symbolic variables by name, `given` their values, `names` what the step
-    returns, in its order.
+    `inputs` are the symbolic variables by name, `given` their values, and `names` the results of
+    the step in order.
     """
 
-    arguments: Mapping[str, Any]  # of the most different kinds, as `scan` takes them
+    arguments: Mapping[str, Any]
     inputs: Mapping[str, Variable]
     given: Mapping[Variable, object]
     names: tuple[str, ...]
 
     def results(self) -> dict[str, Variable]:
-        """What ``pytensor.scan`` makes of them, by name."""
+        """Return the results of ``pytensor.scan`` by name."""
         return dict(zip(self.names, pytensor.scan(**self.arguments), strict=True))
 
 
 def scan_call(loop: Declaration) -> ScanCall:
-    """The arguments with which a person would call ``pytensor.scan`` for `loop`."""
+    """Return the arguments of ``pytensor.scan`` for `loop`."""
     inputs: dict[str, Variable] = {}
     given: dict[Variable, object] = {}
 
@@ -77,7 +77,7 @@ def scan_call(loop: Declaration) -> ScanCall:
 
 
 def _positional(loop: Declaration) -> Callable[..., object]:
-    """The step as ``pytensor.scan`` calls it: with its arguments by their places."""
+    """Return the step with positional arguments, in the order of ``pytensor.scan``."""
     taken = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
     taken |= {state.name: len(state.taps) for state in loop.states}
     taken |= {random.name: 1 for random in loop.random}
@@ -90,7 +90,7 @@ def _positional(loop: Declaration) -> Callable[..., object]:
             arguments[name] = read[0] if count == 1 else read
         results = loop.step(**arguments)
         if isinstance(results, tuple | list) and isinstance(results[-1], until):
-            return list(results[:-1]), results[-1]  # of several results, PyTensor wants a list
+            return list(results[:-1]), results[-1]  # PyTensor requires a list
         return results
 
     return step

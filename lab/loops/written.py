@@ -1,4 +1,4 @@
-"""Loops whose step is a text: `Loop.from_text`.
+"""Build loops whose step is a text: `Loop.from_text`.
 
 >>> Loop.from_text("x**2", states={"x": 0.95}, n_steps=4)
 >>> Loop.from_text("sin(x[t-1])*u + w*x[t-2]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]}, {"w": 0.5})
@@ -30,9 +30,9 @@ GROUPS = {"states": State, "sequences": Sequence, "parameters": Parameter}
 
 @dataclass(frozen=True)
 class WrittenStep:
-    """A step that was written as text; ``str(step)`` is a text that gives the same step.
+    """A step written as text, which is ``str(step)``.
 
-    `taps` are those at which it reads a variable by name, none if by the name alone.
+    `taps` are the taps of each variable that the text reads with an index.
     """
 
     lines: tuple[Line, ...]
@@ -40,12 +40,12 @@ class WrittenStep:
     taps: tuple[tuple[str, tuple[int, ...]], ...]
 
     def __call__(self, **values: TensorVariable | list[TensorVariable]) -> list[Result]:
-        """What the step makes of what it receives: states, outputs, then ``until``."""
-        taps, made = dict(self.taps), dict[str, TensorVariable]()
+        """Compute the new states, the outputs, and ``until``."""
+        taps, results = dict(self.taps), dict[str, TensorVariable]()
 
         def read(wanted: Leaf) -> TensorVariable:
-            if wanted.tap == 0 and wanted.variable in made:
-                return made[wanted.variable]
+            if wanted.tap == 0 and wanted.variable in results:
+                return results[wanted.variable]
             value = values[wanted.variable]
             if not isinstance(value, list):
                 return value
@@ -57,15 +57,15 @@ class WrittenStep:
             if line.is_until:
                 stop.append(until(compute(line.node, read)))
             else:
-                made[line.target] = compute(line.node, read)
-        return [*(made[name] for name in self.results), *stop]
+                results[line.target] = compute(line.node, read)
+        return [*(results[name] for name in self.results), *stop]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines))
 
 
 def default_tap(is_state: bool) -> int:
-    """What a name alone means: the last value of a state, this step's of a sequence."""
+    """Return the tap of a name without an index: −1 for a state, 0 for a sequence."""
     return -1 if is_state else 0
 
 
@@ -77,7 +77,7 @@ WrittenLoop = tuple[
 def written_loop(
     text: str, states: States, sequences: Sequences, parameters: Parameters
 ) -> WrittenLoop:
-    """The step, variables and outputs of a loop whose step is `text`; see `Loop.from_text`."""
+    """Return the step, variables and outputs of a loop; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
     declared = {group: _pairs(group, given) for group, given in groups.items()}
     names = Names(**{group: tuple(name for name, _ in pairs) for group, pairs in declared.items()})
@@ -104,7 +104,7 @@ def written_loop(
 
 
 def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
-    """Names with values, or with the variables that were declared."""
+    """Return pairs of a name and its value or declared variable."""
     if isinstance(given, Mapping):
         return tuple(by_name(group, given.items()).items())
     kind = GROUPS[group]
@@ -113,7 +113,7 @@ def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
 
 
 def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
-    """The lines, with the only state assigned by a formula that says nothing about it."""
+    """Assign a single formula without a target to the only state."""
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:
@@ -133,11 +133,11 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
 
 
 def _taps(lines: Iterable[Line], names: Names) -> dict[str, tuple[int, ...]]:
-    """The taps at which a text reads variables by name; none of those by their names alone."""
+    """Return the taps of each variable that the text reads with an index."""
     reads = [read for line in lines for read in leaves_of(line.node)]
     taps: dict[str, tuple[int, ...]] = {}
     for name in names.all:
-        is_state = name in names.states  # which at tap 0 is what an earlier line made
+        is_state = name in names.states  # tap 0 of a state is the result of an earlier line
         own = {r.tap for r in reads if r.variable == name and not (is_state and r.tap == 0)}
         if own - {None}:
             known = {default_tap(is_state) if tap is None else tap for tap in own}
@@ -162,7 +162,7 @@ def _sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> 
 
 
 def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> Tapped:
-    """A variable as it was declared, if the text reads it at the same taps."""
+    """Return a declared variable if the text reads it at the same taps, or raise an error."""
     name, taps, read = item.name, item.taps, named.get(item.name)
     if read is None and len(taps) > 1:
         steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
@@ -173,6 +173,6 @@ def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> 
     if read is not None and taps != read:
         raise ArgumentError(
             f"taps of {kind} {name} = {quote(list(taps))}: the step reads it at "
-            f"{quote(list(read))}; give these taps, or none, or change the text."
+            f"{quote(list(read))}; declare these taps, or change the text."
         )
     return replace(item, takes=read or 1)

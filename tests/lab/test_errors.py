@@ -60,7 +60,7 @@ BAD = {
     "zero steps": (lambda: square(n_steps=0), ["n_steps = 0", "at least 1"]),
     "negative steps": (lambda: square(n_steps=-2), ["n_steps = -2", "at least 1"]),
     "half a step": (lambda: square(n_steps=2.5), ["n_steps = 2.5", "whole number"]),
-    "no steps told": (lambda: square(n_steps=None), ["n_steps = None", "must be told"]),
+    "no steps told": (lambda: square(n_steps=None), ["n_steps = None", "needs a number of steps"]),
     "no truncation": (lambda: square(truncate_gradient=0), ["truncate_gradient = 0", "-1"]),
     "a short sequence": (
         lambda: Loop(
@@ -152,7 +152,7 @@ BAD = {
     "an unknown wrt": (lambda: square().trace(wrt="y"), ["wrt = 'y'", "x"]),
     "an unknown cost": (lambda: square().trace(cost="first"), ["cost = 'first'", "last", "sum"]),
     "an unknown state": (lambda: square().trace(of="y"), ["of = 'y'", "x"]),
-    "too few weights": (lambda: square().trace(cost=[1.0, 2.0]), ["cost", "4", "not 2"]),
+    "too few weights": (lambda: square().trace(cost=[1.0, 2.0]), ["cost", "4", "got 2"]),
     "a negative order": (lambda: square().trace(order=-1), ["order = -1", "0, 1, 2"]),
     "half an order": (lambda: square().trace(order=1.5), ["order = 1.5", "0, 1, 2"]),
     "a vector as cost": (
@@ -215,7 +215,7 @@ BAD = {
     ),
     "a step that returns nothing": (
         lambda: Loop(lambda x: None, states=(State("x", 1.0),), n_steps=2).build(),
-        ["step", "x", "None", "no tensor"],
+        ["step", "x", "None", "not a tensor"],
     ),
     "draw and generator swapped": (
         lambda: Loop(

@@ -158,7 +158,7 @@ def graph_of(name: str, subject: object = None) -> tuple[Any, Any, Any]:
     subject = made_by("NAME", name) if subject is None else subject
     density = log_density(subject)
     if density is not None:
-        return density.cost, density.by()[0], density.given
+        return density.cost, density.resolve_wrt()[0], density.given
     if isinstance(subject, Loop):
         graph = subject.build()
         by = next(iter(graph.inputs[v] for v in subject.variables))

@@ -85,8 +85,8 @@ def posed(subject: object, given: Values | None, choices: Mapping[str, object]) 
     density = log_density(subject)
     if density is not None:
         order = check_integer("order", choices.get("order", ORDER.default))
-        (by, *_) = density.by(choices.get("wrt"))
-        given = density.at(AT.check(choices.get("at", {})))
+        (by, *_) = density.resolve_wrt(choices.get("wrt"))
+        given = density.bind_values(AT.check(choices.get("at", {})))
         subject = replace(derivative(density.cost, by, order), cost="the log-density")
         choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):

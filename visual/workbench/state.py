@@ -404,7 +404,7 @@ def opened(subject: object, *about: object) -> Bench:
         case [Variable() as cost, Variable() as wrt, given]:
             return GraphBench.of(cost, wrt, given)
         case [one] if (density := log_density(one)) is not None:
-            return GraphBench.of(density.cost, density.by()[0], density.given, model=one)
+            return GraphBench.of(density.cost, density.resolve_wrt()[0], density.given, model=one)
         case [None]:
             return LoopBench.of(gallery.loops["square"])
         case [Loop() as loop]:

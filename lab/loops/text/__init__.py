@@ -1,4 +1,4 @@
-"""The grammar of a step that is written as text: nothing in it is evaluated.
+"""The grammar of steps in text form, which is parsed and never evaluated.
 
-Start with `grammar`; `source` splits a text into statements, `terms` is what they are read as.
+Start with `grammar`; `source` splits a text into statements, and `terms` defines their operations.
 """

@@ -1,17 +1,17 @@
-"""The grammar in which a person may write a loop's step, and nothing else.
+"""Parse the text of a loop's step.
 
     >>> read_step("x[t] = w·x[t−1]² + u[t]", Names(("x",), sequences=("u",), parameters=("w",)))
 
-It is what all formulas are printed in, or the same in ASCII: ``x[t-1]`` is x one step back,
-``u[t]`` a sequence at this step, ``u[t+1]`` at the next.  Shorter, ``x`` and ``u`` alone are the
-last value of a state and this step's of a sequence; and on the right ``x[t]`` is what an earlier
-line has just made.  Parameters stand by their names.
+The grammar is the notation of all printed formulas, or its ASCII form: ``x[t-1]`` is the last
+value of x, ``u[t]`` the value of a sequence at this step, ``u[t+1]`` the next value.  Without an
+index, ``x`` is the last value of a state and ``u`` the value of a sequence at this step.  On the
+right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have no index.
 
-A line ``x = …`` says what becomes of a state, or makes an output; ``until(condition)`` stops the
-loop.  Lines end at the end of the line or at ``;``.  A loop of one state needs no ``x =``.
+A line ``x = …`` assigns a state or an output; ``until(condition)`` stops the loop.  Lines end at
+a line break or at ``;``.  A loop with one state can omit ``x =``.
 
-Python's own parser makes a tree of the text, and only the forms of tree that are listed here
-are read.  Nothing is evaluated, no attribute is looked up, and no constants are folded.
+Python's parser builds a tree of the text, and `_Reader` accepts only the nodes listed here.  It
+does not evaluate anything.
 """
 
 import ast
@@ -35,7 +35,7 @@ RESERVED = ("t", "until")
 
 @dataclass(frozen=True)
 class Names:
-    """What the text may name."""
+    """The variables of the loop, which the text can use."""
 
     states: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Names:
 
 
 def read_step(text: str, names: Names) -> tuple[Line, ...]:
-    """The lines of a step; ArgumentError, with the place, for anything the grammar lacks."""
+    """Return the lines of a step; raise ArgumentError with the column of a syntax error."""
     if not isinstance(text, str):
         raise ArgumentError(f"step = {quote(text)}: expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
@@ -67,34 +67,34 @@ def read_step(text: str, names: Names) -> tuple[Line, ...]:
     text = raised.translate(TYPED)
     lines: list[Line] = []
     for start, stop in statements(text):
-        made = tuple(line.target for line in lines if line.target)
-        lines.append(_Reader(text, start, stop, names, made).line())
+        earlier = tuple(line.target for line in lines if line.target)
+        lines.append(_Reader(text, start, stop, names, earlier).line())
     if not lines:
         raise ArgumentError("step = '': expected a formula, such as 'x**2'.")
     return tuple(lines)
 
 
 class _Reader:
-    """Reads one line, from `start` to `stop` of the text; `made` are the targets before it."""
+    """Parser of the line from `start` to `stop`; `earlier` are the targets of earlier lines."""
 
     def __init__(
-        self, text: str, start: int, stop: int, names: Names, made: tuple[str, ...]
+        self, text: str, start: int, stop: int, names: Names, earlier: tuple[str, ...]
     ) -> None:
         assigned = TARGET.match(text, start, stop)
         self.source = Source(text, assigned.end() if assigned else start, stop)
-        self.names, self.made = names, made
+        self.names, self.earlier = names, earlier
         self.target = identifier(assigned.group(1)) if assigned else ""
         self.tapped = (*names.states, *names.sequences)
         if assigned and self.target in (*names.sequences, *names.parameters, *RESERVED):
             why = "cannot be assigned to; states and outputs can."
             raise refused(text, *assigned.span(1), why)
-        if assigned and self.target in made:
+        if assigned and self.target in earlier:
             raise refused(
                 text, *assigned.span(1), "is assigned twice; one line for each is enough."
             )
 
     def line(self) -> Line:
-        """The line, which must be a formula or ``until(…)``."""
+        """Return the line, which must be a formula or ``until(…)``."""
         tree = self.source.parsed()
         if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
             self._check_arguments(tree, 1, 1)
@@ -107,7 +107,7 @@ class _Reader:
         return self.source.refused(node, why)
 
     def _check_depth(self, tree: ast.expr) -> None:
-        """Look at the tree once, without recursion, before anything walks through it."""
+        """Raise ArgumentError for a tree that is too deep for recursive functions."""
         waiting = [(tree, 1)]
         while waiting:
             node, depth = waiting.pop()
@@ -138,7 +138,7 @@ class _Reader:
             case ast.BinOp() if type(node.op) in OPERATORS:
                 return self._operation(OPERATORS[type(node.op)], node.left, node.right)
             case ast.Compare() | ast.BoolOp():
-                why = "is a condition; it can stand in where(…) and until(…) only."
+                why = "is a condition; conditions are allowed in where(…) and until(…) only."
             case ast.IfExp():
                 why = "chooses; a choice is written where(condition, a, b)."
             case ast.Tuple():
@@ -162,7 +162,7 @@ class _Reader:
             case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
                 return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
         raise self._refused(
-            node, f"is no condition; a condition compares with {listing(COMPARISONS.values())}."
+            node, f"is not a condition; conditions compare with {listing(COMPARISONS.values())}."
         )
 
     def _power(self, node: ast.BinOp) -> Term:
@@ -179,7 +179,7 @@ class _Reader:
     def _literal(self, node: ast.Constant, largest: float) -> float:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._refused(node, "is no number; numbers are written 2, 0.5 or 1e-3.")
+            raise self._refused(node, "is not a number; numbers are written 2, 0.5 or 1e-3.")
         if value > largest:
             what = "an exponent" if largest == HIGHEST else "a number"
             raise self._refused(node, f"is too large; {what} can be up to {largest:g}.")
@@ -200,8 +200,8 @@ class _Reader:
                 node,
                 f"is no name of this loop; {base} {digits} back is written {base}[t-{digits}].",
             )
-        if name in self.made:
-            raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
+        if name in self.earlier:
+            raise self._refused(node, f"is a result of this step, which is written {name}[t].")
         if like := closest_match(name, self.names.all):
             raise self._refused(node, f"is no name of this loop; did you mean {like!r}?")
         raise self._refused(
@@ -212,7 +212,7 @@ class _Reader:
 
     def _indexed(self, node: ast.Subscript) -> Term:
         name, tap = _name(node.value), _tap(node.slice)
-        if name not in (*self.tapped, *self.made):
+        if name not in (*self.tapped, *self.earlier):
             allowed = listing(self.tapped)
             raise self._refused(
                 node, f"has steps in [ ]; they belong to states and sequences: {allowed}."
@@ -220,9 +220,9 @@ class _Reader:
         if tap is None:
             raise self._refused(node, f"has no step in [ ]; allowed are {name}[t-1], {name}[t] …")
         if tap == 0 and name not in self.names.sequences:
-            if name not in self.made:
+            if name not in self.earlier:
                 raise self._refused(
-                    node, f"is not known yet; a line '{name} = …' must stand above this one."
+                    node, f"is not computed yet; move the line '{name} = …' above this line."
                 )
             return Leaf(name, 0, -1)
         if name not in self.tapped:
@@ -236,11 +236,11 @@ class _Reader:
     def _call(self, node: ast.Call) -> Term:
         name = _name(node.func)
         if name == "until":
-            raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
+            raise self._refused(node, "is part of a formula; write until(…) on a separate line.")
         if name not in FUNCTIONS:
             like = closest_match(name, FUNCTIONS)
-            told = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
-            raise self._refused(node.func, f"is no function of this grammar; {told}")
+            advice = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
+            raise self._refused(node.func, f"is no function of this grammar; {advice}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
         return Call(name, (first(node.args[0]), *map(self._number, node.args[1:])))
@@ -259,7 +259,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _tap(node: ast.expr) -> int | None:
-    """The tap of ``t``, ``t-2`` or ``t+1``; None for anything else."""
+    """Return the tap of ``t``, ``t-2`` or ``t+1``, or None for other expressions."""
     match node:
         case ast.Name(id="t"):
             return 0

@@ -1,4 +1,4 @@
-"""The lines of a step that was written as text, and errors that tell the place in it."""
+"""Split the text of a step into lines, and report errors with line and column."""
 
 import ast
 import unicodedata
@@ -15,9 +15,9 @@ CLOSING = {"(": ")", "[": "]"}
 
 
 def identifier(name: T) -> T:
-    """A name in the one form (NFKC) that Python, too, gives it: µ, the sign, as μ, the letter.
+    """Return an identifier in Python's normal form NFKC, in which µ (sign) is μ (letter).
 
-    What is no identifier stays as it is: x₁ and x² are notation, not the names x1 and x2.
+    Other values are unchanged: x₁ and x² are notation, not the names x1 and x2.
     """
     if isinstance(name, str) and name.isidentifier():
         return cast(T, unicodedata.normalize("NFKC", name))
@@ -25,37 +25,37 @@ def identifier(name: T) -> T:
 
 
 def one_named(argument: str, name: object, known: Iterable[str], otherwise: str) -> str:
-    """One of the names that are known: the first for None; see `check_choice`."""
+    """Return `name` if it is known, or the first known name for None; see `check_choice`."""
     known = list(known)
     return known[0] if name is None else check_choice(argument, identifier(name), known, otherwise)
 
 
 def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """What is given by names, each in its one form; ArgumentError if two are the same."""
+    """Return values by normalized names; raise ArgumentError if two names are equal."""
     named: dict[str, T] = {}
     for name, value in given:
         check_type(argument, name, str, "the names of variables")
-        own = identifier(name)
-        if own in named:
+        normal = identifier(name)
+        if normal in named:
             raise ArgumentError(
-                f"{argument}: {quote(name)} is a second {quote(own)}; every name may be used "
+                f"{argument}: {quote(name)} is a second {quote(normal)}; every name may be used "
                 "only once."
             )
-        named[own] = value
+        named[normal] = value
     return named
 
 
 def refused(text: str, start: int, stop: int, why: str) -> ArgumentError:
-    """An error that quotes a part of the text and tells where it stands."""
+    """Return an error that quotes a part of the text with its line and column."""
     excerpt = text[start:stop].strip() or text[start:].strip()
     excerpt = excerpt if len(excerpt) <= 40 else f"{excerpt[:39]}…"
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-    place = f"line {line}, column {column}" if "\n" in text else f"column {column}"
-    return ArgumentError(f"step, {place}: {excerpt!r} {why}")
+    location = f"line {line}, column {column}" if "\n" in text else f"column {column}"
+    return ArgumentError(f"step, {location}: {excerpt!r} {why}")
 
 
 def statements(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end; brackets hold a line together."""
+    """Yield the start and end of each line; a line break inside brackets does not end a line."""
     begin, opened = 0, list[int]()
     for place, sign in enumerate(text):
         if sign in CLOSING:
@@ -87,19 +87,19 @@ class Source:
 
     @property
     def formula(self) -> str:
-        """The formula, in brackets, so that spaces and line ends need no care."""
+        """The formula in brackets, which can contain spaces and line breaks."""
         return f"({self.text[self.start : self.stop]}\n)"
 
     def parsed(self) -> ast.expr:
-        """The tree that Python's parser makes of it, not yet looked at."""
+        """Parse the formula with Python's parser."""
         if not self.text[self.start : self.stop].strip():
-            raise refused(self.text, self.start - 1, self.start, "has no formula behind it.")
+            raise refused(self.text, self.start - 1, self.start, "has no formula after it.")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return ast.parse(self.formula, mode="eval").body
         except SyntaxError as error:
-            place = self._place(error.lineno or 1, max(1, error.offset or 0) - 1)
+            place = self._index(error.lineno or 1, max(1, error.offset or 0) - 1)
             place = min(max(place, self.start), self.stop - 1)
             why = "cannot be read as a formula, such as 'x**2 + 1'."
             raise refused(self.text, place, self.stop, why) from None
@@ -108,17 +108,17 @@ class Source:
             raise refused(self.text, self.start, self.stop, why) from None
 
     def refused(self, node: ast.expr, why: str) -> ArgumentError:
-        """An error that quotes a part of the tree."""
-        begin = self._place(node.lineno, self._letters(node.lineno, node.col_offset))
+        """Return an error that quotes a node of the tree."""
+        begin = self._index(node.lineno, self._characters(node.lineno, node.col_offset))
         row = node.end_lineno or node.lineno
-        end = self._place(row, self._letters(row, node.end_col_offset or 0))
+        end = self._index(row, self._characters(row, node.end_col_offset or 0))
         return refused(self.text, max(begin, self.start), min(end, self.stop), why)
 
-    def _place(self, row: int, column: int) -> int:
-        """Where a place of the formula lies in the text."""
+    def _index(self, row: int, column: int) -> int:
+        """Return the index in the text of a row and column of the formula."""
         rows = self.formula.split("\n")
         return self.start - 1 + sum(len(line) + 1 for line in rows[: row - 1]) + column
 
-    def _letters(self, row: int, count: int) -> int:
-        """How many letters of a row so many bytes are, which the parser counts."""
+    def _characters(self, row: int, count: int) -> int:
+        """Return the number of characters in the first `count` bytes of a row."""
         return len(self.formula.split("\n")[row - 1].encode()[:count].decode())

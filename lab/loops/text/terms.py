@@ -1,4 +1,4 @@
-"""What a step that was written as text consists of, and what its operations compute."""
+"""Lines and functions of a step written as text, and their PyTensor operations."""
 
 import ast
 import math
@@ -16,11 +16,11 @@ from lab.notation import Call, Leaf, Number, Term
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a step: what it assigns to, and the formula; or the condition to stop on."""
+    """A line of a step: a target and a formula, or a stop condition."""
 
     target: str
     written: str
-    node: Term  # whose operations are called as in the text
+    node: Term  # with the operators of the text as names
     is_until: bool = False
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the grammar, and how many arguments it takes."""
+    """A function of the grammar, with its smallest and largest number of arguments."""
 
     apply: Callable[..., TensorVariable]
     fewest: int = 1
@@ -89,13 +89,13 @@ _APPLIED: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
 
 
 def compute(node: Term, read: Callable[[Leaf], TensorVariable]) -> TensorVariable:
-    """The PyTensor variable of a formula; `read` gives those that stand in it."""
+    """Return the PyTensor variable of a formula; `read` returns the variable of a leaf."""
     if isinstance(node, Leaf):
         return read(node)
     if isinstance(node, Number):
-        # In floats: small integers would overflow in the types that PyTensor finds for them.
+        # As floats: PyTensor's smallest dtype of an integer would overflow.
         return pt.constant(float(node.written), dtype=config.floatX)
-    assert isinstance(node, Call)  # the grammar makes no other
+    assert isinstance(node, Call)
     if node.name == "**" and isinstance(node.arguments[1], Number):
         return compute(node.arguments[0], read) ** ast.literal_eval(node.arguments[1].written)
     return _APPLIED[node.name](*(compute(argument, read) for argument in node.arguments))

@@ -153,7 +153,7 @@ def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variabl
     """Return the cost and the variables, of a graph or of a model."""
     density = log_density(cost)
     if density is not None:
-        return density.cost, density.by(wrt)
+        return density.cost, density.resolve_wrt(wrt)
     if not isinstance(cost, Variable):
         raise KindError(f"cost = {quote(cost)}: expected a PyTensor variable, or a PyMC model.")
     variables = (wrt,) if isinstance(wrt, Variable) else wrt

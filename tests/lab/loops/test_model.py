@@ -52,10 +52,10 @@ def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
 
 def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
     model, density = models["ar"], log_density(models["ar"])
-    (rho,) = density.by("rho")
+    (rho,) = density.resolve_wrt("rho")
     drawn = visual.draw(model, "tapes", wrt="rho", order=2, at={"x0": 0.5})
     made = replace(lab.derivative(density.cost, rho, 2), cost="the log-density")
-    assert drawn.svg() == visual.draw(made, "tapes", given=density.at({"x0": 0.5})).svg()
+    assert drawn.svg() == visual.draw(made, "tapes", given=density.bind_values({"x0": 0.5})).svg()
     with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
         visual.draw(model, taps={"x": (-2,)})
     with pytest.raises(ArgumentError, match="wrt = 'nope'"):
@@ -100,11 +100,13 @@ def test_its_gradient_is_that_of_pymc(models, name):
     density, point = log_density(model), model.initial_point()
     rng = np.random.default_rng(0)
     point = {n: value + 0.3 * rng.normal(size=np.shape(value)) for n, value in point.items()}
-    given = density.at(point)
+    given = density.bind_values(point)
     asked = [model.logp(), model.dlogp()]  # PyTensor's own pullback; compiled, it takes minutes
     values, _ = run(asked, given, record=False)
     value, gradient = (values[v] for v in asked)
-    ours = [lab.trace(lab.derivative(density.cost, by), given).outputs for by in density.by()]
+    ours = [
+        lab.trace(lab.derivative(density.cost, by), given).outputs for by in density.resolve_wrt()
+    ]
     assert np.allclose(ours[0][0], value)
     assert np.allclose(np.concatenate([np.ravel(found[1]) for found in ours]), gradient)
 
@@ -120,8 +122,10 @@ def of_ar(rho, sigma, x0):
 
 def test_its_log_density_is_the_formulas(models):
     density = log_density(models["ar"])
-    given = density.at({"rho_interval__": 0.3, "sigma_log__": -0.2, "x0": 1.5})
-    value, slope = lab.trace(lab.derivative(density.cost, *density.by("rho")), given).outputs
+    given = density.bind_values({"rho_interval__": 0.3, "sigma_log__": -0.2, "x0": 1.5})
+    value, slope = lab.trace(
+        lab.derivative(density.cost, *density.resolve_wrt("rho")), given
+    ).outputs
     assert np.isclose(value, of_ar(0.3, -0.2, 1.5))
     steps = [of_ar(0.3 + h, -0.2, 1.5) for h in (1e-6, -1e-6)]
     assert np.isclose(slope, (steps[0] - steps[1]) / 2e-6)
@@ -149,8 +153,8 @@ def test_variables_that_there_are_not(models):
     with pytest.raises(ArgumentError, match="wrt = 'tau': the model's variables are q, r"):
         lab.explain(models["kalman"], "tau")
     with pytest.raises(ArgumentError, match="given = 'tau'"):
-        log_density(models["kalman"]).at({"tau": 1.0})
-    with pytest.raises(GraphError, match="no continuous free variable"):
+        log_density(models["kalman"]).bind_values({"tau": 1.0})
+    with pytest.raises(GraphError, match="lacks a continuous free variable"):
         lab.explain(models["discrete"])
     import pymc  # not above: all workers read this file, and one of them runs it
 

@@ -164,7 +164,7 @@ def test_an_order_of_too_many_scans_is_refused(order):
 
 @pytest.mark.parametrize("steps", [20_000_000_000, 10**30])
 def test_a_number_of_steps_that_no_memory_holds_is_refused(steps):
-    with pytest.raises(ArgumentError, match=r"^n_steps = \d+…?.*GB; a loop may keep 4 GB"):
+    with pytest.raises(ArgumentError, match=r"^n_steps = \d+…?.*GB; the limit is 4 GB"):
         gallery.loops["square"].with_steps(steps)
 
 
