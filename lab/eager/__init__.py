@@ -1,24 +1,22 @@
-"""The eager tape: gradients of plain Python functions, written down while they run.
+"""The eager tape: gradients of plain Python functions, recorded while they run.
 
-What you can do, and the name for it:
+- `grad` differentiates functions written with `np` wrt real numbers and arrays, to any order
+- `primitive` and `D` add a function, with a gradient maker or a forward pass
+- `unrolled` converts a declared loop to a Python function
+- `recording` records the tapes of a run, and `lab.events` lists its events; `steps` marks the
+  steps of a loop
+- the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`, `take`, `untake`
 
-- differentiate, to any order: `grad`, of functions written with `np`, wrt real numbers and arrays
-- teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
-- take a declared loop along: `unrolled`
-- watch its tapes fill and empty: `recording`, and `lab.events` of it; mark the steps of a loop:
-  `steps`
-- look at the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`,
-  `take`, `untake`
+In contrast, the tapes of a Scan exist before the loop runs.
 
-It is the counterpart of a Scan's tapes, which are laid out before the loop runs.
+A tape stores the arguments of an operation without copying them.  Do not change an array in place
+between its use and the gradient.
 
-One simplification: a tape keeps the arrays that an operation was given, not copies of them.
-Do not change an array in place after it was used and before the gradient is there.
-
-Start reading in `tape`: it is the whole algorithm.  The rules stand below the functions that they
-belong to, in `elementwise`, `shaping`, `routing`, `reductions` and `products`; `rules`
-is how a function of numpy gets one, `np` collects them, and `operators` makes signs and methods of
-them.  A run is watched by `recorder`, as the frozen data of `records`; `checks` is what is refused.
+Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `routing`,
+`reductions` and `products` contain the functions with their rules.  `rules` registers a rule for
+a function of numpy, `np` collects the registered functions, and `operators` defines the operators
+and methods of a node.  `recorder` records a run as the frozen data of `records`; `checks` raises
+errors.
 """
 
 from lab.eager import np as np

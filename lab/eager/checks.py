@@ -1,4 +1,4 @@
-"""What the eager tape refuses, each in a clear sentence."""
+"""Checks of arguments and results on the eager tape."""
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -11,12 +11,12 @@ from lab.records import check_unmasked
 
 
 def name_of(function: object) -> str:
-    """What to call a function in an error message."""
+    """Return the name of a function for an error message."""
     return getattr(function, "__name__", type(function).__name__)
 
 
 def check_argnum(argnum: object) -> tuple[int, ...]:
-    """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
+    """Return the argument numbers in `argnum`, or raise ArgumentError."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if check_integer("argnum", number, "the number of an argument, from 0") < 0:
@@ -27,7 +27,7 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
 
 
 def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
-    """Raise ArgumentError if `function` was given no argument `argnum`."""
+    """Raise ArgumentError if the call of `function` lacks argument `argnum`."""
     if argnum >= len(args):
         given = {0: "no arguments", 1: "1 argument, number 0"}.get(
             len(args), f"{len(args)} arguments, numbered 0 to {len(args) - 1}"
@@ -36,7 +36,7 @@ def check_given(function: object, args: tuple[object, ...], argnum: int) -> None
 
 
 def check_start(what: str, value: object) -> None:
-    """Raise ArgumentError unless one can differentiate by `value`; `what` is the argument."""
+    """Raise ArgumentError unless `value` is real; `what` is the argument."""
     if isinstance(value, float):
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
@@ -47,8 +47,8 @@ def check_start(what: str, value: object) -> None:
     if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
         raise ArgumentError(
-            f"{what}: an integer cannot be moved a little, so there is no derivative by it; give "
-            f"{example}."
+            f"{what}: expected a floating-point number, because derivatives wrt integers do not "
+            f"exist; pass {example}."
         )
     raise ArgumentError(
         f"{what}: expected a real number or a numpy array of real numbers; for several arguments, "
@@ -75,21 +75,21 @@ def check_real_number(function: object, value: object) -> None:
 
 
 def check_real_gradient(function: object, value: object) -> None:
-    """Raise GradientError if a function was real, but went through complex numbers."""
+    """Raise GradientError if a real function computes with complex numbers."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
         raise GradientError(
-            f"{name_of(function)}: complex numbers occur in it, for which the rules here do not "
-            "hold; write it with real and imaginary parts of their own."
+            f"{name_of(function)}: it computes with complex numbers, which the rules do not "
+            "support; write it with separate real and imaginary parts."
         )
 
 
 def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:
-    """Raise GradientError if a node was given by keyword, where no gradient can reach it."""
+    """Raise GradientError if a keyword argument is a node, which would receive no gradient."""
     for name, value in kwargs.items():
         if isinstance(value, node):
             raise GradientError(
-                f"{operation}: {name} = {quote(value)} is a node given by keyword; only "
-                "arguments given by position are differentiated."
+                f"{operation}: {name} = {quote(value)} is a node passed by keyword; only "
+                "positional arguments can be differentiated."
             )
 
 
@@ -99,22 +99,22 @@ def check_arguments(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
 ) -> None:
-    """Raise GradientError if `rule` does not take these arguments, which numpy's function may."""
+    """Raise GradientError if `rule` does not accept these arguments of a numpy function."""
     try:
         signature(rule).bind(*args, **kwargs)
     except TypeError as error:
         raise GradientError(
-            f"{operation}: with nodes, it does not take the arguments given: {error}; write it "
-            "with other functions of lab.eager.np, or give it a rule with lab.eager.primitive."
+            f"{operation}: it does not accept these arguments for nodes: {error}; write it "
+            "with other functions of lab.eager.np, or add a rule with lab.eager.primitive."
         ) from None
 
 
 def check_gradients(
     operation: str, gradients: object, args: tuple[object, ...], on_top: Sequence[bool]
 ) -> list:
-    """One gradient function for each argument, None where none is needed.
+    """Return one gradient function per argument, or None for a constant argument.
 
-    Raises ArgumentError if they are no list or too many, GradientError if a node has none.
+    Raise ArgumentError for too many or no list, and GradientError for a node without a function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(
@@ -126,18 +126,18 @@ def check_gradients(
     if lacking:
         raise GradientError(
             f"{operation}: argument {listing(lacking)} = {quote(args[lacking[0]])} is a "
-            "node, but there is no gradient by it; give its value, lab.eager.value_of(…)."
+            "node, but the rule has no gradient for it; pass its value, lab.eager.value_of(…)."
         )
     return completed
 
 
 def bad_setter(old: np.ndarray, setter: Any, error: Exception) -> ArgumentError:
-    """What to raise for a Setter that `old` cannot take, from numpy's own `error`."""
+    """Return an ArgumentError for a Setter that does not fit `old`, from numpy's `error`."""
     what = f"Setter(index={quote(setter.index)}, value={quote(setter.value)})"
     if isinstance(error, IndexError):
-        return ArgumentError(f"{what}: there is no such place in shape {old.shape}; {error}.")
+        return ArgumentError(f"{what}: the index is outside of shape {old.shape}; {error}.")
     entries = np.shape(old[setter.index])
     return ArgumentError(
-        f"{what}: its index chooses entries of shape {entries}, which a value of shape "
+        f"{what}: its index selects entries of shape {entries}, which a value of shape "
         f"{np.shape(setter.value)} does not fit."
     )

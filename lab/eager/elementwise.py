@@ -1,4 +1,4 @@
-"""Elementwise functions, each with its gradient next to it.
+"""Elementwise functions with their gradients.
 
 A rule receives the gradient g of the result, the result, and the arguments.
 """

@@ -1,10 +1,10 @@
-"""numpy for nodes: the functions that have a gradient rule, and all of numpy besides.
+"""numpy for nodes: all of numpy, with gradient rules for the functions in `__all__`.
 
     >>> from lab.eager import grad, np
     >>> grad(lambda x: np.sum(np.tanh(x)))(np.array([0.1, 0.2]))
 
-`__all__` lists the functions that take nodes.  What is not listed there (``np.pi``, ``np.zeros``,
-``np.argmax``, …) is numpy's own; given a node, a function without a rule says so.
+Other names (``np.pi``, ``np.zeros``, ``np.argmax``, …) are numpy's; a function without a rule
+raises an error for a node.
 """
 
 from collections.abc import Hashable
@@ -15,7 +15,7 @@ import numpy
 from lab.eager import elementwise, operators, products, reductions, routing, shaping
 from lab.eager.rules import REGISTERED
 
-# each registers its functions of numpy, and the last what one can write with a node
+# each module registers its functions; `operators` sets the methods of Node
 _MODULES = elementwise, products, reductions, routing, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]

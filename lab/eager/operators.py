@@ -1,6 +1,6 @@
-"""What one can write with a node: signs, comparisons, indexing, and numpy's own functions.
+"""Operators, comparisons, indexing and numpy functions of a node.
 
-Comparisons look at values and return plain booleans, so that ``if`` and ``while`` work.
+Comparisons use values and return plain booleans, which ``if`` and ``while`` accept.
 """
 
 import operator
@@ -15,7 +15,7 @@ from lab.eager.shaping import take
 from lab.eager.tape import Function, Node, Plain, Value, value_of
 from lab.errors import GradientError
 
-#: Functions of numpy whose derivative is zero wherever there is one: they see values alone.
+#: Functions of numpy whose derivative is zero wherever it exists; they receive plain values.
 FLAT = {
     *(numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater),
     *(numpy.greater_equal, numpy.isclose, numpy.isfinite, numpy.isinf, numpy.isnan),
@@ -37,14 +37,14 @@ def _of_values(operation: Plain) -> Function:
 
 
 def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
-    """Apply a function of numpy itself to nodes."""
+    """Apply a function of numpy to nodes."""
     if function in REGISTERED:
         return REGISTERED[function](*args, **kwargs)
     if function in FLAT:
         return function(*map(value_of, args), **kwargs)
     raise GradientError(
-        f"{_spelled(function)} is not registered: it has no gradient rule; write it with the "
-        "functions of lab.eager.np, or give it a rule with lab.eager.primitive."
+        f"{_spelled(function)} is not registered: it lacks a gradient rule; write it with the "
+        "functions of lab.eager.np, or add a rule with lab.eager.primitive."
     )
 
 
@@ -57,8 +57,8 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
     out = kwargs.get("out")
     if out is not None:
         raise GradientError(
-            f"{_spelled(ufunc)} was to write a node into an array in place, where its "
-            "gradient would be lost; write a = a + b instead of a += b."
+            f"{_spelled(ufunc)} would write a node into an array in place and lose its "
+            "gradient; write a = a + b instead of a += b."
         )
     if method != "__call__":
         raise GradientError(f"{_spelled(ufunc)}.{method} is not registered: it takes no nodes.")
@@ -103,7 +103,7 @@ def _no_method(self: Node, name: str) -> NoReturn:
 
 
 def _method(name: str) -> Function:
-    """The method of an array that is the function of numpy with its name."""
+    """Return the method that calls the function of numpy with the same name."""
     theirs = getattr(numpy, name)
     return lambda self, *args, **kwargs: _apply(theirs, (self, *args), kwargs)
 
@@ -112,7 +112,7 @@ METHODS_OF_NUMPY = (
     *("sum", "mean", "var", "std", "max", "min", "prod", "dot", "ravel", "squeeze", "swapaxes"),
     *("clip", "round", "all", "any", "argmax", "argmin", "argsort", "nonzero"),
 )
-# Signs between two, either of which may be the node.
+# Binary operators; either operand can be the node.
 SIGNS: dict[str, Plain] = {
     "add": elementwise.plus,
     "sub": elementwise.minus,
@@ -121,7 +121,7 @@ SIGNS: dict[str, Plain] = {
     "pow": elementwise.to_the,
     "mod": elementwise.remainder,
     "floordiv": _of_values(operator.floordiv),
-    "divmod": lambda one, other: (one // other, one % other),
+    "divmod": lambda x, y: (x // y, x % y),
     "matmul": products.at_sign,
 }
 METHODS: dict[str, Plain | property] = {
@@ -153,8 +153,8 @@ METHODS: dict[str, Plain | property] = {
     },
 }
 
-# Set here and not in the class, because these rules are made of nodes, and nodes come first.
+# The rules need the class Node, and therefore cannot be defined in it.
 for _name, _entry in METHODS.items():
     setattr(Node, _name, _entry)
-# Nodes compare by value, but sets and dicts hold them by identity, as they hold any object.
+# Nodes compare by value, but have the hash of their identity for sets and dicts.
 Node.__hash__ = object.__hash__  # type: ignore[method-assign]

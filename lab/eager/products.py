@@ -1,8 +1,8 @@
 """Products of vectors and matrices.
 
-With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and that of B is Aᵀ·G.  A
-single row to the left or column to the right, which numpy writes with one axis, is a matrix
-here while its gradient is formed; stacks of matrices that were broadcast are summed back.
+With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and the gradient of B is Aᵀ·G.
+The rules treat a vector as a row on the left or a column on the right.  Gradients of broadcast
+stacks of matrices are sums over the broadcast axes.
 """
 
 import operator
@@ -17,7 +17,7 @@ from lab.errors import GradientError
 
 
 def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
-    """The gradients: dA = G·Bᵀ, dB = Aᵀ·G."""
+    """Return the gradients dA = G·Bᵀ and dB = Aᵀ·G."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     row, column = len(a_shape) == 1, len(b_shape) == 1
     rows = (1, *a_shape) if row else a_shape
@@ -28,7 +28,7 @@ def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
         return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
 
     def a_gradient(g: Value) -> Value:
-        # a column times a row is every product of their entries
+        # a column times a row is an outer product
         times = multiply if column else matmul
         whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
         return _as(unbroadcast(whole, rows), a_shape)
@@ -51,9 +51,9 @@ at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 @composed(numpy.dot)
 def dot(a: object, b: object) -> Value:
-    """The product of numbers, vectors, and matrices.
+    """Return the product of numbers, vectors, and matrices.
 
-    Raises GradientError for more than two axes.
+    Raise GradientError for more than two axes.
     """
     axes = len(shape_of(a)), len(shape_of(b))
     if max(axes) > 2:

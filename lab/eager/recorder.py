@@ -1,7 +1,7 @@
-"""Recording a run: tapes and nodes that also write down what they do.
+"""Record a run with tapes and nodes that report their events.
 
-The unrecorded run knows nothing of this.  `recording` hands out tapes of its own, and a tape
-decides what its nodes are.
+`recording` replaces the class of new tapes, and the class of a tape determines the class of its
+nodes.
 """
 
 import reprlib
@@ -31,13 +31,13 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 
 
 def steps(count: int) -> Iterable[int]:
-    """``range(count)`` for a loop whose recorded nodes shall know in which step they were made."""
+    """Return ``range(count)``; recorded nodes store the number of the present step."""
     count, recorder = check_integer("count", count, "a whole number of steps"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
 
 class Recorder:
-    """Collects what `RecordedTape` and `RecordedNode` report."""
+    """The events of all `RecordedTape` and `RecordedNode` objects of a run."""
 
     def __init__(self) -> None:
         self.tapes: list[RecordedTape] = []
@@ -47,13 +47,13 @@ class Recorder:
         self.during: int | None = None
 
     def new_tape(self, function: str) -> "RecordedTape":
-        """A tape that reports to this recorder."""
+        """Return a tape that reports to this recorder."""
         tape = RecordedTape(function, self, len(self.tapes))
         self.tapes.append(tape)
         return tape
 
     def steps(self, count: int) -> Iterator[int]:
-        """The numbers below `count`, noting which is under way; a loop may also break off."""
+        """Yield the numbers below `count`, and store the present number until the loop ends."""
         before = self.step
         try:
             for self.step in range(count):
@@ -62,7 +62,7 @@ class Recorder:
             self.step = before
 
     def recording(self, result: object) -> Recording:
-        """All that was collected."""
+        """Return the recorded data as a `Recording`."""
         on_tape: list[list[int]] = [[] for _ in self.tapes]
         for node in self.nodes:
             on_tape[node.tape].append(node.number)
@@ -77,7 +77,7 @@ _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that reports when it is opened and closed; `sender` is the node taken off last."""
+    """A tape that reports its start and end; `sender` is the last popped node."""
 
     def __init__(self, function: str, recorder: Recorder, number: int) -> None:
         super().__init__(function)
@@ -96,14 +96,14 @@ class RecordedTape(Tape):
 
 
 class Inbox(list[Value]):
-    """A list of outgoing gradients that reports what arrives, and what is added to the sum."""
+    """A list of outgoing gradients that reports each arrival and each addition to the sum."""
 
     def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
         super().__init__()
         self.tape, self.number, self.shape = tape, number, shape
 
     def append(self, gradient: Value) -> None:
-        """Take a gradient in, and report who sent it."""
+        """Append a gradient, and report its sender."""
         super().append(gradient)
         recorder, sender = self.tape.recorder, self.tape.sender
         stored = held(gradient, recorder, self.shape)
@@ -116,14 +116,14 @@ class Inbox(list[Value]):
     def __iter__(self) -> Iterator[Value]:
         recorder = self.tape.recorder
         for gradient in super().__iter__():
-            yield gradient  # and when the next one is asked for, this one has been added
+            yield gradient  # after the yield, the caller has added this gradient
             is_setter = isinstance(value_of(gradient), Setter)
             kind = records.SetterAdded if is_setter else records.Added
             recorder.events.append(kind(self.number, held(gradient, recorder, self.shape)))
 
 
 class RecordedNode(Node):
-    """A node that reports when it is made, and what it does when its tape is taken down."""
+    """A node that reports its creation and the gradients that it sends."""
 
     __slots__ = ("home", "number", "step")
 
@@ -154,7 +154,7 @@ class RecordedNode(Node):
         recorder.events.append(records.Appended(self.number))
 
     def send_upstream(self) -> None:
-        """Report that it is this node's turn, which what is made meanwhile belongs to."""
+        """Send gradients, and assign the nodes created meanwhile to this node."""
         recorder = self.home.recorder
         before = recorder.step, recorder.during
         self.home.sender = self.number
@@ -166,7 +166,7 @@ class RecordedNode(Node):
             recorder.step, recorder.during = before
 
     def sum_outgrads(self) -> Value:
-        """Report the sum, or the one gradient that needs none."""
+        """Report the sum, or a single gradient."""
         lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
         total = super().sum_outgrads()
         kind = records.PassedOn if lone else records.Summed
@@ -179,7 +179,7 @@ RecordedTape.node = RecordedNode
 
 
 def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) -> RecordedValue:
-    """A copy of the value of `x`; a Setter's entries are found in an array of `shape`."""
+    """Return a copy of the value of `x`; a Setter indexes an array of `shape`."""
     value, number = value_of(x), _number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))
@@ -198,12 +198,12 @@ def _places(index: Operand, shape: tuple[int, ...] | None) -> np.ndarray | None:
         return None
     try:
         return freeze(np.array(np.arange(int(np.prod(shape))).reshape(shape)[index]))
-    except IndexError:  # which the sum will refuse
+    except IndexError:  # the sum raises the error
         return None
 
 
 def _number(x: object, recorder: Recorder) -> int | None:
-    """The number of a node that this recorder knows; others are constants to it."""
+    """Return the number of a node of this recorder, or None for other nodes and constants."""
     return x.number if isinstance(x, RecordedNode) and x.home.recorder is recorder else None
 
 
@@ -218,7 +218,7 @@ def _argument(x: object, recorder: Recorder) -> int | str:
 
 
 def _spelled(index: object) -> str:
-    """An index, or a constant, as one writes it."""
+    """Write an index or a constant as Python source."""
     if isinstance(index, tuple) and not isinstance(index, Setter):
         return ", ".join(map(_spelled, index))
     if isinstance(index, slice):

@@ -1,8 +1,7 @@
-"""What happened on the eager tapes, as frozen data: every node, every gradient, in order.
+"""Frozen records of all nodes and gradients of a run on eager tapes.
 
-A `Recording` can be compared, pickled, and drawn.  Numbers count from 0: nodes in
-the order in which they were made, on whichever tape; tapes in the order in which they were
-opened.
+A `Recording` can be compared, pickled, and drawn.  Numbers start at 0: nodes in the order of
+creation on all tapes, tapes in the order of opening.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,8 +19,8 @@ from lab.records import record_of_arrays
 class SparseValue:
     """A Setter: `value` at ``[index]`` and zero elsewhere.
 
-    `positions` are the places of the entries, counted along the whole array, last axis
-    fastest, in the shape of the entries; None where the array is not known.
+    `positions` are the indices of the entries in the flattened array, in the shape of the entries,
+    or None if the array is unknown.
     """
 
     index: str
@@ -31,7 +30,7 @@ class SparseValue:
 
 @record_of_arrays
 class RecordedValue:
-    """A value, and the number of the node that it is, on a tape further out (else None).
+    """A value, and its node on an outer tape (None for a plain value).
 
     A value that is neither a number nor an array of numbers is stored as text.
     """
@@ -42,13 +41,13 @@ class RecordedValue:
 
 @record_of_arrays
 class NodeRecord:
-    """One node.
+    """A node.
 
-    `operation` is the name of the function that made it (empty for the start of a tape), and
-    `arguments` what that was given: numbers of nodes, and constants as text.  `parents` are
-    the nodes to which it will send gradients, all on its own tape.  `step` is that of the
-    loop, if the program told it; `during` is the node of a tape further in whose gradients
-    were being sent upstream when this one was made (None while a program ran forwards).
+    `operation` is the name of the function that computed it (empty for the start of a tape), and
+    `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes of its tape
+    to which it sends gradients.  `step` is the step of the loop, if `steps` marks it.  `during` is
+    the node of an inner tape that sent its gradients when this node was created (None in a
+    forward pass).
     """
 
     number: int
@@ -62,14 +61,14 @@ class NodeRecord:
 
     @property
     def bytes(self) -> int:
-        """The size of its value; 0 for a value that is a node of another tape."""
+        """The size of its value; 0 if the value is a node of another tape."""
         value = self.value.value
         return value.nbytes if isinstance(value, np.ndarray) and self.value.node is None else 0
 
 
 @dataclass(frozen=True)
 class TapeRecord:
-    """One tape: its priority, the function that it is a run of, its nodes as appended."""
+    """A tape: its priority, its function, and its nodes in order."""
 
     number: int
     priority: int
@@ -86,14 +85,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class Appended:
-    """A node was made and appended to its tape."""
+    """A node was created and appended to its tape."""
 
     node: int
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """The gradient of the result by itself, 1, was put into the end node's list."""
+    """The seed, 1, was appended to the gradients of the end node."""
 
     node: int
     gradient: RecordedValue
@@ -101,14 +100,14 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Popped:
-    """A node was taken off the end of its tape; what it then does, the next events tell."""
+    """A node was removed from the end of its tape; the next events are its own."""
 
     node: int
 
 
 @dataclass(frozen=True)
 class PassedOn:
-    """A node's only gradient is its total, as it is."""
+    """A single gradient is the total of its node."""
 
     node: int
     total: RecordedValue
@@ -116,7 +115,7 @@ class PassedOn:
 
 @dataclass(frozen=True)
 class Added:
-    """A whole gradient was added to the zeros in which a node sums."""
+    """A gradient was added to the sum of a node."""
 
     node: int
     gradient: RecordedValue
@@ -124,7 +123,7 @@ class Added:
 
 @dataclass(frozen=True)
 class SetterAdded:
-    """A Setter was applied: its entries were added in place, to the zeros or what they held."""
+    """The entries of a Setter were added in place to the sum of a node."""
 
     node: int
     gradient: RecordedValue
@@ -132,7 +131,7 @@ class SetterAdded:
 
 @dataclass(frozen=True)
 class Summed:
-    """All gradients of a node have been added."""
+    """The sum of all gradients of a node is complete."""
 
     node: int
     total: RecordedValue
@@ -140,7 +139,7 @@ class Summed:
 
 @dataclass(frozen=True)
 class Sent:
-    """A gradient went upstream, into the list of a parent."""
+    """A gradient was sent to a parent."""
 
     source: int
     target: int
@@ -149,7 +148,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Closed:
-    """A tape is empty again, and no longer active."""
+    """A tape ended and is empty."""
 
     tape: int
 
@@ -161,34 +160,34 @@ Event = (
 
 @record_of_arrays
 class Recording:
-    """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
+    """A run: its result, its tapes in order of opening, its nodes, and its events in order."""
 
     result: RecordedValue
     tapes: tuple[TapeRecord, ...]
     nodes: tuple[NodeRecord, ...]
     events: tuple[Event, ...]
 
-    def on(self, tape: int) -> tuple[NodeRecord, ...]:
-        """The nodes of a tape, in the order in which they were appended."""
+    def nodes_of(self, tape: int) -> tuple[NodeRecord, ...]:
+        """Return the nodes of a tape in order."""
         return tuple(self.nodes[number] for number in self.tapes[tape].nodes)
 
     def bytes(self, tape: int) -> int:
-        """The size of the values of a tape when its function had ended."""
-        return sum(node.bytes for node in self.on(tape))
+        """Return the size of the values of a tape after the forward pass."""
+        return sum(node.bytes for node in self.nodes_of(tape))
 
 
-# The events of a recording, as `lab.events` returns them: in the records of all other runs.
+# The events of a recording for `lab.events`, in the common format of all runs.
 
 VALUES, GRADIENTS = 0, 1  # the two slots of a node
 
 
 def eager_events(recording: object) -> Listed:
-    """Return the events of a recording: a node is appended, a gradient arrives in a node.
+    """Return the events of a recording: appended nodes and sent gradients.
 
-    `Event.scan` is the number of the tape, `Event.step` counts the events of that tape. A node has
-    two slots: its value (`argument` 0) and the sum of its gradients (`argument` 1), in the row of
-    the node on its tape. Of numbers, a gradient that arrives is the gradient of its sender times a
-    local derivative, the factor of the term.
+    `Event.scan` is the number of the tape, and `Event.step` counts the events of that tape.  A node
+    has two slots in its row of the tape: its value (`argument` 0) and the sum of its gradients
+    (`argument` 1).  For numbers, a gradient that a node receives is the gradient of its sender
+    times a local derivative, the factor of the term.
     """
     assert isinstance(recording, Recording), "what is registered below"
     return Listed(tuple(_Run(recording).events()))
@@ -198,7 +197,7 @@ OTHERS[Recording] = eager_events
 
 
 class _Run:
-    """What the slots of all nodes hold while the run is told."""
+    """The gradients in the slots of all nodes up to the present event."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -207,47 +206,47 @@ class _Run:
         self.rows = {n: row for t in recording.tapes for row, n in enumerate(t.nodes)}
 
     def events(self) -> Iterator[plain.Event]:
-        """All events, on one clock."""
+        """Yield all events, numbered from 1."""
         number = 0
-        for one in self.recording.events:
-            found = self._event(one)
-            if found is not None:
+        for event in self.recording.events:
+            result = self._event(event)
+            if result is not None:
                 number += 1
-                tape, reads, write = found
+                tape, reads, write = result
                 yield plain.Event(number, tape, self.steps[tape], tuple(reads), (write,))
                 self.steps[tape] += 1
 
-    def _event(self, one: object) -> tuple[int, Sequence[plain.Read], plain.Write] | None:
-        if isinstance(one, Appended):
-            return self._appended(one.node)
-        if isinstance(one, Seeded):
-            term = plain.Term(self._array(one.gradient, one.node), None, None, "1", "")
-            return self.recording.nodes[one.node].tape, (), self._arrives(one.node, term, ())
-        return self._sent(one) if isinstance(one, Sent) else None
+    def _event(self, event: object) -> tuple[int, Sequence[plain.Read], plain.Write] | None:
+        if isinstance(event, Appended):
+            return self._appended(event.node)
+        if isinstance(event, Seeded):
+            term = plain.Term(self._array(event.gradient, event.node), None, None, "1", "")
+            return self.recording.nodes[event.node].tape, (), self._arrives(event.node, term, ())
+        return self._sent(event) if isinstance(event, Sent) else None
 
     def _appended(self, number: int) -> tuple[int, Sequence[plain.Read], plain.Write]:
         node = self.recording.nodes[number]
         others = [a for a in node.arguments if isinstance(a, int)]
         reads = [self._read(self._slot(n, VALUES), self._value(n)) for n in dict.fromkeys(others)]
         names = [a if isinstance(a, str) else value_symbol("n", a) for a in node.arguments]
-        made = f"{node.operation}({', '.join(names)})" if node.operation else "given"
+        computed = f"{node.operation}({', '.join(names)})" if node.operation else "given"
         slot, new = self._slot(number, VALUES), self._value(number)
-        formula = f"{slot} = {made}"
+        formula = f"{slot} = {computed}"
         write = plain.Write(slot, None, new, plain.WriteKind.WRITTEN, None, formula, tuple(reads))
         return node.tape, reads, write
 
-    def _sent(self, one: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
-        """A gradient arrives; of numbers, the local derivative is what it was multiplied by."""
-        source = self._read(self._slot(one.source, GRADIENTS), self.gradients[one.source])
-        value, factor, symbols = self._array(one.gradient, one.target), None, ""
+    def _sent(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
+        """Return the event of a sent gradient; for numbers, divide to get the local derivative."""
+        source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
+        value, factor, symbols = self._array(sent.gradient, sent.target), None, ""
         if not value.ndim and not source.value.ndim and np.isfinite(source.value) and source.value:
             factor = np.asarray(value / source.value)
-            symbols = f"∂{value_symbol('n', one.source)}/∂{value_symbol('n', one.target)}"
+            symbols = f"∂{value_symbol('n', sent.source)}/∂{value_symbol('n', sent.target)}"
         written = f"{source.name}·{symbols}" if symbols else f"from {source.name}"
         write = self._arrives(
-            one.target, plain.Term(value, source, factor, written, symbols), (source,)
+            sent.target, plain.Term(value, source, factor, written, symbols), (source,)
         )
-        return self.recording.nodes[one.target].tape, (source,), write
+        return self.recording.nodes[sent.target].tape, (source,), write
 
     def _arrives(self, number: int, term: plain.Term, reads: tuple[plain.Read, ...]) -> plain.Write:
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
@@ -274,7 +273,7 @@ class _Run:
         return self._array(self.recording.nodes[number].value, number)
 
     def _array(self, held: RecordedValue, number: int) -> np.ndarray:
-        """A value as an array; of a Setter, with zeros where it sets nothing."""
+        """Return a value as an array; a Setter is zero outside of its entries."""
         value = held.value
         if isinstance(value, SparseValue):
             whole = np.zeros(self._value(number).shape)

@@ -1,7 +1,7 @@
-"""Means and spreads, largest and smallest entries, products: of all entries or along axes.
+"""Means, variances, extremes and products of all entries or along axes.
 
-Means, spreads and products are composed, and need no rules of their own.  Where entries tie for
-the largest or smallest there is no derivative; they share it equally.
+Means, variances and products consist of other functions and need no separate rules.  If several
+entries tie for an extreme, the derivative does not exist; the rule divides the gradient equally.
 """
 
 from math import prod as size_of
@@ -17,7 +17,7 @@ from lab.eager.tape import Gradients, Operand, Value, value_of
 
 
 def _entries(a: object, axis: Axis) -> int:
-    """How many entries of `a` each sum over `axis` has."""
+    """Return the number of entries of `a` in each sum over `axis`."""
     shape = shape_of(a)
     lengths = zip(shape, kept_shape(shape, axis), strict=True)
     return size_of(length for length, kept in lengths if kept != length)
@@ -27,37 +27,36 @@ def _entries(a: object, axis: Axis) -> int:
 def mean(
     a: object, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False
 ) -> Value:
-    """The sum over `axis`, divided by how many entries it has."""
+    """Return the sum over `axis` divided by its number of entries."""
     return divide(sum(a, axis, dtype, keepdims=keepdims), _entries(a, axis))
 
 
 @composed(numpy.var)
 def var(a: object, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
-    """The mean square distance from the mean; ddof is taken off the number of entries."""
+    """Return the mean squared distance from the mean, with `ddof` entries fewer in the divisor."""
     away = square(subtract(a, mean(a, axis, keepdims=True)))
     return divide(sum(away, axis, keepdims=keepdims), _entries(a, axis) - ddof)
 
 
 @composed(numpy.std)
 def std(a: object, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
-    """The root of `var`; see `root`."""
+    """Return the root of `var`; see `root`."""
     return root(var(a, axis, ddof=ddof, keepdims=keepdims))
 
 
 def root(x: Value) -> Value:
-    """The square root of a sum of squares: at 0, where it bends, its gradient is 0.
+    """Return the square root of a sum of squares, with gradient 0 at 0.
 
-    That is right where all squares are 0 whatever the entries are, and else a choice, like that
-    of the absolute value.
+    Where the derivative does not exist, 0 is a convention, as for the absolute value.
     """
-    nothing = value_of(x) == 0
-    if not nothing.any():
+    is_zero = value_of(x) == 0
+    if not is_zero.any():
         return sqrt(x)
-    return select(nothing, 0.0 * x, sqrt(select(nothing, 1.0, x)))
+    return select(is_zero, 0.0 * x, sqrt(select(is_zero, 1.0, x)))
 
 
 def _larger_gradient(z: Value, x: Value, y: Value) -> Gradients:
-    """The gradients: dx = g where x was taken, dy = g where y was, half each where they tie."""
+    """Return dx = g where the result is x, dy = g where it is y, and half each for a tie."""
     shapes = shape_of(x), shape_of(y)
     tie = value_of(x) == value_of(y)
     share = numpy.where(tie, 0.5, value_of(x) == value_of(z))
@@ -70,9 +69,9 @@ def _larger_gradient(z: Value, x: Value, y: Value) -> Gradients:
 def _extreme_gradient(
     y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False, initial: object = None
 ) -> Gradients:
-    """The gradient: da = g at the extreme entry; entries that tie get equal shares.
+    """Return da = g at the extreme entry, divided equally among ties.
 
-    So does `initial`, a constant, which takes part.
+    The constant `initial` counts as an entry.
     """
     kept = kept_shape(shape_of(a), axis)
     taken = numpy.reshape(value_of(y), kept)
@@ -94,7 +93,7 @@ rule(numpy.amin, _extreme_gradient)
 
 @composed(numpy.prod)
 def prod(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
-    """The product over `axis`: by halves, so that entries may be zero."""
+    """Return the product over `axis`, computed by halves, which works with zeros."""
     value: Operand = numpy.asarray(value_of(a))
     whole = value.prod(axis, keepdims=keepdims)
     if not value.size:

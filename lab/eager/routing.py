@@ -1,10 +1,8 @@
-"""Operations that only route entries: where, clip and concatenate.
+"""Operations that only move entries: where, clip and concatenate.
 
-Their gradients are routed the same way back, by what `lab.structural` routes with: `kept` and
-`part` take nodes as they take arrays, since numpy's functions do.  Conditions and axes are
-metadata and never differentiated.  The primitives of `lab.structural` themselves are not called:
-their checks (one dtype, the exact form of every cotangent, PyTensor's variables) take two to three
-times as long as all else.  A test holds both beside each other.
+`kept` and `part` of `lab.structural` route their gradients; both accept nodes, because numpy's
+functions do.  Conditions and axes are metadata without gradients.  This module does not call the
+primitives of `lab.structural`, whose checks would triple the time; a test compares the results.
 """
 
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ from lab.structural.arrays import kept, part
 
 
 def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
-    """The gradients: dx = g where the condition holds, dy = g elsewhere."""
+    """Return dx = g where the condition is true and dy = g elsewhere."""
     x_shape, y_shape = shape_of(x), shape_of(y)
     return [
         None,
@@ -29,14 +27,14 @@ def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> G
     ]
 
 
-#: `where` for a condition that is an array of truth values.
+#: `where` for an array of booleans.
 select = primitive(numpy.where, _where_gradient)
 
 
 def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
-    """The gradients: dlo = g where x < lo, dhi = g where x > hi, dx = g elsewhere.
+    """Return dlo = g where x < lo, dhi = g where x > hi, and dx = g elsewhere.
 
-    On a bound itself there is no derivative; the gradient goes to x.
+    On a bound the derivative does not exist; x receives the gradient.
     """
     shapes = shape_of(x), shape_of(lo), shape_of(hi)
     below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
@@ -51,7 +49,7 @@ _clip = primitive(numpy.clip, _clip_gradient)
 
 
 def _concatenate_gradient(y: Value, axis: int, *arrays: object) -> Gradients:
-    """The gradients: of each array, its own part of g."""
+    """Return the part of g that belongs to each array."""
     axis %= len(shape_of(y))
     lengths = [shape_of(array)[axis] for array in arrays]
     starts = numpy.cumsum([0, *lengths[:-1]]).tolist()
@@ -67,7 +65,7 @@ _concatenated = primitive(
 def where(
     condition: object, x: object = None, y: object = None
 ) -> Value | tuple[numpy.ndarray, ...]:
-    """`x` where the condition holds, `y` elsewhere, broadcast; the places alone without them."""
+    """Return `x` where the condition is true and `y` elsewhere, or indices without both."""
     if x is None or y is None:
         return numpy.where(value_of(condition))
     return select(numpy.asarray(value_of(condition), bool), x, y)
@@ -76,9 +74,9 @@ def where(
 def clip(
     x: object, lo: object = None, hi: object = None, a_min: object = None, a_max: object = None
 ) -> Value:
-    """`x`, but at least `lo` and at most `hi`, which numpy calls a_min and a_max; None is no bound.
+    """Limit `x` to the interval from `lo` to `hi`, which numpy calls a_min and a_max.
 
-    Raises ArgumentError if lo > hi, which leaves nothing between them.
+    Raise ArgumentError if lo > hi.
     """
     lo, hi = (a_min if lo is None else lo), (a_max if hi is None else hi)
     lo = -numpy.inf if lo is None else lo
@@ -90,7 +88,7 @@ def clip(
 
 @composed(numpy.concatenate)
 def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
-    """The arrays one after the other along `axis`; all their entries in a row for None."""
+    """Join arrays along `axis`, or all entries into one row for None."""
     if axis is None:
         return _concatenated(0, *map(ravel, arrays))
     return _concatenated(axis, *arrays)
@@ -98,14 +96,14 @@ def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
 
 @composed(numpy.stack)
 def stack(arrays: Sequence[object], axis: int = 0) -> Value:
-    """Arrays of one shape, side by side along a new axis."""
+    """Join arrays of equal shape along a new axis."""
     return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
 
 
 def array(entries: object, dtype: DTypeLike | None = None) -> Value:
-    """An array of numbers, nodes, or lists of them.
+    """Return an array of numbers, nodes, or nested lists.
 
-    Raises GradientError if nodes would have to be cast to another dtype.
+    Raise GradientError if a node would need a cast to another dtype.
     """
     if isinstance(entries, Node):
         nodes: Value = entries

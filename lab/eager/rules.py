@@ -1,7 +1,7 @@
-"""Which function of numpy has which differentiable version, and how one is given to it.
+"""Register differentiable versions of numpy functions.
 
-`rule` gives a function of numpy a gradient maker; `composed` names a function that is written
-with others that have one, and needs none of its own.
+`rule` registers a function with a gradient maker; `composed` registers a function that consists
+of other registered functions.
 """
 
 from collections.abc import Callable
@@ -10,20 +10,20 @@ from functools import wraps
 from lab.eager.checks import check_arguments, name_of
 from lab.eager.tape import Function, GradientMaker, Node, Operand, Plain, Value, primitive
 
-#: The differentiable version of every function of numpy that has one.
+#: Differentiable versions by function of numpy.
 REGISTERED: dict[object, Operand] = {}
 
 
 def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
-    """The differentiable version of a function of numpy, by a gradient maker (see `primitive`)."""
+    """Register and return a differentiable version; see `primitive` for gradient makers."""
     REGISTERED[theirs] = ours = primitive(theirs, gradient_maker)
     return ours
 
 
 def composed(theirs: Plain) -> Callable[[Plain], Function]:
-    """Decorator: the differentiable version of a function of numpy, composed of other versions.
+    """Decorate a differentiable version of a numpy function that calls other versions.
 
-    Without a node in its arguments, numpy's own function is called.
+    Without nodes among its arguments, the result calls numpy's function.
     """
 
     def register(function: Plain) -> Function:
@@ -44,7 +44,7 @@ def composed(theirs: Plain) -> Callable[[Plain], Function]:
 
 
 def holds_node(entries: object) -> bool:
-    """Whether there is a node in it: in lists and tuples, however deep."""
+    """Return whether nested lists and tuples contain a node."""
     if isinstance(entries, list | tuple):
         return any(map(holds_node, entries))
     return isinstance(entries, Node)

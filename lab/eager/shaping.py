@@ -1,8 +1,7 @@
-"""Sums, copies and rearrangements of entries: linear, and one another's gradients.
+"""Sums, copies and rearrangements of entries.
 
-What one operand's entry was broadcast to, its gradient is summed over: `broadcast_to` and
-`unbroadcast` (with `sum` in it) are a pair.  The others keep the entries in another shape.
-``take`` and ``untake`` are each the gradient of the other.
+All of them are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and so are
+`take` and `untake`.  The other functions change only the shape.
 """
 
 import operator
@@ -15,19 +14,19 @@ from lab.eager.rules import composed, rule
 from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
 
 Shape = tuple[int, ...]
-Axis = int | tuple[int, ...] | None  # the number of an axis, several, or None for all
+Axis = int | tuple[int, ...] | None  # one axis, several, or None for all axes
 
 
 def shape_of(x: object) -> Shape:
-    """The shape of the value of `x`."""
+    """Return the shape of the value of `x`."""
     value = value_of(x)
-    if type(value) is float:  # a constant, mostly: numpy takes ten times as long to see that
+    if type(value) is float:  # ten times faster than numpy.shape
         return ()
     return value.shape if hasattr(value, "shape") else numpy.shape(value)
 
 
 def unbroadcast(g: Value, shape: Shape) -> Value:
-    """The gradient `g` of a broadcast operand, summed back to the operand's own `shape`."""
+    """Sum the gradient of a broadcast operand to the operand's `shape`."""
     if shape_of(g) == shape:
         return g
     extra = len(shape_of(g)) - len(shape)
@@ -40,7 +39,7 @@ def unbroadcast(g: Value, shape: Shape) -> Value:
 
 
 def kept_shape(shape: Shape, axis: Axis) -> Shape:
-    """`shape` after a reduction over `axis` that keeps every axis, at length 1."""
+    """Return `shape` with length 1 along `axis`."""
     if axis is None:
         return (1,) * len(shape)
     reduced = {a % len(shape) for a in (axis if isinstance(axis, Sequence) else (axis,))}
@@ -88,12 +87,12 @@ swapaxes: Function = rule(
 )
 
 
-#: ``a[index]``; its gradient is a `Setter`, which is nothing but in the entries taken.
+#: ``a[index]``; its gradient is a `Setter`, which is zero outside of these entries.
 take: Function = primitive(
     operator.getitem, lambda y, a, index: [lambda g: untake(g, index)], "take"
 )
 
-#: The gradient `x` for the entries at `index`, and zero elsewhere, without the zeros.
+#: A gradient that is `x` at `index` and zero elsewhere, stored without the zeros.
 untake: Function = primitive(
     lambda x, index: Setter(index, x), lambda y, x, index: [lambda g: take(g, index)], "untake"
 )
@@ -101,17 +100,17 @@ untake: Function = primitive(
 
 @composed(numpy.ravel)
 def ravel(a: object, order: str = "C") -> Value:
-    """All entries in one row, the last axis fastest, or with order "F" the first."""
+    """Return all entries in one row, in order "C" (last axis fastest) or "F" (first axis)."""
     return reshape(a if order == "C" else transpose(a), (-1,))
 
 
 @composed(numpy.expand_dims)
 def expand_dims(a: object, axis: int | tuple[int, ...]) -> Value:
-    """`a` with a new axis of length 1, which is `axis` of the result."""
+    """Insert a new axis of length 1."""
     return reshape(a, numpy.expand_dims(value_of(a), axis).shape)
 
 
 @composed(numpy.squeeze)
 def squeeze(a: object, axis: Axis = None) -> Value:
-    """`a` without its axes of length 1, or without those named."""
+    """Remove all axes of length 1, or only `axis`."""
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)

@@ -1,16 +1,15 @@
-"""The eager tape: reverse derivatives of plain Python, written down while it runs.
+"""The eager tape: reverse-mode derivatives of plain Python, recorded while it runs.
 
-A Scan's tape is laid out before the loop runs.  Here the program runs first, and every
-operation on a `Node` appends a new node to a `Tape`; the tape is then read backwards and
-emptied.  The whole algorithm is in this file:
+The tapes of a Scan exist before the loop runs.  Here the program runs first, and every operation
+on a `Node` appends a new node to a `Tape`.  Then `grad` removes the nodes in reverse order.
 
-- `grad` opens a tape, runs the function on a start node, and takes the tape back down;
-- `D` lifts a function to nodes, `primitive` does so with a gradient maker;
-- a `Node` sums what arrives in its outgoing gradients and sends it upstream;
-- `mutating_add` forms that sum in place, and a `Setter` is a gradient for some entries only.
+- `grad` opens a tape, runs the function on a start node, and empties the tape;
+- `D` lifts a function to nodes, and `primitive` does so with a gradient maker;
+- a `Node` sums its received gradients and sends the sum to its parents;
+- `mutating_add` adds in place, and a `Setter` is a gradient of a few entries.
 
-Gradients are computed by the same lifted functions, so they are recorded by every tape
-further out, and ``grad(grad(f))`` is the second derivative.
+The same lifted functions compute the gradients.  Outer tapes therefore record them, and
+``grad(grad(f))`` is the second derivative.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,9 +35,9 @@ from lab.eager.checks import (
 )
 from lab.errors import check_function, check_type
 
-#: What a rule computes with: numbers and arrays, and nodes of them where a tape records the rule.
+#: An operand of a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
-Operand = Any  # the other side of a sign, or an index: whatever this side takes
+Operand = Any  # the other operand of an operator, or an index
 Plain = Callable[..., Any]  # a function of numpy, or a user's
 Function = Callable[..., Value]
 Gradient = Callable[[Value], Value]
@@ -47,11 +46,11 @@ GradientMaker = Callable[..., Sequence[Gradient | None]]
 
 
 class Tape(list["Node"]):
-    """The nodes of one run of `function`, in the order in which they were made; a priority.
+    """The nodes of one run of `function`, in order of creation.
 
-    Where two tapes meet in one operation, the one of higher priority records it first.  A
-    new tape lies above every tape that is active, in any thread.  (Above the tapes of the
-    arguments is not enough: a function may also use a node of its surroundings.)
+    If an operation has operands of two tapes, the tape of higher priority records it first.  A new
+    tape has the highest priority of all active tapes in all threads.  (The tapes of the arguments
+    do not suffice, because a function can also use a node of an enclosing scope.)
     """
 
     node: "type[Node]"
@@ -73,29 +72,29 @@ class Tape(list["Node"]):
         while self:
             self.pop().leave()
 
-    # Two tapes are never the same one, even when both are empty.
+    # Two empty tapes are not equal.
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 _ACTIVE: list[Tape] = []
 _LOCK = Lock()
-_SPENT = Tape()  # where nodes go when their tape is done; its priority 0 is below all others
+_SPENT = Tape()  # the tape of all nodes whose tape has ended; its priority 0 is the lowest
 new_tape: ContextVar[Callable[[str], Tape]] = ContextVar("new_tape", default=Tape)
 
 
 def next_priority() -> int:
-    """The priority of a new tape: above every active one."""
+    """Return a priority above all active tapes."""
     return 1 + max((tape.priority for tape in _ACTIVE), default=0)
 
 
 class Node:
     """A value on a tape.
 
-    `parent_operations` are pairs of a gradient function and the parent that it sends to;
-    `outgrads` are the gradients that have arrived so far; `operation` is the name of the
-    function that made the value.  The value is itself a node where a tape further out also
-    records.  `arguments` are there for tapes that note them; a node does not keep them.
+    `parent_operations` are pairs of a gradient function and the parent that receives its result.
+    `outgrads` are the received gradients.  `operation` is the name of the function that computed
+    the value, which is a node of an outer tape if that tape also records.  Only recorded tapes
+    use `arguments`.
     """
 
     __slots__ = ("__weakref__", "operation", "outgrads", "parent_operations", "tape", "value")
@@ -108,7 +107,7 @@ class Node:
         operation: str = "",
         arguments: tuple[object, ...] = (),
     ) -> None:
-        # numpy's numbers divide by zero and take roots as arrays do; Python's do not
+        # numpy's numbers can be divided by zero, in contrast to Python's
         self.value: Any = np.float64(value) if type(value) is float else value
         self.tape = tape
         self.parent_operations = parent_operations
@@ -117,14 +116,14 @@ class Node:
         tape.append(self)
 
     def send_upstream(self) -> None:
-        """Sum the gradients that arrived, and send every parent its share."""
+        """Sum the received gradients, and send every parent its contribution."""
         if self.outgrads and self.parent_operations:
             total = self.sum_outgrads()
             for gradient, parent in self.parent_operations:
                 parent.outgrads.append(gradient(total))
 
     def sum_outgrads(self) -> Value:
-        """The sum of the gradients that arrived: a lone one as it is, several into zeros."""
+        """Return the sum of the received gradients, or a single gradient without a copy."""
         if len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter):
             return self.outgrads[0]
         total = zeros_like(self)
@@ -133,11 +132,11 @@ class Node:
         return total
 
     def leave(self) -> None:
-        """Keep the value alone: from now on this node is a constant."""
+        """Turn the node into a constant."""
         self.tape = _SPENT
         self.parent_operations = ()
 
-    if TYPE_CHECKING:  # `lab.eager.operators` sets them, and more
+    if TYPE_CHECKING:  # set by `lab.eager.operators`
 
         def __add__(self, other: Operand, /) -> Value: ...
         def __radd__(self, other: Operand, /) -> Value: ...
@@ -156,17 +155,14 @@ Tape.node = Node
 
 
 def value_of(x: object) -> Any:
-    """The plain value of a node, through all its tapes; anything else as it is."""
+    """Return the plain value of a node, through all its tapes; other objects are unchanged."""
     while isinstance(x, Node):
         x = x.value
     return x
 
 
 def zeros_like(x: object) -> Value:
-    """Zero in the shape and dtype of the value of `x`.
-
-    For a `Setter` it is the number 0: gradients of one are whole arrays, which 0 takes on.
-    """
+    """Return zeros in the shape and dtype of the value of `x`, or the number 0 for a `Setter`."""
     value = value_of(x)
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype)
@@ -178,12 +174,12 @@ def D(  # noqa: N802 (its name in the mathematics)
     forward_pass: Callable[..., tuple[Value, Sequence[Gradient | None]]],
     name: str | None = None,
 ) -> Function:
-    """The differentiable version of `function`, which takes nodes wherever it takes numbers.
+    """Return a differentiable version of `function`, which also accepts nodes.
 
-    ``forward_pass(*args)`` returns what ``function(*args)`` does, and one gradient function
-    for each argument.  It sees the values on the top tape; those may be nodes of tapes
-    further out, for which it calls the differentiable version again.  `name` is what to call
-    the operation, if not by the name of the function.
+    ``forward_pass(*args)`` returns the result of ``function(*args)`` and one gradient function
+    per argument.  It receives the values on the top tape, which can be nodes of outer tapes; for
+    these it calls the differentiable version again.  `name` is the name of the operation
+    (default: the name of the function).
     """
     check_function("function", function)
     check_function("forward_pass", forward_pass)
@@ -219,12 +215,12 @@ def D(  # noqa: N802 (its name in the mathematics)
 
 
 def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None = None) -> Function:
-    """`function`, made differentiable by its gradient maker.
+    """Return a differentiable version of `function`, defined by its gradient maker.
 
-    ``gradient_maker(y, *args)``, where ``y = function(*args)``, returns a list with one
-    function for each argument x, which maps dC/dy to dC/dx for any cost C.  Arguments at the
-    end of the list may be left out, and others be None: those cannot be nodes.  Keyword
-    arguments are handed to both and never differentiated.
+    ``gradient_maker(y, *args)``, where ``y = function(*args)``, returns a list with one function
+    per argument x, which maps dC/dy to dC/dx for any cost C.  An argument without a function, or
+    with None, cannot be a node.  Both functions receive the keyword arguments, which are
+    constants.
 
         >>> cube = primitive(lambda x: x**3, lambda y, x: [lambda g: g * 3 * x**2])
     """
@@ -243,14 +239,14 @@ def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None =
 
 
 def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
-    """The function that returns the gradient of `function` by its argument `argnum`.
+    """Return a function that computes the gradient of `function` wrt its argument `argnum`.
 
     `function` returns one real number.  The argument is a real number or an array of real numbers.
-    The gradient has its shape, and is zero where the result does not depend on it.  For several
-    numbers of arguments there is a tuple of gradients.
+    The gradient has its shape, and is zero if the result does not depend on it.  For a sequence of
+    argument numbers, the function returns a tuple of gradients.
 
-    Raises ArgumentError if there is no such argument, if it is not real (an integer cannot
-    be moved a little), or if the result is not one real number.
+    Raise ArgumentError if the argument is missing or is not a floating-point value, or if the
+    result is not one real number.
     """
     check_function("function", function)
     numbers = check_argnum(argnum)
@@ -280,10 +276,10 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
 
 
 def _handed_over(gradient: Value, function: Plain) -> Value:
-    """The gradient as its receiver may use it: real, and an array that can be written to."""
+    """Check that a gradient is real, and copy a read-only array."""
     check_real_gradient(function, value_of(gradient))
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
-        return gradient.copy()  # it was one number, seen as a whole array
+        return gradient.copy()  # a broadcast number
     return gradient
 
 
@@ -295,7 +291,7 @@ class Setter(NamedTuple):
 
 
 def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
-    """`old` + `new`, in place if `old` is an array; of a `Setter` its entries alone."""
+    """Add `new` to `old`, in place if `old` is an array; a `Setter` adds only its entries."""
     if isinstance(new, Setter):
         old = old if isinstance(old, np.ndarray) else np.array(old)
         try:
@@ -311,7 +307,7 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
 
 
 def _may_repeat(index: object) -> bool:
-    """Whether an index may name an entry twice: a sequence can, unless it is a mask."""
+    """Return whether an index can select an entry twice: a sequence that is not a mask."""
     for part in index if isinstance(index, tuple) else (index,):
         single = part is None or part is Ellipsis or isinstance(part, int | slice)
         if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":
@@ -320,7 +316,7 @@ def _may_repeat(index: object) -> bool:
 
 
 #: Add `new` to `old`, in place if `old` is an array; a `Setter` adds to its entries only.
-#: Both gradients are that of the sum, so that sums of gradients are differentiable again.
+#: Both arguments receive the gradient of the sum; sums of gradients are differentiable again.
 mutating_add = primitive(
     add_into, lambda total, old, new: [lambda g: g, lambda g: g], "mutating_add"
 )

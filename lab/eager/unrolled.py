@@ -1,4 +1,4 @@
-"""A declared loop as plain Python, so that the eager tape can be put beside the Scan's.
+"""Convert a declared loop to plain Python, to compare the eager tape with the tapes of the Scan.
 
 >>> loop = gallery.loops["square"]
 >>> recording(grad(unrolled(loop)), 0.95), loop.trace(order=1)
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 def _symbolic(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
-    """What PyTensor calls when one of its functions is given a node."""
+    """Raise GradientError if a function of PyTensor receives a node."""
     raise GradientError(
-        f"{x!r} was given to a function of PyTensor's, which makes graphs and not numbers; use "
-        "lab.eager.np."
+        f"{x!r} was passed to a function of PyTensor, which builds graphs; use lab.eager.np."
     )
 
 
@@ -30,21 +29,20 @@ _as_tensor_variable.register(Node, _symbolic)
 
 
 def unrolled(loop: "Loop") -> Function:
-    """The loop as a function of its variables, in the order of ``loop.variables``.
+    """Return the loop as a Python function of its variables, in the order of ``loop.variables``.
 
-    It returns the last value of the first state, or of the first output where there is no
-    state, as one number: the cost "last".  The loop's step is called once for every step,
-    whose number its nodes then bear, with numbers in place of PyTensor's variables: it may use
-    Python's signs, but no function of PyTensor's.
+    The function returns the cost "last": the last value of the first state, or of the first
+    output of a loop without states, as one number.  It calls the loop's step with numbers once per
+    step, whose number the nodes record.  The step may use Python's operators, but no functions of
+    PyTensor.
 
-    Raises ArgumentError for loops with random states, and for those whose gradient is
-    truncated.
+    Raise ArgumentError for loops with random states or a truncated gradient.
     """
     if not hasattr(loop, "truncate_gradient"):
         raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
-        raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")
+        raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops do not support it.")
     names = loop.valued
 
     def function(*values: Value) -> Value:
@@ -75,7 +73,7 @@ def _first_values(state: State, initial: Value) -> list[Value]:
 def _arguments(
     loop: "Loop", given: dict[str, Value], tapes: dict[str, list[Value]], step: int
 ) -> dict[str, Value | list[Value]]:
-    """What the step takes, by name: a value at a single tap, the list of those at several."""
+    """Return the arguments of the step by name: one value per tap, as a list for several taps."""
     read = {state.name: [tapes[state.name][tap] for tap in state.taps] for state in loop.states}
     for sequence in loop.sequences:
         values = given[sequence.name]

@@ -75,7 +75,7 @@ class Declaration:
         for name in names:
             checked_name(name)
             if names.count(name) > 1:
-                raise argument_error("name", name, "two variables of a loop need different names.")
+                raise argument_error("name", name, "every name may be used only once in a loop.")
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()

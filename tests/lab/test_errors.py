@@ -69,7 +69,7 @@ BAD = {
             sequences=(Sequence("u", [1.0, 2.0], taps=(0, 1)),),
             n_steps=3,
         ),
-        ["sequence u", "2 values", "1 steps", "makes 3", "2 more"],
+        ["sequence u", "2 values", "1 steps", "runs 3", "2 more"],
     ),
     "not a number": (lambda: State("x", "one"), ["state x", "'one'", "number"]),
     "a complex state": (lambda: State("x", 1 + 2j), ["state x", "(1+2j)", "real"]),

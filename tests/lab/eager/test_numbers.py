@@ -89,7 +89,7 @@ def test_an_unrolled_loop_follows_its_declaration():
 def test_steps_link_an_unrolled_loop_to_its_scan():
     """Node by node, the eager tape holds what the Scan's forward tape does."""
     loop = gallery.loops["square"]
-    nodes = recording(grad(unrolled(loop)), 0.95).on(0)
+    nodes = recording(grad(unrolled(loop)), 0.95).nodes_of(0)
     forward = loop.trace(order=1).scans[0].tapes[0]
     by_step = [next(n for n in nodes if n.step == step) for step in range(4)]
     assert [float(n.value.value) for n in by_step] == forward.writes[0].values.tolist()

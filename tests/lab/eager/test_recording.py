@@ -89,10 +89,10 @@ def test_nested_tapes_tell_which_node_lives_on_which():
         (1, "grad(square)"),
         (2, "square"),
     ]
-    inner = recorded.on(1)
+    inner = recorded.nodes_of(1)
     assert [recorded.nodes[n.value.node].tape for n in inner] == [0, 0, 0, 0]
-    forward = [n for n in recorded.on(0) if n.during is None]
-    backward = [n for n in recorded.on(0) if n.during is not None]
+    forward = [n for n in recorded.nodes_of(0) if n.during is None]
+    backward = [n for n in recorded.nodes_of(0) if n.during is not None]
     assert [n.number for n in forward] == [n.value.node for n in inner]
     assert backward
     for node in backward:  # what the inner tape computes backwards, the outer one records
@@ -104,7 +104,7 @@ def test_nested_tapes_tell_which_node_lives_on_which():
 
 
 def test_after_an_inner_backward_pass_the_program_goes_on_forwards():
-    last = record("closure").on(0)[-1]
+    last = record("closure").nodes_of(0)[-1]
     assert (last.operation, last.during, last.step) == ("multiply", None, None)
     assert any(node.during is not None for node in record("closure").nodes)
 

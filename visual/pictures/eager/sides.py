@@ -231,9 +231,9 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
     side = Side(
         "the eager tape", ("a node for every operation, written while the loop runs",), NODES
     )
-    steps = [node.step for node in recording.on(0) if node.step is not None]
+    steps = [node.step for node in recording.nodes_of(0) if node.step is not None]
     last = max(steps, default=-1)
-    first = next((n.number for n in recording.on(0) if n.step is not None), 0)
+    first = next((n.number for n in recording.nodes_of(0) if n.step is not None), 0)
     rows: dict[int, list[NodeRecord]] = {}
     stories = story(recording).nodes
     came = {told.number: _size(told.total.total) if told.total else 0 for told in stories}
@@ -254,7 +254,7 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
         side.turns[row] = f"{sum(came[node.number] for node in nodes):,} bytes"
     side.sums.append(f"{counted(len(recording.nodes), 'node')}, kept until the way back:")
     side.sums.append(f"{recording.bytes(0):,} bytes of values, and the operation of each")
-    size = f"{sum(came[node.number] for node in recording.on(0)):,} bytes of gradients"
+    size = f"{sum(came[node.number] for node in recording.nodes_of(0)):,} bytes of gradients"
     side.sums.append(f"{size}; nodes taken off are freed")
     return side
 
