@@ -1,5 +1,5 @@
-"""A Scan as a system of equations, and its formulas with numbers, plain and in LaTeX.
+"""Equations of a Scan and formulas of a trace, in plain text and LaTeX.
 
-Start with `system`: the record and how it is written.  `reading` reads it off a graph and finds
-its letters, `spelling` writes the formulas of a trace.
+Start with `system`, the record and its text.  `reading` reads a system from a graph, and
+`spelling` writes the formulas of a trace with symbols or numbers.
 """

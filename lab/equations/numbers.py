@@ -1,7 +1,7 @@
-"""Equations in numbers that are true as they are printed.
+"""Write equations in numbers that hold for the printed digits.
 
-``7.413 = 3.901·2·0.95 + 0`` is not: it makes 7.4119.  A value has four digits; what it is made
-of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
+``7.413 = 3.901·2·0.95 + 0`` is false: the right-hand side is 7.4119.  The left-hand side has four
+digits, and the operands have as many digits as needed: ``7.413 = 3.9014·2·0.95 + 0``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,14 +27,14 @@ from lab.notation import (
     render,
 )
 
-MOST = 40  # operations, beyond which no one adds up what is printed
-DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the numbers on the right, until it is true
-CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may be
-SAFE = 10  # of them, which make a sum of doubles that is exact as far as it is told
-HALF = 5e-4  # of a number: more than half a unit of its fourth digit
-ULP, NUDGE = 2.0**-53, 2.0**-36  # of a number: what rounding takes, and what is added to see that
+MOST = 40  # operations in an equation
+DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the operands, tried in order
+CLOSE = 0.01  # largest relative error of an equation with ≈
+SAFE = 10  # digits with which a printed sum of doubles is reliable
+HALF = 5e-4  # relative: half a unit of the fourth digit or more
+ULP, NUDGE = 2.0**-53, 2.0**-36  # relative: a rounding error, and a perturbation to detect it
 
-# Operations that numpy and scipy call otherwise, or that are no function of theirs.
+# Operations that have other names in numpy and scipy, or are not functions there.
 OPERATIONS: Mapping[str, Callable[..., object]] = {
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: prod(factors),
@@ -66,97 +66,96 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
 
 
 def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
-    """What an expression of numbers is worth; None where an operation is not known."""
-    found = array_of(expression, leaf)
-    return None if found is None or found.ndim else float(found)
+    """Evaluate an expression of numbers; return None for an unknown operation."""
+    result = array_of(expression, leaf)
+    return None if result is None or result.ndim else float(result)
 
 
 def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
-    """The same of numbers, vectors and matrices; None where `leaf` has None for one, too."""
+    """Evaluate an expression of arrays; return None for an unknown operation or leaf."""
     named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
-    known: dict[str, np.ndarray] = {}  # of what has a name, since it is used more than once
+    known: dict[str, np.ndarray] = {}  # named parts, which occur more than once
 
-    def worth(term: Term) -> np.ndarray:
+    def evaluate(term: Term) -> np.ndarray:
         if isinstance(term, Leaf):
-            if (known_as := leaf(term)) is None:
+            if (value := leaf(term)) is None:
                 raise ValueError
-            return np.asarray(known_as, float)
+            return np.asarray(value, float)
         if isinstance(term, Number):
             return np.asarray(float(term.written))
         if isinstance(term, SharedTerm):
             if term.name not in known:
-                known[term.name] = worth(named[term.name])
+                known[term.name] = evaluate(named[term.name])
             return known[term.name]
         if not isinstance(term, Call):
             raise ValueError
-        return np.asarray(_operation(term.name)(*map(worth, term.arguments)), float)
+        return np.asarray(_operation(term.name)(*map(evaluate, term.arguments)), float)
 
     try:
         with np.errstate(all="ignore"):
-            return worth(body_of(expression))
+            return evaluate(body_of(expression))
     except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return None
 
 
 def _operation(name: str) -> Callable[..., object]:
-    """The function of an operation; LookupError if numpy and SciPy have no ufunc of its name."""
+    """Return the function of an operation; raise LookupError if numpy and SciPy lack it."""
     if name in OPERATIONS:
         return OPERATIONS[name]
-    found = getattr(np, name, None)
-    if not isinstance(found, np.ufunc):
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc):
         from scipy import special  # type: ignore[import-untyped]  # imported late: it takes 0.1 s
 
-        found = getattr(special, name, None)
-    if not isinstance(found, np.ufunc):
+        function = getattr(special, name, None)
+    if not isinstance(function, np.ufunc):
         raise LookupError(name)
-    return found
+    return function
 
 
 def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
-    """How much of a value its own rounding may be: about what moves if each leaf moves by one bit.
+    """Estimate the relative rounding error of a value by perturbing each leaf.
 
-    A difference of nearly equal terms has lost digits: 0.3 says that not even the first is certain.
-    None where `array_of` has none; 0 of what is 0.
+    A difference of nearly equal terms loses digits: with an error of 0.3, even the first digit is
+    uncertain.  The error of 0 is 0; None if `array_of` returns None.
     """
-    ways = {one: (-1) ** n * (1 + n / 8) for n, one in enumerate(leaves_of(expression))}
+    signs = {each: (-1) ** n * (1 + n / 8) for n, each in enumerate(leaves_of(expression))}
 
-    def moved(one: Leaf) -> np.ndarray | None:
-        value = leaf(one)
-        return None if value is None else np.asarray(value, float) * (1 + NUDGE * ways[one])
+    def perturbed(each: Leaf) -> np.ndarray | None:
+        value = leaf(each)
+        return None if value is None else np.asarray(value, float) * (1 + NUDGE * signs[each])
 
-    made, other = array_of(expression, leaf), array_of(expression, moved)
-    if made is None or other is None:
+    result, other = array_of(expression, leaf), array_of(expression, perturbed)
+    if result is None or other is None:
         return None
     with np.errstate(all="ignore"):
-        lost = np.abs(other - made) / np.abs(made) * (ULP / NUDGE)
-    return np.where((made == 0) | ~np.isfinite(lost), 0.0, lost)
+        lost = np.abs(other - result) / np.abs(result) * (ULP / NUDGE)
+    return np.where((result == 0) | ~np.isfinite(lost), 0.0, lost)
 
 
 def equation(
     left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
 ) -> str:
-    """``7.413 = 3.9014·2·0.95 + 0``: true to half a unit of the fourth digit on the left.
+    """Write ``7.413 = 3.9014·2·0.95 + 0``, which holds to half a unit of the fourth digit.
 
-    Where no digits make it so, or rounding has eaten some, it says ≈, and is true to a hundredth.
-    Empty, if it is neither, is longer than anyone would check, or holds an operation that numpy
-    does not know, as a draw.
+    If more digits do not help, or rounding errors are too large, write ≈ for an error up to 1 %.
+    Return an empty string for a larger error, a long expression, or an unknown operation.
     """
-    told = number_text(left)
+    printed = number_text(left)
     if len(calls_of(expression)) > MOST:
         return ""
     if not np.isfinite(left):
         exact = value_of(expression, lambda leaf: float(used[leaf]))
         is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
-        return f"{told} = {_right(expression, used, 4, style)}" if is_so else ""
+        return f"{printed} = {_right(expression, used, 4, style)}" if is_so else ""
     close = ""
     for digits in DIGITS:
-        worth = _worth(expression, used, digits)
-        if worth is None:
+        value = _evaluate_printed(expression, used, digits)
+        if value is None:
             return ""
-        if _is_true(told, worth) and (digits <= SAFE or _is_certain(expression, used)):
-            return f"{told} = {_right(expression, used, digits, style)}"
-        if not close and abs(worth - as_printed(told)) <= CLOSE * abs(as_printed(told)):
-            close = f"{told} {style.about} {_right(expression, used, digits, style)}"
+        if _is_true(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
+            return f"{printed} = {_right(expression, used, digits, style)}"
+        if not close and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
+            close = f"{printed} {style.about} {_right(expression, used, digits, style)}"
     return close
 
 
@@ -166,14 +165,11 @@ def _is_certain(expression: Expression, used: Mapping[Leaf, np.ndarray]) -> bool
 
 
 def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
-    """With how many digits a sum of products, as it is printed, makes `left` with four.
-
-    None if no digits do.
-    """
-    told = number_text(left)
+    """Return the number of digits with which a printed sum of products equals `left`, or None."""
+    target = number_text(left)
     for digits in DIGITS if np.isfinite([left, *chain(*terms)]).all() else ():
         printed = ([as_printed(number_text(factor, digits)) for factor in term] for term in terms)
-        if _is_true(told, float(sum(map(np.prod, printed)))):
+        if _is_true(target, float(sum(map(np.prod, printed)))):
             return digits
     return None
 
@@ -184,8 +180,10 @@ def _right(
     return render(expression, lambda leaf: number_text(used[leaf], digits), style)
 
 
-def _worth(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> float | None:
-    """What the right side is worth as it is printed."""
+def _evaluate_printed(
+    expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int
+) -> float | None:
+    """Evaluate the right-hand side with the printed digits."""
     if not all(np.isfinite(value) for value in used.values()):
         return None
     printed = {leaf: as_printed(number_text(used[leaf], digits)) for leaf in leaves_of(expression)}
@@ -197,17 +195,17 @@ def as_printed(written: str) -> float:
     return float(written == "True") if written in ("True", "False") else float(written)
 
 
-def holds(told: str, worth: float | None) -> bool:
-    """Return whether a computed number is the printed one, to half a unit of its last digit."""
-    if worth is None or not np.isfinite(worth) or told.startswith("⚠"):
-        return worth is not None and number_text(worth) == told
-    return _is_true(told, worth)
+def holds(printed: str, value: float | None) -> bool:
+    """Return whether `value` equals a printed number, to half a unit of its last digit."""
+    if value is None or not np.isfinite(value) or printed.startswith("⚠"):
+        return value is not None and number_text(value) == printed
+    return _is_true(printed, value)
 
 
-def _is_true(told: str, worth: float) -> bool:
-    """Whether a number rounds to what is told of it: ``1.9`` stands for 1.900, and not for 1.94."""
-    mantissa, _, exponent = told.partition("e")
-    behind = len(mantissa.partition(".")[2])
-    written = 10.0 ** (int(exponent or 0) - behind)
-    four = 10.0 ** (floor(log10(abs(as_printed(told)) or 1)) - 3)
-    return abs(worth - as_printed(told)) <= min(written, four) / 2 * (1 + 1e-9)
+def _is_true(printed: str, value: float) -> bool:
+    """Return whether `value` rounds to a printed number; ``1.9`` means 1.900, not 1.94."""
+    mantissa, _, exponent = printed.partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    unit = 10.0 ** (int(exponent or 0) - decimals)
+    four = 10.0 ** (floor(log10(abs(as_printed(printed)) or 1)) - 3)
+    return abs(value - as_printed(printed)) <= min(unit, four) / 2 * (1 + 1e-9)

@@ -1,6 +1,6 @@
-"""What the quantities of a trace are called: x₃, dC/dx₃, ∂C′/∂x₃.
+"""Names of the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
 
-Gradients through the whole loop are written with d, and with ∂ those parts of them that come
+A total gradient is written with d, and with ∂ a contribution that comes
 from the cost, or through one reader, directly; several parts of one gradient are numbered.
 """
 
@@ -11,17 +11,17 @@ from lab.traces.trace import SequenceTrace, TapeTrace
 
 
 def cost_name(order: int, style: Style = PLAIN) -> str:
-    """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
+    """Name the cost that a derivative of `order` differentiates: C, C′, C″."""
     return f"C{primes(order - 1, style)}"
 
 
 def derivative_name(
     order: int, held: str, style: Style = PLAIN, direct: bool = False, part: int = 0
 ) -> str:
-    """``dC′/d(dC/dx₃)``: the derivative of an order with regard to what is `held`.
+    """Write the derivative of an order wrt the quantity `held`, as ``dC′/d(dC/dx₃)``.
 
-    Where it is `direct`, it leaves out what comes through later steps: ``∂C/∂x₃``; of several
-    such parts, `part` tells which, from 1: ``∂₂C/∂x₃``.
+    A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
+    several such contributions from 1: ``∂₂C/∂x₃``.
     """
     d = style.partial if direct else "d"
     above = f"{d}{subscript(part, style) if part else ''}{cost_name(order, style)}"
@@ -30,21 +30,21 @@ def derivative_name(
 
 
 def index_of(tape: TapeTrace, row: int) -> int | None:
-    """The index in time of a row of a tape; None for a tape that has no times."""
+    """Return the time index of a row of a tape, or None for a tape without times."""
     return int(tape.axis.index[row]) if tape.axis is not None else None
 
 
 def back_through(order: int, number: int) -> str:
-    """``C′ back through 1``: the Scan that takes the gradient of C′ through Scan 1."""
+    """Name the Scan that computes the gradient of C′ through Scan 1: ``C′ back through 1``."""
     return f"{cost_name(order)} back through {number}"
 
 
 class Quantities(ScanOf):
-    """One Scan of a trace, and what its quantities are called, here and in other Scans."""
+    """A Scan of a trace, and the names of its quantities."""
 
     @property
     def called(self) -> str:
-        """``gradient of square``; where there are several orders, what tells it from the others."""
+        """A name such as ``gradient of square``, distinct in traces of several orders."""
         name, parent = self.scan.name, self.scan.parent
         several = any(scan.order > 1 for scan in self.trace.scans)
         if parent is None or not several or "gradient" not in name:
@@ -52,12 +52,12 @@ class Quantities(ScanOf):
         return back_through(self.scan.order, parent + 1)
 
     def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
-        """``x₃``, ``dC/dx₃``: the quantity in one row of a tape; of row None, the tape's own."""
+        """Name the quantity in a row of a tape, or in the whole tape: ``x₃``, ``dC/dx₃``."""
         index = None if tape.is_total or row is None else index_of(tape, row)
         return self.named_at(tape, index, style)
 
     def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
-        """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
+        """Name a slot as ``buf[1]``, or as ``buf_dx[1]`` if the Scan has several tapes."""
         return slot_symbol(self._buffer(tape), tape.position(row), style)
 
     def _buffer(self, tape: TapeTrace) -> str:
@@ -65,14 +65,14 @@ class Quantities(ScanOf):
         return f"buf_{tape.name}" if several else "buf"
 
     def slot_label(self, tape: TapeTrace, row: int) -> str:
-        """What a slot is: a value, or of a derivative's tape the place, and what it is for."""
+        """Name a slot: a value, or on a derivative's tape the gradient and the slot."""
         label = self.tape_label(tape, row)
         if tape.is_total:
             return f"{label}: {tape.name}"
         return f"{label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
 
     def whole_label(self, tape: TapeTrace, row: int | None) -> str:
-        """``dC/dx₃``: the gradient that a tape holds, or holds a part of."""
+        """Name the gradient that a tape accumulates: ``dC/dx₃``."""
         index = None if row is None else index_of(tape, row)
         if self.parent is None or tape.gradient_of is None:
             return ""
@@ -80,29 +80,26 @@ class Quantities(ScanOf):
         return derivative_name(self.scan.order, held)
 
     def direct_label(self, tape: TapeTrace, row: int | None) -> str:
-        """``∂C/∂x₃``: all that comes to a gradient directly, whatever brings it."""
+        """Name the direct contribution to a gradient: ``∂C/∂x₃``."""
         index = None if row is None else index_of(tape, row)
         return self.named_at(tape, index, PLAIN, direct=True)
 
     def seeded_by(self, *arguments: int) -> list[int]:
-        """The Scans, by number, whose gradients some of its tapes, or all, begin with.
-
-        None where the cost acts alone.
-        """
+        """Return the numbers of the Scans whose gradients are initial values of the tapes."""
         feeds = [f for f in self.scan.feeds if not self.scan.is_reading(f.into)]
-        found = {f.scan for f in feeds if f.into in arguments or not arguments}
-        return [n for n in sorted(found) if self.trace.scans[n].parent is not None]
+        scans = {f.scan for f in feeds if f.into in arguments or not arguments}
+        return [n for n in sorted(scans) if self.trace.scans[n].parent is not None]
 
     @property
     def seeds(self) -> str:
         """The origin of the initial values of its gradients: ``output of Scans 5–7``."""
-        found = [n + 1 for n in self.seeded_by()]
-        if not found:
+        numbers = [n + 1 for n in self.seeded_by()]
+        if not numbers:
             return "direct gradient of the cost"
-        return f"output of Scan{'s' * (len(found) > 1)} {ranges_text(found)}"
+        return f"output of Scan{'s' * (len(numbers) > 1)} {ranges_text(numbers)}"
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
-        """The name of one of its variables, as the gradient that it is, if it is one."""
+        """Name a variable; a gradient is written as a derivative."""
         for tape in self.scan.held:
             if tape.name == variable:
                 return self.named_at(tape, index, style)
@@ -112,7 +109,7 @@ class Quantities(ScanOf):
         return value_symbol(variable, index, style)
 
     def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
-        """What all values of a variable are: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
+        """Name a variable without an index: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
         if isinstance(variable, TapeTrace):
             return self.tape_label(variable, None)
         return self.sequence_label(variable, None)
@@ -120,13 +117,13 @@ class Quantities(ScanOf):
     def sequence_label(
         self, sequence: SequenceTrace, index: int | str | None, style: Style = PLAIN
     ) -> str:
-        """What a sequence brings, by the name that it has where it was made or first read."""
+        """Name a value of a sequence as the Scan that computes or first reads it."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index, style)
         if held.is_outer_gradient and reader.parent is not None and held.source is not None:
             output = reader.parent.scan.variable(held.source)
-            if isinstance(output, TapeTrace):  # whose gradient comes in from outside
+            if isinstance(output, TapeTrace):  # the sequence contains its external gradient
                 name = reader.parent.named_at(output, index, style)
                 return derivative_name(reader.scan.order, name, style)
         return value_symbol(held.axis.variable, index, style)
@@ -134,12 +131,12 @@ class Quantities(ScanOf):
     def named_at(
         self, tape: TapeTrace, index: int | str | None, style: Style, direct: bool = False
     ) -> str:
-        """``dC/dx₃``, ``∂₂C/∂u₄₋ₖ``: what a tape holds at an index in time."""
+        """Name the quantity of a tape at a time index: ``dC/dx₃``, ``∂₂C/∂u₄₋ₖ``."""
         if tape.gradient_of is None or self.parent is None:
             return value_symbol(tape.name, index, style)
         held = self.parent.quantity_name(tape.gradient_of, index, style)
         share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # which is added to where the loop begins
+        if share and tape.collects:  # the loop adds to its initial value
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, style, share is not None, share or 0)

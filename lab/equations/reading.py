@@ -1,6 +1,6 @@
-"""A Scan read as a system of equations, `lab.system`, and what its arguments are called.
+"""Read a Scan as a system of equations: `lab.system`.
 
-They are called after the arrays that they were cut from.
+An argument has the name of the array of which it is a slice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from lab.scans.slices import Cut, constant_value, cut_of, now_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
-ELSEWHERE = Number("…")  # computed at length, or by another Scan
-LONGEST = 30  # operations in what is written out where an argument was computed
-LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed before the loop
+ELSEWHERE = Number("…")  # a long expression, or the output of another Scan
+LONGEST = 30  # operations in the printed expression of an argument
+LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of computed arguments
 
 ROLES: Mapping[Kind, Role] = {
     Kind.SEQUENCE: Role.INPUT,
@@ -40,11 +40,12 @@ ROLES: Mapping[Kind, Role] = {
 def system(
     subject: Variable | Apply, given: Mapping[str, Expression] | None = None, name: str = ""
 ) -> System:
-    """The Scan of a graph as a system of equations.
+    """Return the Scan of a graph as a system of equations.
 
-    `subject` is a Scan node, or a variable that depends on exactly one Scan; `given` tells
-    what the initial values of states are, where that is known better than from the graph.
-    Raises GraphError if there is no Scan or more than one.
+    `subject` is a Scan node, or a variable that depends on exactly one Scan.  `given` contains
+    expressions of initial values by name, which replace the expressions in the graph.
+
+    Raise GraphError for another number of Scans.
     """
     node = the_scan(subject)
     given = {} if given is None else check_type("given", given, Mapping, "initial values by name")
@@ -67,7 +68,7 @@ def system(
 
 
 def the_scan(subject: object) -> Apply:
-    """The only Scan that `subject` is, or depends on; GraphError if there is another number."""
+    """Return the only Scan of a graph; raise GraphError for another number of Scans."""
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
@@ -76,10 +77,10 @@ def the_scan(subject: object) -> Apply:
         )
     nodes = scan_nodes([subject])
     if len(nodes) != 1:
-        found = f"there are {len(nodes)} Scans" if nodes else "there is no Scan"
+        count = f"{len(nodes)} Scans" if nodes else "no Scan"
         raise GraphError(
-            f"subject = {subject}: {found} in this graph; a system is made of one. "
-            "lab.explain tells what there is in a graph."
+            f"subject = {subject}: expected a graph with one Scan, got {count}. "
+            "lab.explain lists the Scans in a graph."
         )
     return nodes[0]
 
@@ -110,19 +111,19 @@ def _quantity(
 
 
 def _given(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
-    """What an argument was computed as, unless it is an input of the graph or a Scan's result."""
+    """Return the expression of a computed argument, or None for an input of the graph."""
     maker = _maker_of(cut.base)
     if part.kind is Kind.NIT_SOT:
         return None
     if maker is not None:
-        return Number(f"what {maker[0]} computed")
-    told = _expression(cut.base) or ELSEWHERE
-    plain = isinstance(told, Leaf) and told.variable == symbol
-    return None if plain and not part.kind.is_state else told
+        return Number(f"output of {maker[0]}")
+    expression = _expression(cut.base) or ELSEWHERE
+    plain = isinstance(expression, Leaf) and expression.variable == symbol
+    return None if plain and not part.kind.is_state else expression
 
 
 def _expression(variable: Variable) -> Expression | None:
-    """How `variable` was computed from the graph's inputs; None if that is long, or by a Scan."""
+    """Return `variable` as an expression of the graph's inputs; None if long, or from a Scan."""
     nodes = list(toposort([variable]))
     if len(nodes) > LONGEST or any(map(is_scan, nodes)):
         return None
@@ -130,7 +131,7 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """What every argument was cut from; and "n" if its first row is so many steps further."""
+    """Return the array of which each argument is a slice, and "n" if its first row is n rows on."""
     derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in parts.variables]
@@ -138,11 +139,11 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     cuts = _cuts_of(derivation.forward, derivation.parent)
     known = dict(zip(derivation.forward.variables, cuts, strict=True))
     made = constant_value(derivation.steps.made)
-    found = []
+    cuts_with_length = []
     for part, original in zip(parts.variables, derivation.backward.variables, strict=True):
         reading = readings.get(original)
         if reading is None:
-            found.append((_cut(part), ""))
+            cuts_with_length.append((_cut(part), ""))
             continue
         source, length = reading.source, ""
         if source.kind is Kind.SEQUENCE:
@@ -150,15 +151,14 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
         else:
             cut = Cut(source.filled, source.tape.row(0, reading.tap))
         turned = _turned(cut, length, made)
-        found.append((Cut(part.outer_input), "") if turned is None else turned)
-    return found
+        cuts_with_length.append((Cut(part.outer_input), "") if turned is None else turned)
+    return cuts_with_length
 
 
 def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
-    """`cut`, if it is no state's buffer that is read from its end: below 0 are initial values.
+    """Return `cut` with row numbers from the start, if it counts from the end of a state's buffer.
 
-    Where the number of steps of that state is known, its rows are counted from the start;
-    otherwise the array is taken as it is.
+    If the number of steps is unknown, return the array without a slice.
     """
     node = cut.base.owner
     if cut.first >= 0 or not is_scan(node):
@@ -173,15 +173,15 @@ def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
 
 
 def _turned(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
-    """The same rows, read by the steps of a backward loop: the last of `made` steps first.
+    """Return the rows of a backward loop, which reads the last of `made` steps first.
 
-    Step t of a backward loop goes back through step n − 1 − t, so that row
-    ``first + way·t`` becomes ``first + way·(n − 1) − way·t``.
+    Step t of a backward loop differentiates step n − 1 − t, which turns row
+    ``first + way·t`` into ``first + way·(n − 1) − way·t``.
     """
     if made is not None:
         return replace(cut, first=cut.first + cut.way * (made - 1), way=-cut.way), length
     if abs(cut.way) != 1 or bool(length) == (cut.way == 1):
-        return None  # neither free of n nor n and a number
+        return None  # depends on n in another way
     turned = replace(cut, first=cut.first - cut.way, way=-cut.way)
     return turned, "" if length else "n"
 
@@ -193,25 +193,27 @@ def _cut(part: LoopVariable) -> Cut:
 
 
 def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """The name of an argument; one that was computed on the way and got no name gets a letter."""
+    """Name an argument; an unnamed computed argument gets a letter."""
     maker = _maker_of(base)
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name
     name = base.name or ""
-    own = name != "" and "[" not in name  # not one that PyTensor made up for a cut
+    own = name != "" and "[" not in name  # not PyTensor's name of a slice
     plain = base.owner is None or own or is_scan(base.owner)
     if decisions_of(node.op) is not None or part.kind not in LETTERS:
         return part.name
     if not plain:
         return LETTERS[part.kind]
-    is_input = base.owner is None and name and "[t" not in name  # not of the step around it
+    is_input = (
+        base.owner is None and name and "[t" not in name
+    )  # not an argument of an enclosing step
     return name if is_input else part.name
 
 
 def _symbols_of(
     variables: Sequence[LoopVariable], named: list[str], bases: list[Variable]
 ) -> list[str]:
-    """One symbol for every argument: the same for what was cut from the same array, else unlike."""
+    """Return one symbol per argument; slices of the same array have the same symbol."""
     owners: dict[object, str] = {}
     for part, name, base in zip(variables, named, bases, strict=True):
         owners.setdefault(_key(part, base), name)
@@ -224,7 +226,7 @@ def _key(part: LoopVariable, base: Variable) -> object:
 
 
 def _maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
-    """The Scan whose result `base` is, by its name, and the variable that it is the result of."""
+    """Return the name of the Scan that computes `base`, and its variable."""
     node = base.owner
     if not is_scan(node):
         return None

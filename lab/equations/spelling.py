@@ -1,10 +1,10 @@
-"""Formulas as they stand beside a step: in symbols, and in numbers.
+"""Write the formulas of a step in symbols and in numbers.
 
     >>> spelled(trace, scan=1, step=0)[0]
     Spelled(formula='buf[1] ← buf[0]·2·x₃ + buf[1]', numbers='1.327 = 1·2·0.6634 + 0')
 
-Of a gradient's tape the places are told, buf[1], since a step replaces what stands there;
-everything else is a value, and has its name.
+Formulas name the slots of a gradient's tape, such as buf[1], because a step overwrites them.
+All other values have names.
 """
 
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ from lab.traces.untaken import values_of
 
 @dataclass(frozen=True)
 class Spelled:
-    """A formula at one step, and the same with its numbers (empty where vectors take part)."""
+    """A formula at one step, and its equation in numbers (empty for vectors)."""
 
     formula: str
     numbers: str
 
 
 def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
-    """Everything that a step of Scan number `scan` writes, as formulas, and in numbers.
+    """Return all formulas of a step of Scan number `scan`, in symbols and in numbers.
 
     `style` is `notation.PLAIN` or `LATEX`.
     """
@@ -49,7 +49,7 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
         raise argument_error("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
     made = trace.scans[scan]
     if not 0 <= check_integer("step", step) < made.steps:
-        raise argument_error("step", step, f"{made.name} makes the steps 0 to {made.steps - 1}.")
+        raise argument_error("step", step, f"{made.name} has the steps 0 to {made.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))
@@ -58,23 +58,23 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
 
 
 class Speller:
-    """Writes the formulas of one Scan: for one step, for all of them, or in numbers."""
+    """Writer of the formulas of a Scan: for a step, for all steps, or in numbers."""
 
     def __init__(self, named: Quantities, style: Style = PLAIN) -> None:
         self.named, self.scan, self.style = named, named.scan, style
 
     def at(self, formula: Formula, step: int) -> str:
-        """``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
+        """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
         right = render(formula.expression, lambda leaf: self.position(leaf, step), self.style)
         return f"{self.position(formula.target, step)} {self.sign(formula)} {right}"
 
     def equation(self, formula: Formula) -> str:
-        """``x[t] = x[t−1]²``: the formula of all steps."""
+        """Write the formula of all steps: ``x[t] = x[t−1]²``."""
         right = render(formula.expression, self.general, self.style)
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
     def numbers(self, formula: Formula, step: int) -> str:
-        """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
+        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; empty for vectors."""
         used: dict[Leaf, np.ndarray] = {}
         for leaf in formula.leaves:
             value = self.value(leaf, step)
@@ -85,20 +85,20 @@ class Speller:
         return "" if written.ndim else equation(written, formula.expression, used, self.style)
 
     def made(self, formula: Formula, step: int) -> np.ndarray:
-        """What a formula makes at a step."""
+        """Return the value that a formula writes at a step."""
         target = self.scan.tape(formula.target.argument)
         if target is None:
             raise LookupError(formula.target)
         return next(a for a in target.writes if a.tap == formula.target.tap).values[step]
 
     def sign(self, formula: Formula) -> str:
-        """``=``, or an arrow where a value that was there is replaced."""
+        """Return ``=``, or an arrow if the formula replaces a value."""
         target = self.scan.tape(formula.target.argument)
         replaces = target is not None and (target.is_total or target.kind is Kind.MIT_MOT)
         return self.style.arrow if replaces else "="
 
     def position(self, leaf: Leaf, step: int) -> str:
-        """What a leaf is at a step: ``buf[1]``, ``x₃`` or ``w``."""
+        """Name a leaf at a step: ``buf[1]``, ``x₃`` or ``w``."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
             return self.named.sequence_label(variable, int(variable.axis.index[step]), self.style)
@@ -110,9 +110,9 @@ class Speller:
         return self.named.place(variable, variable.tape.row(step, leaf.tap), self.style)
 
     def general(self, leaf: Leaf) -> str:
-        """What a leaf is at any step: ``x[t−1]``, ``u[t]`` or ``w``; in a derivative ``x₃₋ₖ``.
+        """Name a leaf at any step: ``x[t−1]``, ``u[t]`` or ``w``; in a derivative ``x₃₋ₖ``.
 
-        t is the moment that the step makes, k the number of the step.
+        t is the time index of the written value, and k the number of the step.
         """
         variable, in_loop = self.scan.variable(leaf), self.scan.parent is None
         if isinstance(variable, SequenceTrace) and len(variable.axis.index):
@@ -131,13 +131,13 @@ class Speller:
         return self.named.named_at(variable, index, self.style)
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
-        """What a leaf was at a step; None for what is no array."""
+        """Return the value of a leaf at a step, or None if it is not an array."""
         values = values_of(self.scan, leaf)
         return None if values is None else values[step]
 
 
 def loop_offsets(named: Quantities) -> str:
-    """``step k: x[t] is xₖ₊₁, u[t] is uₖ``: which values the taps of a loop stand for."""
+    """Write the indices of the values at tap 0: ``step k: x[t] is xₖ₊₁, u[t] is uₖ``."""
     scan = named.scan
     if scan.parent is not None:
         return ""
@@ -147,9 +147,9 @@ def loop_offsets(named: Quantities) -> str:
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:
-    """What a reader of the results must know: gradients of what, what is added, what cancels."""
+    """Return notes about the results: sums of entries, added terms, and cancellation."""
     called = [name.partition(" = ")[0] for name in trace.names]
-    told = [
+    notes = [
         f"{name} has {value.size} entries: {successor} is the gradient of their sum"
         for name, successor, value in zip(called, called[1:], trace.outputs, strict=False)
         if name and value.ndim
@@ -158,19 +158,16 @@ def result_words(trace: Trace) -> tuple[str, ...]:
         held = Quantities(trace, feed.scan)
         tape = held.scan.tape(feed.variable)
         if feed.more and tape is not None and tape.gradient_of is not None:
-            told.append(
-                f"{called[feed.into] or 'the result'} is more than what {feed.scan + 1} gives: "
-                "something is added that no Scan computes"
+            notes.append(
+                f"{called[feed.into] or 'the result'} is the output of Scan {feed.scan + 1} plus "
+                "a term that no Scan computes"
             )
-    return tuple(filter(None, (*told, _rounded(trace))))
+    return tuple(filter(None, (*notes, _rounded(trace))))
 
 
 def _rounded(trace: Trace) -> str:
-    """Where numbers that a step adds up cancel so far that not all that is told of them is right.
-
-    The worst place, or nothing.
-    """
-    worst, told = HALF, ""
+    """Describe the worst cancellation that makes printed digits unreliable, if any."""
+    worst, note = HALF, ""
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))
         for formula in scan.formulas:
@@ -181,33 +178,33 @@ def _rounded(trace: Trace) -> str:
             if lost is not None and lost.ndim and np.max(lost, initial=0) > worst:
                 step, worst = int(np.argmax(lost)), float(np.max(lost))
                 digits = ("no digit", "the first digit", "two digits", "three digits")
-                told = (
-                    f"cancellation: of what step {step} of Scan {number + 1} leaves in "
-                    f"{speller.position(formula.target, step)}, a difference of nearly equal terms,"
-                    f" {digits[max(0, int(-log10(worst)))]} can be trusted, and no more of what is "
-                    "made of it"
+                note = (
+                    f"cancellation: step {step} of Scan {number + 1} writes a difference of nearly "
+                    f"equal terms to {speller.position(formula.target, step)}; "
+                    f"{digits[max(0, int(-log10(worst)))]} of it and of later values can be trusted"
                 )
-    return told
+    return note
 
 
 def untaken_words(trace: Trace) -> tuple[str, ...]:
-    """What the branches that were not taken made of gradients, each in a few sentences."""
-    return tuple(_untaken(trace, one) for one in trace.untaken)
+    """Describe each gradient that is nan because of a branch that `where` did not select."""
+    return tuple(_untaken(trace, each) for each in trace.untaken)
 
 
-def _untaken(trace: Trace, one: Untaken) -> str:
-    scan = trace.scans[one.scan]
-    forward, step = (one.scan, one.step) if one.forward is None else (one.forward, one.forward_step)
-    branch = render(one.branch, Speller(Quantities(trace, forward)).general)
-    product = render(one.product, Speller(Quantities(trace, one.scan)).general)
+def _untaken(trace: Trace, case: Untaken) -> str:
+    scan, forward, step = trace.scans[case.scan], case.forward, case.forward_step
+    if forward is None:
+        forward, step = case.scan, case.step
+    branch = render(case.branch, Speller(Quantities(trace, forward)).general)
+    product = render(case.product, Speller(Quantities(trace, case.scan)).general)
     return (
-        f"At step {step} of {trace.scans[forward].name}, where did not take {branch}. The gradient "
-        f"of that is 0, but at step {one.step} of {scan.name} the 0 meets what is not finite: "
-        f"{product} is nan. {WAY_OUT}"
+        f"At step {step} of {trace.scans[forward].name}, where did not take {branch}. Its "
+        f"gradient is 0, but step {case.step} of {scan.name} multiplies this 0 by a value that is "
+        f"not finite: {product} is nan. {WAY_OUT}"
     )
 
 
 WAY_OUT = (
-    "A where inside the branch as well, as in where(c, f(where(c, x, 1)), 0), keeps f away from "
-    "such x; PyTensor's rewrites, as of lab.trace(…, rewritten=True), often avoid the product too."
+    "Add a where inside the branch, as in where(c, f(where(c, x, 1)), 0). PyTensor's rewrites, "
+    "as in lab.trace(…, rewritten=True), often avoid the product."
 )

@@ -1,16 +1,15 @@
-"""A Scan as what it stands for: a system of equations that evolves in time.
+"""A Scan as a system of equations.
 
     >>> print(gallery.loops["rnn"].system())
     >>> print(system(xs))                          # of a PyTensor graph with one Scan
 
-States feed back, outputs do not; inputs change with time, parameters do not.  One step
-makes all that is written with t: the state ``x[t]`` is what it returns, ``x[t−1]`` what it
-reads at tap −1.  Values are counted from the first that is given, so that step k makes
-``xₖ₊₁`` from the one initial value x₀: row k of what ``pytensor.scan`` returns, and row
-k + 1 of the Scan's own buffer.  What reads an array in another order says how its rows
-follow from the step: ``x₃₋ₖ``.
+States feed back, outputs do not; inputs change with time, parameters do not.  A step writes
+``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first initial value.  With one initial
+value, step k computes ``xₖ₊₁``, which is row k of the result of ``pytensor.scan`` and row
+k + 1 of the Scan's buffer.  A variable that is read in another order has an index of k, as
+``x₃₋ₖ``.
 
-The words are those of PyTensor's "Internal documentation of the scan op".
+The terms follow PyTensor's "Internal documentation of the scan op".
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +38,7 @@ from lab.traces.trace import Formula
 
 
 class Role(StrEnum):
-    """What a variable is to the system, by the word of PyTensor's documentation."""
+    """The role of a variable, in the terms of PyTensor's documentation."""
 
     STATE = "state"
     OUTPUT = "output"
@@ -50,13 +49,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Quantity:
-    """One variable of a system.
+    """A variable of a system.
 
-    `argument` is its number among the Scan's arguments, by which equations refer to it.  At
-    step k an input is row `first` + `way`·k of the array `symbol`, counted from its end if
-    `first` is below 0; `length` is "n" where the number of steps has to be added, and `now`
-    the row that step 0 calls its value at t.  `given` tells what the initial values are, or
-    what an input or a parameter was computed as.
+    `argument` is its number among the Scan's arguments, which identifies it in equations.  At
+    step k an input is row `first` + `way`·k of the array `symbol`, from its end if `first` is
+    negative.  `length` is "n" if the number of steps is added to the row, and `now` is the row
+    of time t at step 0.  `given` is the expression of the initial values, or of an input or a
+    parameter.
     """
 
     symbol: str
@@ -75,9 +74,9 @@ class Quantity:
 
 @dataclass(frozen=True)
 class System:
-    """A loop as equations: what every step computes, from what, how often, and from which start.
+    """The equations, variables, and number of steps of a loop.
 
-    `steps` is the number of steps or, where only a run can tell, an expression of it.
+    `steps` is a number, or an expression if only a run determines it.
     """
 
     name: str
@@ -87,11 +86,11 @@ class System:
     until: Expression | None = None
 
     def of_role(self, *roles: Role) -> tuple[Quantity, ...]:
-        """The variables in the given roles, in the order of the Scan's arguments."""
+        """Return the variables in these roles, in the order of the Scan's arguments."""
         return tuple(q for q in self.quantities if q.role in roles)
 
     def quantity(self, leaf: Leaf) -> Quantity | None:
-        """The variable that a leaf of an equation reads or writes."""
+        """Return the variable that a leaf of an equation reads or writes."""
         return next((q for q in self.quantities if q.argument == leaf.argument), None)
 
     def __str__(self) -> str:
@@ -137,7 +136,7 @@ class System:
         return tuple(lines)
 
     def latex(self) -> str:
-        """The equations and what is given, as an ``aligned`` environment."""
+        """Return the equations and initial values as an ``aligned`` environment."""
         writer = Writer(self, LATEX)
         lines = []
         for formula in self.equations:
@@ -153,7 +152,7 @@ class System:
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
-        """The equations alone, one a line; `style` is `notation.PLAIN` or `LATEX`."""
+        """Return only the equations, one per line; `style` is `notation.PLAIN` or `LATEX`."""
         writer = Writer(self, style)
         return tuple(writer.equation(formula) for formula in self.equations)
 
@@ -167,18 +166,18 @@ class System:
 ROLE_ORDER = (Role.STATE, Role.OUTPUT, Role.INPUT, Role.PARAMETER, Role.NON_NUMERIC)
 HEADER = ("name", "role", "reads", "writes", "type", "values")
 GIVEN = r"\text{given}"
-LONG = 72  # letters of an equation, beyond which it is told first what it depends on
+LONG = 72  # characters of an equation; a longer equation follows a line with its arguments
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the equations of one system in one style."""
+    """Writer of the equations of a system in a style."""
 
     system: System
     style: Style = PLAIN
 
     def term(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``; of a gradient, ``buf[k+1]``."""
+        """Write a leaf as ``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ``, ``w``, or ``buf[k+1]``."""
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
@@ -196,17 +195,17 @@ class Writer:
         )
 
     def tape(self, quantity: Quantity) -> str:
-        """``buf``, or ``buf_dx`` of several: the buffer of a gradient, as in pictures."""
+        """Name the buffer of a gradient: ``buf``, or ``buf_dx`` if the system has several."""
         several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(Role.STATE)) > 1
         return f"buf_{quantity.symbol}" if several else "buf"
 
     def at(self, quantity: Quantity, index: int) -> str:
-        """``x₀``: a value by its number."""
+        """Write a value as ``x₀``."""
         return value_symbol(quantity.symbol, index, self.style)
 
     @property
     def offsets(self) -> str:
-        """``step k: x[t] is xₖ₊₁``: which values the taps stand for."""
+        """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``."""
         starts = {}
         for quantity in self.system.quantities:
             if quantity.role in (Role.STATE, Role.OUTPUT) and quantity.kind is not Kind.MIT_MOT:
@@ -216,22 +215,22 @@ class Writer:
         return offsets_text(starts, self.style)
 
     def right(self, expression: Expression) -> str:
-        """An expression in terms of the system's variables."""
+        """Write an expression with the system's variables."""
         return render(expression, self.term, self.style)
 
     def sign(self, formula: Formula) -> str:
-        """``=``, or an arrow where a value that was there is replaced."""
+        """Return ``=``, or an arrow if the formula replaces a value."""
         quantity = self.system.quantity(formula.target)
         replaces = quantity is not None and quantity.kind is Kind.MIT_MOT
         return self.style.arrow if replaces else "="
 
     def equation(self, formula: Formula) -> str:
-        """``x[t] = x[t−1]²``."""
+        """Write an equation: ``x[t] = x[t−1]²``."""
         left, right = self.term(formula.target), self.right(formula.expression)
         return f"{left} {self.sign(formula)} {right}"
 
     def form(self, formula: Formula) -> str:
-        """``x[t] = f(x[t−1], u[t], u[t+4]; w)``: what an equation depends on."""
+        """Write the arguments of an equation: ``x[t] = f(x[t−1], u[t], u[t+4]; w)``."""
         used = leaves_of(formula.expression)
         fixed = [leaf for leaf in used if self._role(leaf) is Role.PARAMETER]
         moving = [self.term(leaf) for leaf in used if leaf not in fixed]
@@ -247,7 +246,7 @@ class Writer:
 
     @property
     def range(self) -> str:
-        """``steps 0 to 3``; for a number of steps that only a run can tell, up to n−1."""
+        """The steps: ``steps 0 to 3``, or ``steps 0 to n−1`` for an unknown number."""
         steps = self.system.steps
         if not isinstance(steps, Number):
             return f"steps 0 to n{self.style.minus}1"
@@ -257,7 +256,7 @@ class Writer:
         return f"steps 0 to {count - 1}"
 
     def buffer(self, quantity: Quantity) -> str:
-        """``x₀, …, x₄``: the values in the order of the rows of the Scan's buffer."""
+        """Write the values in the rows of the Scan's buffer: ``x₀, …, x₄``."""
         steps, more = self.system.steps, quantity.tape.origin
         if not isinstance(steps, Number):
             last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
@@ -266,12 +265,12 @@ class Writer:
         return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
-        """The initial values of a state, and what they are, which may be empty."""
+        """Return the names of a state's initial values, and their expression or ""."""
         names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
         dots = r"\ldots" if self.style.latex else "…"
         shown = names if len(names) < 4 else [names[0], dots, names[-1]]
-        told = render(quantity.given, self.term, self.style) if quantity.given else ""
-        return ", ".join(shown), told
+        value = render(quantity.given, self.term, self.style) if quantity.given else ""
+        return ", ".join(shown), value
 
     def row(self, quantity: Quantity) -> tuple[str, ...]:
         """Return name, role, taps, type, and values of a variable, for the columns of `HEADER`."""
@@ -291,7 +290,7 @@ class Writer:
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
-        """What the values are before the loop: ``x₀ = x``; empty for an input of the graph."""
+        """Write the initial values as ``x₀ = x``; empty for an input of the graph."""
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop then changes"

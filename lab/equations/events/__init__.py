@@ -1,5 +1,5 @@
-"""What a run reads, writes and adds, as a sequence of events on one clock.
+"""The reads, writes and sums of a run as a sequence of events.
 
-Start with `events`: it returns the `Events` of a trace. `records` has the plain data, `sums` splits
-a write into its terms, `timeline` decides what a slot is at a moment.
+Start with `events`, which returns the `Events` of a trace. `records` contains the plain data,
+`sums` splits a write into its terms, and `timeline` computes the role of a slot at a moment.
 """

@@ -1,4 +1,4 @@
-"""How one event is computed: a step of a Scan, or the filling of its tapes."""
+"""Compute an event: a step of a Scan, or the filling of its tapes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from lab.traces.trace import (
     TapeTrace,
 )
 
-CLOSE = 1e-5  # of the largest term: what rounding may leave of a sum
+CLOSE = 1e-5  # rounding error of a sum, relative to its largest term
 
 
 @dataclass(frozen=True, eq=False)
 class Builder:
-    """Computes the events of one Scan."""
+    """Builder of the events of one Scan."""
 
     named: Quantities
     clock: Clock
@@ -40,11 +40,11 @@ class Builder:
 
     @cached_property
     def speller(self) -> Speller:
-        """Writes its formulas."""
+        """The writer of its formulas."""
         return Speller(self.named)
 
     def event(self, step: int | None) -> Event:
-        """One step, or for None the filling of the tapes."""
+        """Return the event of a step, or of the filling of the tapes for None."""
         number = self.named.number
         if step is None:
             filling = self.clock.filling(number)
@@ -52,10 +52,10 @@ class Builder:
             writes = tuple(self._fillings())
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(filling, number, None, tuple(reads), writes)
-        found = _StepEvents(self, step)
+        events = _StepEvents(self, step)
         nested = self.scan.nested[step] if step < len(self.scan.nested) else None
         at = self.clock.of_step(number, step)
-        return Event(at, number, step, tuple(found.reads), tuple(found.writes()), nested)
+        return Event(at, number, step, tuple(events.reads), tuple(events.writes()), nested)
 
     # The filling of the tapes.
 
@@ -69,7 +69,7 @@ class Builder:
         ]
 
     def _filled(self, tape: TapeTrace, row: int) -> Write:
-        """The sum of the outputs of other Scans, and of the part that comes from elsewhere."""
+        """Return the write of an initial value: a sum of outputs of Scans and of a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.origins.of(self.named.number, tape.argument, row)
         terms = [self._given(*origin.slot) for origin in origins if origin.is_summand]
@@ -86,7 +86,7 @@ class Builder:
         return Write(slot, None, new, WriteKind.WRITTEN, None, formula, used, tuple(terms))
 
     def _elsewhere(self, tape: TapeTrace, row: int) -> str:
-        """The name of what fills a row and is no output of a Scan."""
+        """Name the part of an initial value that is not an output of a Scan."""
         if row in self.scan.arrived(tape):
             return f"steps before step {self.scan.first}"
         if self.scan.parent is None:
@@ -95,7 +95,7 @@ class Builder:
         return name or cost_name(self.scan.order)
 
     def _given(self, scan: int, argument: int, row: int) -> Term:
-        """The value that another Scan leaves in a slot, as a term."""
+        """Return the output of another Scan as a term."""
         slot, tape = self.slot(scan, argument, row), self.origins.scans[scan].scan.tape(argument)
         assert tape is not None, "an output has a tape"
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
@@ -105,7 +105,7 @@ class Builder:
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
-        """By argument and write tap: the formula, and how it is split in a derivative."""
+        """Formulas by argument and write tap, with their split in a derivative."""
         return {(f.target.argument, f.target.tap): (f, self._split(f)) for f in self.scan.formulas}
 
     def _split(self, formula: Formula) -> Split | None:
@@ -116,7 +116,7 @@ class Builder:
         return split(formula.expression, formula.target if is_read else None, self.is_source)
 
     def is_source(self, leaf: Leaf) -> bool:
-        """Whether a leaf is a gradient that the step passes on."""
+        """Return whether a leaf is a gradient that the step propagates."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
             return variable.is_outer_gradient
@@ -124,7 +124,7 @@ class Builder:
 
 
 class _StepEvents:
-    """One step: its reads, then its writes."""
+    """The reads and writes of one step."""
 
     def __init__(self, builder: Builder, step: int) -> None:
         self.builder, self.step, self.scan = builder, step, builder.scan
@@ -166,11 +166,11 @@ class _StepEvents:
         return Read(label, value, slot, None, argument, name, Role.READ, index)
 
     def read(self, leaf: Leaf) -> Read | None:
-        """The value that a leaf of a formula stands for; None for a value that was not recorded."""
+        """Return the value of a leaf of a formula, or None if it was not recorded."""
         return self.by_leaf.get((leaf.argument, leaf.tap))
 
     def writes(self) -> list[Write]:
-        """What the step writes: every tape at every write tap."""
+        """Return the writes of the step, for every tape and write tap."""
         return [self._write(tape, access) for tape in self.scan.held for access in tape.writes]
 
     def _write(self, tape: TapeTrace, access: Access) -> Write:

@@ -1,4 +1,4 @@
-"""`events`: what every step of every Scan reads, preserves, overwrites, and adds.
+"""List the slots that every step of every Scan reads, preserves, and overwrites: `events`.
 
 >>> events = lab.events(gallery.loops["square"].trace())
 >>> events[5].writes[0].terms[0].text
@@ -20,7 +20,7 @@ from lab.errors import KindError, argument_error, check_integer, quote
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
-# What else has events than a trace: by class, a function that lists them.
+# Functions that list the events of other classes than Trace.
 OTHERS: dict[type, Callable[[object], "EventSequence"]] = {}
 
 
@@ -29,10 +29,10 @@ def events(trace: Trace) -> "Events": ...
 @overload
 def events(trace: object) -> "EventSequence": ...
 def events(trace: object) -> "EventSequence":
-    """Return what every step of every Scan of `trace` reads, preserves, overwrites, and adds.
+    """Return the reads, preserved and overwritten slots, and sums of all steps of `trace`.
 
     Before the first step of the Scan of a derivative, one event fills its tapes. The events of a
-    recording of `lab.eager` are the nodes that are appended and the gradients that arrive in nodes.
+    recording of `lab.eager` are appended nodes and sent gradients.
     """
     if isinstance(trace, Trace):
         return Events(trace)
@@ -43,11 +43,11 @@ def events(trace: object) -> "EventSequence":
 
 
 class EventSequence(Sequence[Event]):
-    """Events in order: the one with index k has the number k + 1, and ends at moment k + 1."""
+    """Events in order: the event with index k has the number k + 1, and ends at moment k + 1."""
 
     @abstractmethod
     def role(self, slot: Slot, moment: int) -> Role:
-        """Return what `slot` is at `moment`, from all events before and after it."""
+        """Return the role of `slot` at `moment`, which depends on earlier and later events."""
 
     @property
     @abstractmethod
@@ -76,7 +76,7 @@ class EventSequence(Sequence[Event]):
 
 
 class Listed(EventSequence):
-    """Events of a run that is no trace; everything about a slot follows from the events."""
+    """Events of a run that is not a trace; the role of a slot follows from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed
@@ -93,11 +93,11 @@ class Listed(EventSequence):
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """All slots, in the order in which they are written first."""
+        """All slots in the order of their first write."""
         return tuple(dict.fromkeys(write.slot for event in self for write in event.writes))
 
     def role(self, slot: Slot, moment: int) -> Role:
-        """Return what `slot` is at `moment`, from all events before and after it."""
+        """Return the role of `slot` at `moment`, which depends on earlier and later events."""
         events = self._listed
         at = events[self.check_moment(moment) - 1] if moment else None
         for write in at.writes if at else ():
@@ -117,7 +117,7 @@ class Listed(EventSequence):
 
 
 class Events(EventSequence):
-    """The events of a trace, computed when they are asked for."""
+    """The events of a trace, computed on demand."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -168,7 +168,7 @@ class Events(EventSequence):
         return self._slot(scan, argument, row)
 
     def role(self, slot: Slot, moment: int) -> Role:
-        """Return what `slot` is at `moment`, from all events before and after it.
+        """Return the role of `slot` at `moment`, which depends on earlier and later events.
 
         Moment k is the end of event number k, moment 0 comes before all events.
         """

@@ -10,7 +10,7 @@ from lab.traces.trace import Trace
 
 
 class Role(StrEnum):
-    """What a slot is at a moment; the first six belong to a slot that the event touches."""
+    """The role of a slot at a moment; the first six belong to a slot that the event touches."""
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged
     OVERWRITTEN = "overwritten"  # read, then replaced
@@ -76,11 +76,11 @@ class Read:
 
     @property
     def is_own(self) -> bool:
-        """Whether a tape of the step's own Scan holds it."""
+        """Whether a tape of the step's Scan contains the value."""
         return self.tap is not None
 
     def place(self) -> dict[str, object]:
-        """The entries of a row of `Events.rows` that say where a sequence or parameter value is."""
+        """Return the entries of a row of `Events.rows` that locate an external value."""
         row = self.index if self.slot is None else self.slot.row
         return {"tape": self.variable, "position": None, "row": row, "quantity": self.name}
 
@@ -151,8 +151,8 @@ class Write:
 class Event:
     """One step of a Scan, or the filling of its tapes; moment `number` is its end.
 
-    `scan` is the index of the Scan in the trace, `step` None for a filling. Of a step with Scans
-    inside, `nested` is the trace of that step, which has events of its own.
+    `scan` is the index of the Scan in the trace, `step` is None for a filling. If the step contains
+    Scans, `nested` is the trace of that step, which has separate events.
     """
 
     number: int

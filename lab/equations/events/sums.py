@@ -1,4 +1,4 @@
-"""A write of a derivative as the sum of its terms."""
+"""Split a write of a derivative into a sum of terms."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lab.equations.numbers import array_of
 from lab.notation import Call, Expression, Leaf, Let, leaves_of, render, summands_of
 from lab.notation import Term as Expr
 
-# Of the largest term: what rounding may leave between a value and the sum of its terms.
+# Rounding error of the sum of the terms, relative to the largest term.
 CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 
 
@@ -19,8 +19,8 @@ CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 class Split:
     """The expression of a formula, split once for all steps.
 
-    `adds_old` tells whether the old value of the slot is a summand; `factored` are the leaves that
-    have a factor, `rest` the summands that none of them is in, `others` summands without factors.
+    `adds_old` is True if the old value of the slot is a summand. `factored` are the leaves with a
+    factor, `rest` the summands without these leaves, and `others` the summands without factors.
     """
 
     adds_old: bool
@@ -65,10 +65,10 @@ def terms_of(
     is_source: Callable[[Leaf], bool],
     read: Callable[[Leaf], Read | None],
 ) -> tuple[Term, ...]:
-    """The terms of a written value `new` at one step; `read` returns the value of a leaf.
+    """Return the terms of a written value `new` at a step; `read` returns the value of a leaf.
 
-    Summands that cannot be computed from the formula share what is left of `new`. If products do
-    not add up to it, as for an operation that is elementwise in name only, one term stands for all.
+    One term contains all summands that the formula cannot compute. If the products do not add up to
+    `new`, for example because an operation is not elementwise, a single term replaces them.
     """
     rest = () if parts.rest is None else (parts.rest,)
     drafts = [_product(leaf, factor, read) for leaf, factor in parts.factored]
@@ -82,7 +82,7 @@ def terms_of(
     if unknown:
         return (*known, _merged(unknown, left))
     close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
-    if known and np.max(np.abs(left), initial=0) > close * size:  # of nan, nothing is said
+    if known and np.max(np.abs(left), initial=0) > close * size:  # False for nan
         return (_merged(known, new - start),)
     return tuple(known)
 
@@ -91,7 +91,7 @@ UNKNOWN = np.empty((0,) * 9)  # has the shape of no value
 
 
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """A source times its factor; the shapes of both must be those of the written value."""
+    """Return a source times its factor; both must have the shape of the written value."""
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
     product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
@@ -105,7 +105,7 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
 def _summand(
     part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
 ) -> Term:
-    """A summand without a factor; its source is the only gradient in it, if there is one."""
+    """Return a summand without a factor; its source is the only gradient in it, or None."""
     sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
     source = sources[0] if len(sources) == 1 else None
     used = tuple(r for r in reads_of(part, read) if r is not source)
@@ -115,7 +115,7 @@ def _summand(
 
 
 def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
-    """One term for several, with their common source if they have one."""
+    """Return one term for several, with their common source or None."""
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)
@@ -123,7 +123,7 @@ def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
 
 
 def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
-    """What an expression reads at a step, from left to right."""
+    """Return the reads of an expression at a step, from left to right."""
     return tuple(found for leaf in leaves_of(part) if (found := read(leaf)) is not None)
 
 

@@ -1,4 +1,4 @@
-"""Events as a table of text."""
+"""Write events as a table of text."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ import numpy as np
 from lab.equations.events.records import Event, Read, Role, Write, WriteKind
 from lab.notation import number_text
 
-MOST = 40  # events; of more, the first and the last are printed
+MOST = 40  # events; longer tables contain the first and the last events
 HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 
 def table(events: Sequence[Event]) -> str:
-    """One line for each slot that an event touches; saved values stand in the formulas."""
+    """Write one line per slot that an event touches; formulas contain the saved values."""
     shown = range(len(events))
     lines, half = list[tuple[str, ...]]([HEAD]), MOST // 2
     for number in shown:
@@ -59,6 +59,6 @@ def _slot(slot: object) -> str:
 
 
 def _number(value: np.ndarray) -> str:
-    if value.dtype.kind == "U":  # of an eager node that is no number
+    if value.dtype.kind == "U":  # an eager node with another object than a number
         return str(value)
     return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -1,4 +1,4 @@
-"""When slots are touched, on one clock for all Scans, and what they are in between."""
+"""List the accesses to slots on one clock for all Scans, and compute the roles of slots."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Key = tuple[int, int, int]  # of a slot: Scan, argument, row
 
 @dataclass(frozen=True)
 class Touch:
-    """One access to a slot: the number of the event, and what it does."""
+    """An access to a slot: the number of the event, and its effect."""
 
     event: int
     reads: bool = False
     writes: bool = False
-    fills: bool = False  # writes it before the Scan begins
+    fills: bool = False  # writes it before step 0
     restores: bool = False
     is_saved: bool = False  # reads it for another Scan
 
@@ -34,36 +34,36 @@ class Clock:
 
     @cached_property
     def first(self) -> tuple[int, ...]:
-        """For each Scan the number of the event of its step 0."""
-        found, now = [], 1
+        """The number of the event of step 0 of each Scan."""
+        numbers, now = [], 1
         for number, scan in enumerate(self.trace.scans):
             now += self.is_filled(number)
-            found.append(now)
+            numbers.append(now)
             now += scan.steps
-        return tuple(found)
+        return tuple(numbers)
 
     @property
     def last(self) -> int:
-        """The number of the last event: the moment at which the run ends."""
+        """The number of the last event."""
         ends = [n + s.steps - 1 for n, s in zip(self.first, self.trace.scans, strict=True)]
         return max(ends, default=0)
 
     def of_step(self, scan: int, step: int) -> int:
-        """The number of the event that is a step of a Scan."""
+        """Return the number of the event of a step."""
         return self.first[scan] + step
 
     def is_filled(self, scan: int) -> bool:
-        """Whether an event fills the tapes of a Scan: with gradients, or from another Scan."""
+        """Return whether an event fills the tapes of a Scan with gradients or other outputs."""
         made = self.trace.scans[scan]
         states = {tape.argument for tape in made.tapes}
         return made.parent is not None or any(f.into in states and f.rows for f in made.feeds)
 
     def filling(self, scan: int) -> int | None:
-        """The number of the event that fills the tapes of a Scan; None if there is none."""
+        """Return the number of the event that fills the tapes of a Scan, or None."""
         return self.first[scan] - 1 if self.is_filled(scan) else None
 
     def at(self, number: int) -> tuple[int, int | None]:
-        """The Scan and the step (None for a filling) of an event."""
+        """Return the Scan and the step (None for a filling) of an event."""
         scan = int(np.searchsorted(self._starts, number, side="right")) - 1
         step = number - self.first[scan]
         return scan, None if step < 0 else step
@@ -75,7 +75,7 @@ class Clock:
 
 
 class Origin(NamedTuple):
-    """A slot from which a value is computed; `is_summand` if its value is added unchanged."""
+    """A slot used for a value; `is_summand` if its value is added unchanged."""
 
     slot: Key
     is_summand: bool
@@ -83,7 +83,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Origins:
-    """The slots of other Scans from which the values come that a Scan reads or begins with."""
+    """The slots of other Scans that determine the sequences and initial values of a Scan."""
 
     trace: Trace
 
@@ -93,16 +93,16 @@ class Origins:
         return tuple(Quantities.each(self.trace))
 
     def of(self, scan: int, argument: int, row: int) -> list[Origin]:
-        """The slots from which a row of an argument is computed; of a sequence, `row` is a step."""
+        """Return the slots that determine a row of an argument; for a sequence, `row` is a step."""
         return [
             *self._fed[scan].get((argument, row), ()),
             *self._fed[scan].get((argument, None), ()),
         ]
 
     def of_sequence(self, scan: int, sequence: SequenceTrace, step: int) -> Key | None:
-        """The slot that holds the value which a step reads through a sequence, if one does."""
-        found = self.of(scan, sequence.argument, step)
-        return found[0].slot if len(found) == 1 and found[0].is_summand else None
+        """Return the slot whose value a step reads through a sequence, or None."""
+        origins = self.of(scan, sequence.argument, step)
+        return origins[0].slot if len(origins) == 1 and origins[0].is_summand else None
 
     @cached_property
     def _fed(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
@@ -114,14 +114,14 @@ class Origins:
             tape = self.trace.scans[feed.scan].tape(feed.variable)
             rows = range(0 if tape is None else len(tape.final))
             for row, source, is_summand in feed.rows:
-                if source in rows:  # and not outside the window that was kept
+                if source in rows:  # inside the recorded window
                     slot = feed.scan, feed.variable, source
                     found.setdefault((feed.into, row), []).append(Origin(slot, is_summand))
         return found
 
     @cached_property
     def results(self) -> frozenset[Key]:
-        """The slots from which the values asked for are computed, with no Scan in between."""
+        """The slots that determine the outputs of the trace without another Scan between."""
         fed = self._rows(self.trace.feeds).values()
         return frozenset(origin.slot for origins in fed for origin in origins)
 
@@ -135,7 +135,7 @@ class Timeline:
     origins: Origins
 
     def touches(self, slot: Slot) -> list[Touch]:
-        """The accesses to a slot, in the order of the clock."""
+        """Return the accesses to a slot in order."""
         return self._touches.get((slot.scan, slot.argument, slot.row), [])
 
     @cached_property
@@ -184,7 +184,7 @@ class Timeline:
                 )
 
     def role(self, slot: Slot, moment: int) -> Role:
-        """What a slot is at the end of event `moment`; moment 0 comes before all events."""
+        """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
         touches = self.touches(slot)
         now = [touch for touch in touches if touch.event == moment and not touch.fills]
         if now:
@@ -219,7 +219,7 @@ class Timeline:
 
 
 def _touched(now: list[Touch]) -> Role:
-    """The role of a slot in the event that touches it."""
+    """Return the role of a slot in the event that touches it."""
     reads, writes = any(t.reads for t in now), any(t.writes for t in now)
     if any(touch.restores for touch in now):
         return Role.RESTORED

@@ -440,7 +440,7 @@ def test_a_cost_that_cannot_be_run():
 
 def test_a_graph_without_a_scan():
     x = pt.dscalar("x")
-    with pytest.raises(GraphError, match="there is no Scan"):
+    with pytest.raises(GraphError, match="got no Scan"):
         compare(x**2)
 
 
