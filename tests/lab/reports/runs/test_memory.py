@@ -17,7 +17,7 @@ from lab import gallery
 from lab.errors import ArgumentError, KindError
 from lab.reports.runs.memory import binomial, every
 
-ENTRIES, STEPS = 20_000, 40
+ENTRIES, STEPS = 2_000, 40
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
