@@ -1,23 +1,20 @@
-"""Routing gradients: where, cat, narrow and clamp, and their derivatives.
+"""The operations where, cat, narrow and clamp, which only move entries, and their derivatives.
 
-What you can do, and the name for it:
+- `where`, `cat`, `narrow` and `clamp` route arrays
+- ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax`` and
+  ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
+- `jvp` and `vjp` differentiate a function of these operations; `record` returns its `Chain`
+- `sources` lists the input entry of every output entry
+- `set_subtensor` and `tape_step` express tapes with these operations
 
-- route arrays: `where`, `cat`, `narrow`, `clamp`
-- differentiate one of them: ``primitives["clamp"]``, a `Primitive` with ``jvp``, ``transpose``,
-  ``vjp_jax`` and ``vjp_torch``; ``linearize`` gives its `Linearization`, with ``.T``
-- differentiate a function made of them: `jvp`, `vjp`; `record` shows it as a `Chain`
-- see who goes where: `sources` of a linearization
-- see that tapes are made of them: `set_subtensor`, `tape_step`
+The inner product is the real Frobenius product, Re sum(conj(a) * b).  Conditions, axes, starts and
+lengths are metadata without derivatives.  Results are read-only, because some share memory with an
+input.  Source: "Structural AD Notes".
 
-The inner product is the real Frobenius one, Re sum(conj(a) * b).  Conditions, axes, starts and
-lengths are metadata, which is not differentiated.  Arrays that come out are read-only, since
-some share memory with what went in.  After "Structural AD Notes".
-
-Start reading in `primitives`: each rule is one function, which returns its tangent and cotangent
-maps.  `primitive` says what follows from those, and `chain` composes them: what each function
-computes is written there, at `where`, `cat`, `narrow` and `clamp`.  `operands` is what they accept
-and how they refuse, `arrays` their operations (`lab.eager` routes with them, too), `sources` who
-goes where, and `overwriting` what a tape does with them.
+Start with `primitives`: each rule is a function that returns its tangent and cotangent maps.
+`primitive` derives all other methods from these maps, and `chain` composes primitives and defines
+`where`, `cat`, `narrow` and `clamp`.  `operands` checks arguments, `arrays` contains array
+operations (`lab.eager` also uses them), `sources` tracks entries, and `overwriting` models tapes.
 """
 
 from lab.structural.chain import Chain as Chain

@@ -1,11 +1,11 @@
-"""Functions made of the four primitives, chains of them, and their derivatives by the chain rule.
+"""Chains of the four primitives, and their derivatives by the chain rule.
 
     >>> output, pullback = vjp(lambda x, y: cat([narrow(x, 0, 0, 2), clamp(y, 0, 1)], 0), [x, y])
     >>> pullback(cotangent)
 
-While such a function runs, what it applies to its arguments is noted as equations.  Forwards,
-tangents go from equation to equation; backwards, cotangents do, last equation first, and add up
-where a value was used more than once: the transpose of a fan-out is a sum.
+A function records the primitives that it applies to its arguments as equations.  Tangents
+propagate through the equations in order, and cotangents in reverse order.  The cotangent of a value
+with several uses is a sum: the transpose of a fan-out is a sum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,13 +42,13 @@ class Equation:
 
 @dataclass(eq=False)
 class Recorder:
-    """What has been noted so far: equations, and the constants that they use."""
+    """The recorded equations and their constants."""
 
     equations: list[Equation] = field(default_factory=list)
     constants: dict[str, object] = field(default_factory=dict)
 
     def name(self, value: object) -> str:
-        """The name of a value: a constant's is new."""
+        """Return the name of a value; a constant gets a new name."""
         if isinstance(value, Recorded):
             return value.name
         name = f"c{len(self.constants) + 1}"
@@ -58,7 +58,7 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A value on its way through a chain.  Its number is `value`, for use in conditions."""
+    """A value during the recording of a chain; conditions can use its `value`."""
 
     name: str
     value: Array
@@ -66,16 +66,16 @@ class Recorded:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise ArgumentError(
-            f"{self.name}: a chain is made of where, cat, narrow and clamp only; in a condition, "
-            "take the value itself, as in x.value > 0."
+            f"{self.name}: a chain consists of where, cat, narrow and clamp only; in a condition, "
+            "use the value, as in x.value > 0."
         )
 
-    # numpy shall not try its own operations, entry by entry
+    # otherwise numpy would apply its operations entry by entry
     __array_ufunc__ = None
 
 
 def where(condition: object, x: object, y: object) -> Array:
-    """The entries of x where a condition m holds, of y elsewhere; broadcasting as numpy does.
+    """Select the entries of x where a condition m is true, and of y elsewhere, with broadcasting.
 
     ::
 
@@ -86,14 +86,13 @@ def where(condition: object, x: object, y: object) -> Array:
         vjp_jax     z, g ↦ (gx, gy)
         vjp_torch   {condition: None, x: gx, y: gy}
 
-    Sums run over the axes along which x or y was repeated.  The condition is metadata; that
-    it may have been computed from x does not matter.
+    Sums run over the broadcast axes of x or y.  The condition is metadata, even if it depends on x.
     """
     return _apply("where", (x, y), condition=condition)
 
 
 def cat(inputs: object, dim: object) -> Array:
-    """The inputs x1, …, xn, one behind the other along the axis dim = d.
+    """Join the inputs x1, …, xn along the axis dim = d.
 
     ::
 
@@ -113,7 +112,7 @@ def cat(inputs: object, dim: object) -> Array:
 
 
 def narrow(a: object, dim: object, start: object, length: object) -> Array:
-    """The part of a of some length l from a start s on, along the axis dim = d.
+    """Return the part of a with length l from a start s on, along the axis dim = d.
 
     ::
 
@@ -124,13 +123,13 @@ def narrow(a: object, dim: object, start: object, length: object) -> Array:
         vjp_jax     z, g ↦ (ga,)
         vjp_torch   {a: ga, dim: None, start: None, length: None}
 
-    A start counts from 0, never from the end.  The result is a view of a.
+    A start is not negative.  The result is a view of a.
     """
     return _apply("narrow", (a,), dim=dim, start=start, length=length)
 
 
 def clamp(x: object, lo: object, hi: object) -> Array:
-    """The number nearest to x between lo and hi; real, broadcasting as numpy does.
+    """Limit x to the interval from lo to hi, for real arrays, with broadcasting.
 
     ::
 
@@ -141,22 +140,23 @@ def clamp(x: object, lo: object, hi: object) -> Array:
         vjp_jax     z, g ↦ (gx, glo, ghi)
         vjp_torch   {x: gx, lo: glo, hi: ghi}
 
-    Where x = lo or x = hi there is no derivative.  The choice made there is that of the region
-    between: tangent and cotangent are those of x, all of them, so that the cotangent still goes
-    to one input and none is lost.  PyTensor and PyTorch choose the same; JAX's clip gives one
-    half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
+    At x = lo or x = hi the derivative does not exist.  By convention, x then has the whole tangent
+    and cotangent.  PyTensor and PyTorch use the same convention; JAX's clip divides the cotangent
+    equally between x and the bound.  The linearization marks these entries as `nonsmooth`.
     Elsewhere, second derivatives are zero.
 
-    Raises ArgumentError if lo > hi, or if a bound is nan.
+    Raise ArgumentError if lo > hi, or if a bound is nan.
     """
     return _apply("clamp", (x, lo, hi))
 
 
 def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
-    """The primitive `name`, run, and noted in the chain that is being recorded, if any."""
+    """Run the primitive `name`, and record it if an input belongs to a chain."""
     recorders = {value.recorder for value in inputs if isinstance(value, Recorded)}
     if len(recorders) > 1:
-        raise ArgumentError("inputs: they belong to two chains; one chain cannot use another's.")
+        raise ArgumentError(
+            "inputs: they belong to two chains; a chain cannot use values of another chain."
+        )
     values = [value.value if isinstance(value, Recorded) else value for value in inputs]
     output = primitives[name].forward(*values, **metadata)
     for recorder in recorders:
@@ -169,7 +169,7 @@ def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Equations from `inputs` to one `output`, in an order in which they can be computed.
+    """Equations from `inputs` to one `output`, in the order of computation.
 
     Every name is an input, a constant, or the result of one equation.
     """
@@ -180,11 +180,11 @@ class Chain:
     output: str
 
     def __call__(self, *inputs: object) -> Array:
-        """The output."""
+        """Return the output."""
         return self.linearize(inputs).output
 
     def linearize(self, inputs: Sequence[object]) -> "ChainLinearization":
-        """The derivative at the inputs: a linear map with an adjoint."""
+        """Return the derivative at the inputs as a linear map with an adjoint."""
         if len(inputs) != len(self.inputs):
             raise ArgumentError(
                 f"inputs: there are {len(inputs)}; the chain takes {len(self.inputs)}."
@@ -205,7 +205,7 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class ChainLinearization(LinearMap):
-    """The linear map of a chain: that of every equation, in order."""
+    """The composition of the linear maps of all equations of a chain."""
 
     chain: Chain
     inputs: tuple[object, ...]
@@ -213,7 +213,7 @@ class ChainLinearization(LinearMap):
     output: Array
 
     def __call__(self, *tangents: object) -> Array:
-        """J v: the tangent of the output, for a tangent of every input."""
+        """Return J v, the tangent of the output, for a tangent of every input."""
         if len(tangents) != len(self.inputs):
             raise ArgumentError(
                 f"tangents: there are {len(tangents)} for {len(self.inputs)} inputs; expected one "
@@ -228,7 +228,7 @@ class ChainLinearization(LinearMap):
         return known[self.chain.output]
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
-        """J* g: a cotangent for every input; zeros for one that is not used."""
+        """Return J* g, a cotangent of every input, which is zero for an unused input."""
         total: dict[str, Array] = {self.chain.output: cotangent}
         for equation, linear in reversed(self.links):
             if equation.result in total:
@@ -243,14 +243,14 @@ class ChainLinearization(LinearMap):
 
     @property
     def nonsmooth(self) -> Mapping[str, Array]:
-        """For every equation, by the name of its result, which entries have no derivative."""
+        """Masks of the entries without a derivative, by the result of an equation."""
         return MappingProxyType({equation.result: map_.nonsmooth for equation, map_ in self.links})
 
 
 def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
-    """The chain of primitives that `function` applies to its arguments, here to `inputs`.
+    """Return the chain of primitives that `function` applies to `inputs`.
 
-    Whatever else the function uses is a constant of the chain.
+    Other values that the function uses are constants of the chain.
     """
     check_function("function", function)
     inputs = check_sequence("inputs", inputs, "a list of arrays")
@@ -259,8 +259,8 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
     result = function(*given)
     if not isinstance(result, Recorded) or result.recorder is not recorder:
         raise ArgumentError(
-            f"function: it returned {quoted(result)}; expected what where, cat, narrow or clamp "
-            "make of its arguments."
+            f"function: it returned {quoted(result)}; expected a result of where, cat, narrow or "
+            "clamp."
         )
     names = tuple(value.name for value in given)
     constants, equations = MappingProxyType(recorder.constants), tuple(recorder.equations)
@@ -270,13 +270,13 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
 def jvp(
     function: Callable[..., object], inputs: Sequence[object], tangents: Sequence[object]
 ) -> tuple[Array, Array]:
-    """(f(inputs), J v), for a chain or a function made of primitives."""
+    """Return (f(inputs), J v) for a chain or a function of primitives."""
     output, adjoint = vjp(function, inputs)
     return output, adjoint.T(*check_sequence("tangents", tangents, "a list of arrays"))
 
 
 def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Array, Adjoint]:
-    """(f(inputs), J.T), for a chain or a function made of primitives."""
+    """Return (f(inputs), J.T) for a chain or a function of primitives."""
     inputs = check_sequence("inputs", inputs, "a list of arrays")
     chain = function if isinstance(function, Chain) else record(function, inputs)
     linear = chain.linearize(inputs)

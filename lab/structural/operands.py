@@ -1,4 +1,4 @@
-"""What the structural primitives accept, and the errors for everything else."""
+"""Checks of the arguments of structural primitives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,19 +33,19 @@ class Form:
 
 
 def quoted(value: object) -> str:
-    """`value` in an error message: in full if it is short."""
+    """Quote `value` in an error message; a long array is quoted by its shape."""
     if isinstance(value, np.ndarray) and value.size > 4:
         return f"{value.dtype} array of shape {value.shape}"
     return errors.quote(value)
 
 
 def refused(primitive: str, name: str, value: object, why: str) -> ArgumentError:
-    """The error for an argument, which is quoted."""
+    """Return an error that quotes an argument."""
     return ArgumentError(f"{primitive}: {name} = {quoted(value)}: {why}.")
 
 
 def form(name: str, value: np.ndarray) -> Form:
-    """The form of an array."""
+    """Return the form of an array."""
     return Form(name, value.shape, str(value.dtype))
 
 
@@ -98,19 +98,19 @@ def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
         )
     try:
         return np.asarray(value)
-    except Exception as error:  # too many members for the memory; or whatever an object raises
+    except Exception as error:  # too little memory, or an error of the object
         is_ragged = isinstance(error, ValueError)
         why = "its rows differ" if is_ragged else "expected numbers"
         raise refused(primitive, name, value, why) from error
 
 
 def _is_plain(value: object) -> bool:
-    """Whether `value` is a Python number or a list, which has no dtype."""
+    """Return whether `value` is a Python number or a list, without a dtype."""
     return not isinstance(value, np.ndarray | np.generic)
 
 
 def mask(primitive: str, name: str, value: object) -> np.ndarray:
-    """`value` as an array of booleans."""
+    """Return `value` as an array of booleans."""
     condition = _as_array(primitive, name, value)
     if condition.dtype != bool:
         raise refused(primitive, name, value, f"expected booleans, not {condition.dtype}")
@@ -118,7 +118,7 @@ def mask(primitive: str, name: str, value: object) -> np.ndarray:
 
 
 def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
-    """The shape that the forms have together, by numpy's rule."""
+    """Return the broadcast shape of the forms."""
     shape: list[int] = []
     for axis in range(-max(f.ndim for f in forms), 0):
         lengths = [f.shape[axis] for f in forms if f.ndim >= -axis]
@@ -133,7 +133,7 @@ def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
 
 
 def unbroadcast(value: np.ndarray, part: Form, full: Form) -> np.ndarray:
-    """`value`, in the form `full`, summed over the axes along which `part` was repeated."""
+    """Sum `value`, in the form `full`, over the broadcast axes of `part`."""
     extra = tuple(range(full.ndim - part.ndim))
     pairs = zip(part.shape, full.shape[len(extra) :], strict=True)
     repeated = (len(extra) + n for n, (mine, all_) in enumerate(pairs) if mine == 1 != all_)
@@ -142,7 +142,7 @@ def unbroadcast(value: np.ndarray, part: Form, full: Form) -> np.ndarray:
 
 
 def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
-    """`dim` as an axis that counts from the front."""
+    """Return `dim` as a nonnegative axis."""
     number = check_integer(f"{primitive}: dim", dim)
     if ndim == 0:
         raise ArgumentError(f"{primitive}: dim = {dim}: {what} is a number without dimensions.")
@@ -155,7 +155,7 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
 
 
 def fitting(primitive: str, name: str, value: object, like: Form) -> np.ndarray:
-    """`value`, a tangent or a cotangent, which must have the form of `like`."""
+    """Return a tangent or cotangent as an array, which must have the form of `like`."""
     array = _array(primitive, name, value)
     if _is_plain(value) and not (array.dtype.kind == "c" and like.dtype not in COMPLEX):
         array = np.asarray(array, like.dtype)

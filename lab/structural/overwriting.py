@@ -1,11 +1,11 @@
-"""Writing into an array, and what a loop's step does to its tape, made of narrow and cat.
+"""Express the writes of a loop's step to its tape with narrow and cat.
 
-Nothing here has a derivative of its own: the chain rule finds that
+The chain rule determines the derivatives:
 
-- ``set_subtensor(x, y, i)`` routes its cotangent: zero at i for x, and what stood at i for y.
-  An *overwritten* tap is that: the gradient of the value that was replaced stops there;
-- a slot that is read and left as it is goes two ways, and the transpose of such a fan-out is
-  a sum.  A *preserved* tap is that: its gradient accumulates.
+- The cotangent of ``set_subtensor(x, y, i)`` is zero at i for x, and its rows at i belong to y.
+  This is an *overwritten* tap: the replaced value has gradient 0.
+- A slot that a step reads and does not write has two uses, and the transpose of this fan-out is
+  a sum.  This is a *preserved* tap: its gradient accumulates.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,10 @@ from lab.tape import Tape
 
 
 def set_subtensor(x: Array, y: Array, i: object) -> Array:
-    """The array x with its rows from i on replaced by those of y: ``x[i : i + len(y)] = y``.
+    """Return the array x with rows of y from i on: ``x[i : i + len(y)] = y``.
 
-    It is ``cat([x before, y, x after])``, so that ``g ↦ (g with zeros there, g there)``
-    transposes it.  x and y have as many dimensions, so that a single
-    row is a y of length 1.
+    The result is ``cat([x before, y, x after])``, and its transpose is ``g ↦ (g with zeros in
+    these rows, these rows of g)``.  x and y have the same number of dimensions.
     """
     start, rows, new = check_integer("set_subtensor: i", i), _length("x", x), _length("y", y)
     if not 0 <= start <= rows - new:
@@ -34,15 +33,15 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
 
 
 def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
-    """What a loop does at `step` with the buffer of a tape, apart from computing.
+    """Return a function that performs the reads and writes of a tape at `step`.
 
-    The function takes the buffer before the step, and what the step writes, a row for every
-    write tap.  It returns, joined, what the step reads, a row for every read tap, and the
-    buffer after the step.  All reads come before any write.
+    The function takes the buffer before the step and the written values, one row per write tap.
+    It returns the read values, one row per read tap, followed by the buffer after the step.  All
+    reads precede all writes.
 
-    Its transpose takes the gradients of what was read and those of the buffer after the step,
-    to those of the buffer before it and of what was written: that is a step of the reverse
-    tape (`Tape.reverse`), except that the latter leaves a slot as it is that nobody reads again.
+    Its transpose maps the gradients of the read values and of the buffer after the step to the
+    gradients of the buffer before the step and of the written values.  This is a step of the
+    reverse tape (`Tape.reverse`), which however does not clear slots without later reads.
     """
     check_type("tape_step: tape", tape, Tape, "a lab.tape.Tape")
     check_integer("tape_step: step", step)
@@ -57,9 +56,9 @@ def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
 
 
 def _length(name: str, value: object) -> int:
-    """The number of rows of an array."""
-    held = value.value if isinstance(value, Recorded) else value
-    shape = getattr(held, "shape", ())
-    if not isinstance(shape, tuple) or not shape:  # of a variable, shape is a variable
-        raise ArgumentError(f"set_subtensor: {name} = {quote(held)}: expected rows.")
+    """Return the number of rows of an array."""
+    array = value.value if isinstance(value, Recorded) else value
+    shape = getattr(array, "shape", ())
+    if not isinstance(shape, tuple) or not shape:  # the shape of a Variable is not a tuple
+        raise ArgumentError(f"set_subtensor: {name} = {quote(array)}: expected rows.")
     return int(shape[0])

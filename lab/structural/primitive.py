@@ -1,4 +1,4 @@
-"""What a structural primitive is: a rule forwards, and the two linear maps that belong to it.
+"""Structural primitives and their linearizations.
 
 A primitive f takes *inputs*, which are differentiated, and *metadata*, which are not.  With
 the metadata held fixed, its `Linearization` J at the inputs is a linear map of tangents, and
@@ -6,7 +6,7 @@ the metadata held fixed, its `Linearization` J at the inputs is a linear map of 
 
     < g, J v > = < J.T g, v >
 
-Everything else that a primitive offers is made of these two.  After "Structural AD Notes".
+All other methods of a primitive use these two maps.  Source: "Structural AD Notes".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,37 +21,37 @@ from lab.structural.operands import Form, fitting, unbroadcast
 
 
 class LinearMap(Protocol):
-    """What has an adjoint: a `Linearization`, or that of a chain."""
+    """A linear map with an adjoint: the linearization of a primitive or a chain."""
 
     def __call__(self, *tangents: object) -> Array:
-        """J v: the tangent of the output."""
+        """Return J v, the tangent of the output."""
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
-        """J* g: a cotangent for each input."""
+        """Return J* g, a cotangent of each input."""
 
     @property
     def nonsmooth(self) -> Array:
-        """Which entries of the output have no derivative."""
+        """A mask of the output entries without a derivative."""
 
     @property
-    def T(self) -> "Adjoint":  # noqa: N802 (as everybody writes the transpose)
+    def T(self) -> "Adjoint":  # noqa: N802 (common notation)
         """The adjoint map, ``J.T(g)``."""
         return Adjoint(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Adjoint:
-    """The adjoint of a linear map: from a cotangent of the output to those of the inputs."""
+    """The adjoint of a linear map: maps a cotangent of the output to cotangents of the inputs."""
 
     T: LinearMap
 
     def __call__(self, cotangent: object) -> tuple[Array, ...]:
-        """J* g: a cotangent for each input."""
+        """Return J* g, a cotangent of each input."""
         return self.T.transpose(cotangent)
 
     @property
     def nonsmooth(self) -> Array:
-        """Which entries of the output have no derivative; see `Linearization`."""
+        """A mask of the output entries without a derivative; see `Linearization`."""
         return self.T.nonsmooth
 
 
@@ -59,11 +59,10 @@ class Adjoint:
 class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    Masks, axes, starts and lengths are held fixed in it, even if the arrays that they came
-    from change.  `values` and `forms` are those of the inputs, checked, and `whole` is the form
-    of the output.  `push` is J v and `pull` is J* g, of what was checked; where inputs were
-    repeated to the shape of the output (`broadcasts`), what `pull` gives them is yet to be
-    summed.  `value` computes f, where that is not J of the inputs themselves.
+    Later changes of the metadata arrays have no effect.  `values` and `forms` belong to the checked
+    inputs, and `whole` is the form of the output.  `push` computes J v and `pull` computes J* g for
+    checked arguments.  If `broadcasts`, the results of `pull` need a sum over the broadcast axes.
+    `value` computes f, if f is not J of the inputs.
     """
 
     primitive: str
@@ -78,7 +77,7 @@ class Linearization(LinearMap):
     kinks: Array | None = None
 
     def __call__(self, *tangents: object) -> Array:
-        """J v: the tangent of the output, for one tangent in the form of each input."""
+        """Return J v, the tangent of the output, for a tangent in the form of each input."""
         if len(tangents) != len(self.forms):
             raise ArgumentError(
                 f"{self.primitive}: tangents: there are {len(tangents)} for {len(self.forms)} "
@@ -88,7 +87,7 @@ class Linearization(LinearMap):
         return sealed(self.push(*(self._given(f"the tangent of {f.name}", v, f) for v, f in pairs)))
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
-        """J* g: a cotangent for each input, for one in the form of the output."""
+        """Return J* g, a cotangent of each input, for a cotangent in the form of the output."""
         parts = self.pull(self._given("the cotangent", cotangent, self.whole))
         return tuple(
             sealed(unbroadcast(part, form, self.whole) if self.broadcasts else part)
@@ -100,14 +99,14 @@ class Linearization(LinearMap):
 
     @property
     def output(self) -> Array:
-        """f(inputs; metadata), of what the inputs hold when it is asked for."""
+        """The output f(inputs; metadata) for the present contents of the inputs."""
         return sealed((self.value or self.push)(*self.values))
 
     @property
     def nonsmooth(self) -> Array:
-        """Which entries of the output have no derivative: booleans that broadcast to its shape.
+        """A mask of the output entries without a derivative, which broadcasts to the output.
 
-        There the linearization is a choice, which the primitive documents.
+        The linearization of these entries is a convention, which the primitive documents.
         """
         nowhere = np.broadcast_to(np.False_, self.whole.shape)
         return nowhere if self.kinks is None else self.kinks
@@ -117,9 +116,9 @@ class Linearization(LinearMap):
 class Primitive:
     """A function of inputs and metadata, with its derivatives; see the module.
 
-    `arguments` are those of the function, in PyTorch's order; `metadata` those among them that
-    are not differentiated.  A lone argument `inputs` stands for any number of them.  The rule
-    takes names, inputs and metadata, checks them, and returns the linearization there.
+    `arguments` are the arguments of the function in PyTorch's order; `metadata` are the arguments
+    without derivatives.  A single argument `inputs` means any number of inputs.  The rule takes
+    names, inputs and metadata, checks them, and returns the linearization.
     """
 
     name: str
@@ -128,11 +127,11 @@ class Primitive:
     rule: Callable[..., Linearization]
 
     def forward(self, *inputs: object, **metadata: object) -> Array:
-        """f(inputs; metadata): an array (read-only)."""
+        """Return f(inputs; metadata) as a read-only array."""
         return self.linearize(inputs, **metadata).output
 
     def linearize(self, inputs: Sequence[object], **metadata: object) -> Linearization:
-        """J, the derivative at the inputs, as a linear map with an adjoint."""
+        """Return J, the derivative at the inputs, as a linear map with an adjoint."""
         if set(metadata) != set(self.metadata):
             raise ArgumentError(
                 f"{self.name}: metadata = {listing(metadata)}: expected {listing(self.metadata)}, "
@@ -154,20 +153,20 @@ class Primitive:
     def jvp(
         self, inputs: Sequence[object], tangents: Sequence[object], **metadata: object
     ) -> tuple[Array, Array]:
-        """(f(inputs), J v): the output, and its tangent for the tangents v of the inputs."""
+        """Return (f(inputs), J v): the output and its tangent, for tangents v of the inputs."""
         linear = self.linearize(inputs, **metadata)
         return linear.output, linear(*tangents)
 
     def transpose(
         self, cotangent: object, inputs: Sequence[object], **metadata: object
     ) -> tuple[Array, ...]:
-        """J* g: a cotangent for each of the inputs, in its shape, for that of the output."""
+        """Return J* g, a cotangent in the shape of each input, for a cotangent of the output."""
         return self.linearize(inputs, **metadata).transpose(cotangent)
 
     def vjp_jax(self, inputs: Sequence[object], **metadata: object) -> tuple[Array, Adjoint]:
-        """(f(inputs), J.T), as in JAX: the output, and a function of its cotangent.
+        """Return (f(inputs), J.T), as in JAX: the output and a function of its cotangent.
 
-        That function returns a cotangent for each input; metadata is not among them.
+        The function returns a cotangent of each input, without metadata.
         """
         linear = self.linearize(inputs, **metadata)
         return linear.output, linear.T
@@ -175,7 +174,7 @@ class Primitive:
     def vjp_torch(
         self, cotangent: object, inputs: Sequence[object], **metadata: object
     ) -> dict[str, object]:
-        """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""
+        """Return J* g as in PyTorch: a gradient per argument name, None for metadata."""
         cotangents = self.transpose(cotangent, inputs, **metadata)
         names = [name for name in self.arguments if name not in self.metadata]
         parts = [list(cotangents)] if names == ["inputs"] else cotangents

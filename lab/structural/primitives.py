@@ -1,7 +1,6 @@
-"""Where, cat, narrow and clamp: their rules, each forwards and in both linear directions.
+"""The rules of where, cat, narrow and clamp: output, tangent map, and cotangent map.
 
-`primitives` has them by name: that is how functions, chains and pictures find them.  What each
-of them computes is written at the functions of `lab.structural.chain`.
+`primitives` contains them by name.  The functions in `lab.structural.chain` document them.
 """
 
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ Inputs = Sequence[object]
 
 
 def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
-    """The tangent is m dx + (1 - m) dy; of g, x gets m g, and y (1 - m) g."""
+    """Linearize where: the tangent is m dx + (1 - m) dy; x receives m g, and y (1 - m) g."""
     given = mask("where", "condition", condition)
     values, forms = operands("where", names, inputs, REAL + COMPLEX)
     shape = broadcast("where", (form("condition", given), *forms))
@@ -46,7 +45,7 @@ def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
 
 
 def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
-    """The tangent is cat(dx1, …, dxn); every input gets its own part of g."""
+    """Linearize cat: the tangent is cat(dx1, …, dxn); every input receives its part of g."""
     if not inputs:
         raise ArgumentError("cat: inputs = []: expected at least one array.")
     values, forms = operands("cat", names, inputs, REAL + COMPLEX)
@@ -55,7 +54,9 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
     shape = list(first.shape)
     for other in forms[1:]:
         if other.ndim != first.ndim:
-            raise ArgumentError(f"cat: {first}, but {other}; all need as many dimensions.")
+            raise ArgumentError(
+                f"cat: {first}, but {other}; all need the same number of dimensions."
+            )
         for n, (known, new) in enumerate(zip(shape, other.shape, strict=True)):
             if n == axis:
                 shape[n] = known + new
@@ -79,7 +80,7 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
 def _narrow(
     names: Names, inputs: Inputs, dim: object, start: object, length: object
 ) -> Linearization:
-    """The tangent is the same part; a gets g in that part, and zero outside of it."""
+    """Linearize narrow: the tangent is the same part; a receives g in this part, zero elsewhere."""
     at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
     values, (a,) = operands("narrow", names, inputs, REAL + COMPLEX)
     axis = axis_of("narrow", dim, a.ndim, a.name)
@@ -106,7 +107,7 @@ def _narrow(
 
 
 def _clamp(names: Names, inputs: Inputs) -> Linearization:
-    """The tangent is dlo below, dhi above, dx between; g goes to the same one of the three."""
+    """Linearize clamp: the tangent is dlo below, dhi above, dx between; g goes to that input."""
     (x, lo, hi), forms = operands("clamp", names, inputs, REAL)
     output = Form("the output", broadcast("clamp", forms), forms[0].dtype)
     _check_bounds(lo, hi)
@@ -127,7 +128,7 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
 
 def _check_bounds(lo: np.ndarray, hi: np.ndarray) -> None:
     """Raise ArgumentError unless lo ≤ hi everywhere."""
-    fits = np.asarray(lo <= hi)  # not so for nan, which is no bound
+    fits = np.asarray(lo <= hi)  # False for nan, which is not a bound
     if fits.all():
         return
     place = np.unravel_index(int(np.argmin(fits)), fits.shape)

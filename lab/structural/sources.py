@@ -1,8 +1,7 @@
-"""Who goes where: for every entry of an output, the one entry of an input that it takes.
+"""Find the input entry that each output entry copies.
 
-Each of the four primitives selects: with its metadata held fixed, every entry of the output's
-tangent is one entry of one input's.  Which one is asked of the linearization itself, with
-tangents that are the numbers of the entries.
+Each of the four primitives selects: for fixed metadata, every entry of the output's tangent is an
+entry of an input's tangent.  Applying the linearization to entry numbers identifies it.
 """
 
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from lab.structural.primitive import Linearization
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """For every entry of the output the number of its input, and its place in that, flattened.
+    """The number of the input, and the flat index in it, of every output entry.
 
-    Both arrays have the shape of the output, and `sizes` are how many entries the inputs have.
+    Both arrays have the shape of the output; `sizes` are the sizes of the inputs.
     """
 
     input: np.ndarray
@@ -26,29 +25,29 @@ class Sources:
     sizes: tuple[int, ...]
 
     def readers(self, number: int, entry: int) -> np.ndarray:
-        """The places in the output, flattened, that take an entry of input `number`."""
+        """Return the flat indices of the output entries that copy an entry of input `number`."""
         order, starts = self._readers[number]
         return order[starts[entry] : starts[entry + 1]]
 
     def count(self, number: int) -> int:
-        """How many entries of the output come from input `number`."""
+        """Return the number of output entries that copy input `number`."""
         return len(self._readers[number][0])
 
     @cached_property
     def _readers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For every input the places that read it, entry after entry, and where each begins."""
+        """The flat output indices per input, sorted by entry, and the start of each entry."""
         readers = []
         for number, size in enumerate(self.sizes):
-            places = np.flatnonzero(self.input == number)
-            entries = self.entry.reshape(-1)[places]
+            indices = np.flatnonzero(self.input == number)
+            entries = self.entry.reshape(-1)[indices]
             starts = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=size))])
-            readers.append((places[np.argsort(entries, kind="stable")], starts.astype(int)))
+            readers.append((indices[np.argsort(entries, kind="stable")], starts.astype(int)))
         return readers
 
 
 def sources(linear: Linearization) -> Sources:
-    """Who goes where in a linearization at arrays."""
-    check_type("linear", linear, Linearization, "what a primitive of lab.structural makes")
+    """Return the sources of a linearization."""
+    check_type("linear", linear, Linearization, "a Linearization of lab.structural")
     sizes = tuple(value.size for value in linear.values)
     starts = np.cumsum([0, *sizes])
     codes = np.split(np.arange(starts[-1]), starts[1:-1])
