@@ -1,4 +1,4 @@
-"""Whether derivatives are right: finite differences, dot products, and comparisons that can fail.
+"""Check derivatives with finite differences and dot products.
 
 Start with `check`, which is `lab.check`.
 """

@@ -1,8 +1,7 @@
-"""Checking gradients against something that cannot share their mistakes.
+"""Check gradients against finite differences, which cannot share their mistakes.
 
-`finite_differences` asks the function itself at nearby points.  `gradient`, for graphs, and
-`eager_gradients`, for plain Python, compare the two and raise `WrongGradientError` with the
-entry that disagrees most.
+`gradient` checks graphs and `eager_gradients` checks plain Python; both raise
+`WrongGradientError` with the entry of the largest difference.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +30,7 @@ class WrongGradientError(LabError, AssertionError):
 
 
 def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
-    """The value of `output`, uncompiled; see `lab.traces.run.run`."""
+    """Compute `output` without compiling it; see `lab.traces.run.run`."""
     values, _ = run([output], given, record=False, ready=ready)
     return np.asarray(values[output])
 
@@ -44,10 +43,10 @@ def gradient(
     tolerance: float = 1e-6,
     step: float = 3e-4,
 ) -> float:
-    """Compare `found`, which claims to be d cost / d wrt, with finite differences.
+    """Compare `found`, a candidate for d cost / d wrt, with finite differences.
 
-    Returns the largest difference, relative to the size of the gradient (or to 1, if that is
-    larger); raises `WrongGradientError` where it exceeds `tolerance`.
+    Return the largest difference relative to the size of the gradient (or to 1, if that is
+    larger).  Raise `WrongGradientError` if it exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")
@@ -74,15 +73,14 @@ def eager_gradients(
     tolerance: float = 1e-6,
     step: float = 3e-4,
 ) -> float:
-    """Compare the gradients of a function, as `lab.eager` has them, with finite differences.
+    """Compare the gradients of a function by `lab.eager` with finite differences.
 
-    A result of any shape becomes one number by its inner product with fixed random weights,
-    and so does each gradient, which is then differentiated again, up to `orders` times.  This
-    finds a wrong rule of a `lab.eager.primitive`, and one that is right but not itself
-    differentiable.  Returns the largest relative difference; raises `WrongGradientError`
-    where it exceeds `tolerance`.
+    An inner product with fixed random weights reduces each result to a number.  Each gradient is
+    reduced and differentiated again, up to `orders` times.  This detects a wrong rule of a
+    `lab.eager.primitive`, and a rule that is not differentiable.  Return the largest relative
+    difference.  Raise `WrongGradientError` if it exceeds `tolerance`.
     """
-    from lab import eager  # as in `_weighted`: only who needs it waits for its import
+    from lab import eager  # a late import, as in `_weighted`, because it takes time
 
     check_function("function", function)
     worst = 0.0
@@ -107,13 +105,13 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
         result = function(*args)
         shape = np.shape(value_of(result))
         weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
-        return np.sum(result * weights)  # of nodes, the eager one
+        return np.sum(result * weights)  # calls the eager sum for nodes
 
     return weighted
 
 
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
-    """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
+    """Return the largest relative difference, or raise WrongGradientError above `tolerance`."""
     found, expected = as_array("found", found), as_array("expected", expected)
     tolerance, what = (
         check_nonnegative("tolerance", tolerance),
@@ -137,10 +135,7 @@ def compare(found: object, expected: object, tolerance: float, what: str = "grad
 
 
 def inner(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
-    """The real inner product <a, b> = Re sum(conj(a) * b), summed over pairs of arrays.
-
-    It is summed in double precision, whatever the arrays are.
-    """
+    """Return the real inner product Re sum(conj(a) * b) of pairs of arrays, in double precision."""
     return float(sum(np.vdot(a, np.asarray(b) * np.float64(1)).real for a, b in pairs))
 
 
@@ -151,10 +146,10 @@ def adjoint(
     gradients: Sequence[np.ndarray],
     tolerance: float = 1e-10,
 ) -> float:
-    """The dot-product test <g, J v> = <J* g, v>.
+    """Test whether <g, J v> = <J* g, v>.
 
-    `outputs` are J v for the input `tangents` v, `gradients` are J* g for `output_gradients`
-    g.  Returns the relative difference of the two inner products.
+    `outputs` are J v for the input `tangents` v, and `gradients` are J* g for `output_gradients`
+    g.  Return the relative difference of the two inner products.
     """
     forward = inner(zip(output_gradients, outputs, strict=True))
     backward = inner(zip(gradients, tangents, strict=True))

@@ -1,12 +1,12 @@
-"""The dot-product test of a whole loop: its forward derivative beside our pullback.
+"""Compare the forward derivative of a loop with its pullback: the dot-product test.
 
     >>> test = lab.dot_product(gallery.loops["square"])
     >>> test.products  # <g, J v> and <J* g, v>, which agree to the last digits
     >>> test.forward, test.backward  # a Trace each, to be drawn
 
-A linear map J and its adjoint J* belong together exactly if the two numbers are the same for
-all tangents v and cotangents g.  Random ones find out: if they agree by chance, a mistake
-would have to be orthogonal to them.
+J* is the adjoint of J if and only if the two numbers are equal for all tangents v and cotangents
+g.  Random vectors detect almost every mistake, because only a mistake that is orthogonal to them
+leaves the numbers equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,11 +49,10 @@ from lab.traces.tracing import trace
 
 @dataclass(frozen=True, eq=False)
 class DotProduct:
-    """A loop's derivative, from both sides.
+    """The forward and reverse derivatives of a loop.
 
-    `tangents` v and `gradients` J* g are by the names of the loop's variables; `tangent` J v
-    and `cotangent` g belong to its state or output `of`.  `forward` and `backward` are the
-    runs that made J v and J* g.
+    `tangents` v and `gradients` J* g are mappings by variable name; `tangent` J v and `cotangent` g
+    belong to the state or output `of`.  `forward` and `backward` are the traces of J v and J* g.
     """
 
     of: str
@@ -81,16 +80,15 @@ def dot_product(
     tolerance: float | None = None,
     rule: PullbackRule | None = None,
 ) -> DotProduct:
-    """Derive a loop forwards and backwards, and compare.
+    """Differentiate a loop in forward and reverse mode, and compare.
 
-    `wrt` names the variables that move, all real ones unless given; `of` the state
-    or output that is looked at, the first unless given.  Tangents and the cotangent, one for
-    every value of `of`, are drawn with `seed` where they are not given.  `rule` puts a wrong
-    rule of the pullback to the test.
+    `wrt` names the differentiated variables (default: all real variables), and `of` names a state
+    or output (default: the first).  Missing tangents, and a missing cotangent for all values of
+    `of`, are random with `seed`.  `rule` is a faulty rule of the pullback to test.
 
-    Raises WrongGradientError if the two products differ by more than `tolerance` (relative, and
-    absolute below 1; 1e-12 unless given, 1e-5 where something is of single precision),
-    GradientError where a derivative is undefined.
+    Raise WrongGradientError if the two products differ by more than `tolerance` (relative, and
+    absolute below 1; default 1e-12, or 1e-5 in single precision), and GradientError if a
+    derivative is undefined.
     """
     check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
@@ -123,7 +121,7 @@ def dot_product(
 
     by_name = dict(zip(moved, backward.outputs, strict=True))
     if tolerance is None:
-        # what rounding explains of the difference of two sums
+        # rounding errors of the two sums
         is_long = all(np.finfo(array.dtype).bits == 64 for array in (g, *v.values()))
         tolerance = 1e-12 if is_long else 1e-5
     check.adjoint(forward.outputs, [g], list(v.values()), list(by_name.values()), tolerance)
@@ -150,7 +148,7 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
-    """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
+    """Return all values of the state or output `of`, from a Scan with the pullback `rule`."""
     of = one_named("of", of, graph.outputs, OF)
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
@@ -164,11 +162,11 @@ def _tangents(
     tangents: Mapping[str, npt.ArrayLike],
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
-    """A tangent for each variable that moves: as given, else random."""
+    """Return a tangent for each differentiated variable, random if missing."""
     check_type("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
     tangents = by_name("tangents", tangents.items())
     for name in tangents:
-        check_choice("tangents", name, moved, "what moves is {}.")
+        check_choice("tangents", name, moved, "the differentiated variables are {}.")
     return {
         name: _chosen(f"tangents[{quote(name)}]", tangents.get(name), graph.given[variable], rng)
         for name, variable in moved.items()
@@ -176,7 +174,7 @@ def _tangents(
 
 
 def _chosen(name: str, value: object, like: object, rng: np.random.Generator) -> np.ndarray:
-    """`value` in the form of `like`, or random numbers in that form."""
+    """Return `value` in the shape and dtype of `like`, or random numbers for None."""
     form = np.asarray(like)
     given = rng.normal(size=form.shape) if value is None else as_value(value, name)
     array = np.array(given, dtype=form.dtype)
@@ -186,12 +184,12 @@ def _chosen(name: str, value: object, like: object, rng: np.random.Generator) ->
 
 
 def _backwards(output: Variable, g: Variable, moved: Mapping[str, Variable]) -> list[Variable]:
-    """J* g, by our pullback, which the loop's Scan carries."""
+    """Return J* g by the pullback of the loop's Scan."""
     try:
         gradients = pytensor.grad(
             None, list(moved.values()), known_grads={output: g}, disconnected_inputs="ignore"
         )
     except NullTypeGradError as error:
         raise GradientError(f"wrt = {listing(moved)}: it is undefined. {error}") from error
-    assert isinstance(gradients, list)  # one for each that moves
+    assert isinstance(gradients, list)  # one per variable
     return gradients

@@ -1,9 +1,9 @@
-"""Derivatives of any order from values of the function alone, with an estimate of their error.
+"""Estimate derivatives of any order and their errors from function values.
 
     >>> differences(lambda x: float(x) ** 32, 0.95, order=3)
     Estimate(value=array(6723.84), error=array(…))
 
-No pullback takes part, not even at a lower order, so that no mistake of one can be shared.
+The estimates do not use pullbacks, and therefore cannot share their mistakes.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,44 +19,43 @@ from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
-LEVELS = 10  # steps, each half as long as the one before
-LONGEST = 0.4  # the first of them, divided by the order, and relative to entries above 1
+LEVELS = 10  # step sizes; each is half of the previous size
+LONGEST = 0.4  # first step size times the order, relative to entries above 1
 MOST_ENTRIES = 24
 
 
 @record_of_arrays
 class Estimate:
-    """A derivative, entry by entry, and how far each entry may be off.
+    """A derivative and an estimate of the error of each entry.
 
-    Where no difference was a number, the value is nan and the error infinite.
+    If all differences are nan, the value is nan and the error is infinite.
     """
 
     value: np.ndarray
     error: np.ndarray
 
     def admits(self, value: np.ndarray) -> bool:
-        """Whether `value` lies as near as the error, tenfold, or half of the digits allow."""
+        """Return whether `value` agrees within ten times the error, plus half of the digits."""
         if np.shape(value) != self.value.shape:
             return False
         digits = np.sqrt(np.finfo(self.value.dtype).eps)
         with np.errstate(invalid="ignore"):
-            room = 10 * self.error + digits * np.abs(self.value)
-            near = np.abs(value - self.value) <= room
+            tolerance = 10 * self.error + digits * np.abs(self.value)
+            near = np.abs(value - self.value) <= tolerance
         return bool(np.all(near | ~np.isfinite(self.error)))
 
     def confirms(self, value: np.ndarray) -> bool | None:
-        """Whether it admits `value`; None if an entry of it is unknown, so that it cannot tell."""
+        """Return whether it admits `value`, or None if the error of an entry is infinite."""
         return self.admits(value) if np.isfinite(self.error).all() else None
 
 
 def differences(function: ScalarFunction, at: npt.ArrayLike, order: int = 1) -> Estimate:
-    """The derivative of `order` of a scalar function at `at`, as `lab.derivative` defines it.
+    """Return a derivative of a scalar function at `at`, as defined by `lab.derivative`.
 
-    For a number that is the ordinary one.  For an array it is, for entry i, the derivative by
-    entry i of the function's derivative of `order` - 1 along (1, …, 1).  Central differences,
-    whose errors are series in the square of the step, are taken at ten steps and combined
-    by Richardson's extrapolation; of all combinations the one with the smallest estimated
-    error is the answer (Ridders 1982).
+    For an array, entry i is the derivative wrt entry i of the derivative of `order` - 1 along
+    (1, …, 1).  Richardson's extrapolation combines central differences at ten step sizes, whose
+    errors are series in the square of the step.  The result is the combination with the smallest
+    estimated error (Ridders 1982).
     """
     check_function("function", function)
     at = np.array(as_array("at", at, dtype="float64"))
@@ -69,7 +68,7 @@ def differences(function: ScalarFunction, at: npt.ArrayLike, order: int = 1) -> 
 def finite_differences(
     function: ScalarFunction, at: npt.ArrayLike, step: float = 3e-4
 ) -> np.ndarray:
-    """The gradient of a scalar `function` at the array `at`, entry by entry, without an estimate.
+    """Return the gradient of a scalar `function` at the array `at`, without an error estimate.
 
     Central differences at `step`, twice that, and three times that, combined so that the
     error falls with step**6 (Fornberg 1988, table 1).
@@ -95,10 +94,10 @@ def along(
     order: int = 1,
     through: np.ndarray | None = None,
 ) -> Estimate:
-    """One number: the derivative along `direction` of that of `order` - 1 along `through`.
+    """Return the derivative along `direction` of the derivative of `order` - 1 along `through`.
 
-    `through` is (1, …, 1) unless given.  For a gradient g of the derivative before, that is the
-    inner product of g with `direction`.
+    `through` defaults to (1, …, 1).  The result is the inner product of `direction` and the
+    gradient of the derivative of `order` - 1.
     """
     at = np.array(at, dtype="float64")
     ones = np.ones_like(at) if through is None else through
@@ -107,7 +106,7 @@ def along(
 
 
 def remembered(function: ScalarFunction) -> Callable[[np.ndarray], float]:
-    """`function`, asked only once at any point: differences of several orders share some."""
+    """Cache the values of `function`, which differences of several orders share."""
     known: dict[bytes, float] = {}
 
     def value(at: np.ndarray) -> float:
@@ -120,7 +119,7 @@ def remembered(function: ScalarFunction) -> Callable[[np.ndarray], float]:
 
 
 def _units(at: np.ndarray) -> Iterator[np.ndarray]:
-    """The directions of the single entries of `at`."""
+    """Yield the unit vectors in the shape of `at`."""
     for index in np.ndindex(at.shape):
         unit = np.zeros_like(at)
         unit[index] = 1.0
@@ -130,10 +129,10 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
 def _along(
     function: ScalarFunction, at: np.ndarray, unit: np.ndarray, ones: np.ndarray, order: int
 ) -> tuple[float, float]:
-    """The derivative along `unit`, of those before along `ones`; and its error."""
+    """Return the derivative along `unit` of the derivative along `ones`, and its error."""
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
-    @cache  # every step is needed by several combinations
+    @cache  # several combinations use each step size
     def level(number: int) -> tuple[float, float]:
         step = start / 2**number
         terms = list(_terms(function, at, unit, ones, order - 1, step))
@@ -163,7 +162,7 @@ def _terms(
     times: int,
     step: float,
 ) -> Iterator[float]:
-    """The terms of a central difference: `times` along `ones`, and once along `unit`."""
+    """Yield the terms of a central difference: `times` along `ones`, and once along `unit`."""
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
         moved = at + (times / 2 - number) * step * ones
@@ -172,7 +171,7 @@ def _terms(
 
 
 def _number(value: SupportsFloat) -> float:
-    """Return what the function returned as a number; ArgumentError if it is none."""
+    """Convert the result of a function to a number, or raise ArgumentError."""
     try:
         return float(value)
     except (TypeError, ValueError) as error:

@@ -110,7 +110,7 @@ def test_own_tangents_and_cotangent():
     [
         ({"wrt": ["y"]}, "wrt = 'y': this loop can be differentiated by x"),
         ({"of": "y"}, "of = 'y': the loop's states and outputs are x"),
-        ({"tangents": {"y": 1.0}}, r"tangents = 'y': what moves is x"),
+        ({"tangents": {"y": 1.0}}, r"tangents = 'y': the differentiated variables are x"),
         ({"tangents": {"x": [1.0]}}, r"tangents\['x'\]: its shape is \(1,\), but should be \(\)"),
         ({"cotangent": [1.0]}, r"cotangent: its shape is \(1,\), but should be \(4,\)"),
     ],

@@ -47,7 +47,7 @@ REFUSED = {
     "cat: dimensions": (
         lambda: structural.cat([A, V], 0),
         "cat: inputs[0] has shape (2, 3), but inputs[1] has shape (3,)",
-        "all need as many dimensions",
+        "all need the same number of dimensions",
     ),
     "cat: axis": (
         lambda: structural.cat([A, A], 2),

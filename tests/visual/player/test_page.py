@@ -205,7 +205,7 @@ def test_taps_of_sequences_and_of_loops_without_states():
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
     found = [taps.words for taps in window.grid.taps["window"]]
     assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
-    with pytest.raises(ArgumentError, match="it has no state"):
+    with pytest.raises(ArgumentError, match="the loop has only sequences"):
         pattern(loop, (-1,))
     assert len(visual.Page([loop], orders=[1], costs=["sum"]).runs) == 1
 
