@@ -168,7 +168,7 @@ ODD = {
     ),
     "numpy in a chain": (
         lambda: structural.vjp(lambda x: structural.where(np.asarray(x), x, x), [V]),
-        "x1: a chain is made of where, cat, narrow and clamp only",
+        "x1: a chain consists of where, cat, narrow and clamp only",
     ),
     "a list to write into": (
         lambda: structural.set_subtensor([1.0], [2.0], 0),
