@@ -301,7 +301,9 @@ def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
     """Return `cost` as weights that multiply the values of `steps` steps with `ndim` axes."""
     weights = as_weights(cost)
     if len(weights) != steps:
-        raise ArgumentError(f"cost: expected {steps} weights, one per step, got {len(weights)}.")
+        raise ArgumentError(
+            f"cost: expected a weight for each of the {steps} steps, got {len(weights)}."
+        )
     return weights.reshape(-1, *[1] * (ndim - 1))
 
 

@@ -424,7 +424,7 @@ def test_draws_are_the_same_on_both_sides():
         (lambda x, xs: compare(gallery.loops["square"], given={"x": 1}), "given: expected none"),
         (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], of="y"), "of = 'y'"),
-        (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "expected 4 weights"),
+        (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "each of the 4 steps"),
     ],
 )
 def test_errors(call, message):

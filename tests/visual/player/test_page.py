@@ -130,7 +130,7 @@ def test_a_page_has_each_combination_in_both_arrangements():
     assert len(data["runs"]) == (2 + 1) * 2 * 2
     missing = [run for run in data["runs"] if isinstance(run, str)]
     assert len(missing) == 2
-    assert all("3 weights" in reason and "4" in reason for reason in missing)
+    assert all("3 steps" in reason and "4" in reason for reason in missing)
     assert "<summary>2 of 12 combinations have no machine</summary>" in page.page()
     for run in map(unpacked, data["packed"]):
         assert {"wide", "narrow", "lines", "base", "sliders"} < set(run)
