@@ -43,12 +43,12 @@ def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object])
     if function in FLAT:
         return function(*map(value_of, args), **kwargs)
     raise GradientError(
-        f"{_spelled(function)} is not registered: it lacks a gradient rule; write it with the "
+        f"{_numpy_name(function)} is not registered: it lacks a gradient rule; write it with the "
         "functions of lab.eager.np, or add a rule with lab.eager.primitive."
     )
 
 
-def _spelled(function: object) -> str:
+def _numpy_name(function: object) -> str:
     name = name_of(function)
     return f"numpy.{name}" if getattr(numpy, name, None) is function else name
 
@@ -57,11 +57,11 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
     out = kwargs.get("out")
     if out is not None:
         raise GradientError(
-            f"{_spelled(ufunc)} would write a node into an array in place and lose its "
+            f"{_numpy_name(ufunc)} would write a node into an array in place and lose its "
             "gradient; write a = a + b instead of a += b."
         )
     if method != "__call__":
-        raise GradientError(f"{_spelled(ufunc)}.{method} is not registered: it takes no nodes.")
+        raise GradientError(f"{_numpy_name(ufunc)}.{method} is not registered: it takes no nodes.")
     return _apply(ufunc, args, kwargs)
 
 

@@ -184,7 +184,7 @@ def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) ->
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))
         return RecordedValue(
-            SparseValue(_spelled(value.index), entries, _places(value.index, shape)), number
+            SparseValue(_source_text(value.index), entries, _places(value.index, shape)), number
         )
     try:
         stored = freeze(np.array(value))
@@ -214,13 +214,13 @@ def _argument(x: object, recorder: Recorder) -> int | str:
     value = value_of(x)
     if isinstance(value, np.ndarray) and value.ndim:
         return f"array {value.shape}"
-    return _spelled(value)
+    return _source_text(value)
 
 
-def _spelled(index: object) -> str:
+def _source_text(index: object) -> str:
     """Write an index or a constant as Python source."""
     if isinstance(index, tuple) and not isinstance(index, Setter):
-        return ", ".join(map(_spelled, index))
+        return ", ".join(map(_source_text, index))
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         text = ":".join("" if part is None else str(part) for part in parts)

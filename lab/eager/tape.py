@@ -268,14 +268,14 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
                     node.send_upstream()
                     node.leave()
             sums = (start.sum_outgrads() for start in starts.values())
-            gradients = tuple(_handed_over(total, function) for total in sums)
+            gradients = tuple(_check_result(total, function) for total in sums)
             return gradients if several else gradients[0]
 
     gradient.__name__ = f"grad({name_of(function)})"
     return gradient
 
 
-def _handed_over(gradient: Value, function: Plain) -> Value:
+def _check_result(gradient: Value, function: Plain) -> Value:
     """Check that a gradient is real, and copy a read-only array."""
     check_real_gradient(function, value_of(gradient))
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.equations.system import Quantity, Role, System
+from lab.equations.system import Quantity, System, VariableRole
 from lab.errors import GraphError, argument_error, check_type
 from lab.gradients.decisions import decisions_of
 from lab.notation import Expression, Leaf, Number
@@ -26,14 +26,14 @@ ELSEWHERE = Number("…")  # a long expression, or the output of another Scan
 LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of computed arguments
 
-ROLES: Mapping[Kind, Role] = {
-    Kind.SEQUENCE: Role.INPUT,
-    Kind.MIT_MOT: Role.STATE,
-    Kind.MIT_SOT: Role.STATE,
-    Kind.SIT_SOT: Role.STATE,
-    Kind.NIT_SOT: Role.OUTPUT,
-    Kind.UNTRACED: Role.NON_NUMERIC,
-    Kind.PARAMETER: Role.PARAMETER,
+ROLES: Mapping[Kind, VariableRole] = {
+    Kind.SEQUENCE: VariableRole.INPUT,
+    Kind.MIT_MOT: VariableRole.STATE,
+    Kind.MIT_SOT: VariableRole.STATE,
+    Kind.SIT_SOT: VariableRole.STATE,
+    Kind.NIT_SOT: VariableRole.OUTPUT,
+    Kind.UNTRACED: VariableRole.NON_NUMERIC,
+    Kind.PARAMETER: VariableRole.PARAMETER,
 }
 
 
@@ -106,11 +106,11 @@ def _quantity(
         way=cut.way,
         length=length,
         now=now_of(cut.base),
-        given=given.get(part.name, _given(part, cut, symbol)),
+        given=given.get(part.name, _initial_expression(part, cut, symbol)),
     )
 
 
-def _given(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
+def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
     """Return the expression of a computed argument, or None for an input of the graph."""
     maker = _maker_of(cut.base)
     if part.kind is Kind.NIT_SOT:
@@ -150,7 +150,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
             cut, length = known[source]
         else:
             cut = Cut(source.filled, source.tape.row(0, reading.tap))
-        turned = _turned(cut, length, made)
+        turned = _reverse_cut(cut, length, made)
         cuts_with_length.append((Cut(part.outer_input), "") if turned is None else turned)
     return cuts_with_length
 
@@ -172,7 +172,7 @@ def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
     return replace(cut, first=cut.first + made + maker[1].tape.origin)
 
 
-def _turned(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
+def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
     """Return the rows of a backward loop, which reads the last of `made` steps first.
 
     Step t of a backward loop differentiates step n − 1 − t, which turns row

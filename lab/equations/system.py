@@ -37,7 +37,7 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
 
 
-class Role(StrEnum):
+class VariableRole(StrEnum):
     """The role of a variable, in the terms of PyTensor's documentation."""
 
     STATE = "state"
@@ -59,7 +59,7 @@ class Quantity:
     """
 
     symbol: str
-    role: Role
+    role: VariableRole
     kind: Kind
     argument: int
     tape: Tape
@@ -85,7 +85,7 @@ class System:
     equations: tuple[Formula, ...]
     until: Expression | None = None
 
-    def of_role(self, *roles: Role) -> tuple[Quantity, ...]:
+    def of_role(self, *roles: VariableRole) -> tuple[Quantity, ...]:
         """Return the variables in these roles, in the order of the Scan's arguments."""
         return tuple(q for q in self.quantities if q.role in roles)
 
@@ -124,7 +124,7 @@ class System:
             if len(equation) > LONG:
                 lines.append(f"  {writer.form(formula)}, where")
             lines.append(f"  {equation}")
-        for quantity in self.of_role(Role.NON_NUMERIC):
+        for quantity in self.of_role(VariableRole.NON_NUMERIC):
             symbol = quantity.symbol
             lines.append(
                 f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
@@ -143,7 +143,7 @@ class System:
             left, right = writer.term(formula.target), writer.right(formula.expression)
             relation = writer.sign(formula)
             lines.append(rf"{left} &{relation} {right} && \text{{{writer.range}}}")
-        for quantity in self.of_role(Role.STATE):
+        for quantity in self.of_role(VariableRole.STATE):
             names, value = writer.initial(quantity)
             if quantity.kind is not Kind.MIT_MOT:
                 lines.append(rf"{names} &= {value or GIVEN}")
@@ -163,7 +163,13 @@ class System:
         return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
 
 
-ROLE_ORDER = (Role.STATE, Role.OUTPUT, Role.INPUT, Role.PARAMETER, Role.NON_NUMERIC)
+ROLE_ORDER = (
+    VariableRole.STATE,
+    VariableRole.OUTPUT,
+    VariableRole.INPUT,
+    VariableRole.PARAMETER,
+    VariableRole.NON_NUMERIC,
+)
 HEADER = ("name", "role", "reads", "writes", "type", "values")
 GIVEN = r"\text{given}"
 LONG = 72  # characters of an equation; a longer equation follows a line with its arguments
@@ -179,13 +185,13 @@ class Writer:
     def term(self, leaf: Leaf) -> str:
         """Write a leaf as ``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ``, ``w``, or ``buf[k+1]``."""
         quantity = self.system.quantity(leaf)
-        if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
+        if quantity is None or quantity.role in (VariableRole.PARAMETER, VariableRole.NON_NUMERIC):
             name = leaf.variable if quantity is None else quantity.symbol
             return value_symbol(name, None, self.style)
         if quantity.kind is Kind.MIT_MOT:
             place = index_formula(leaf.tap or 0, style=self.style)
             return slot_symbol(self.tape(quantity), place, self.style)
-        if quantity.role is not Role.INPUT:
+        if quantity.role is not VariableRole.INPUT:
             return tap_symbol(quantity.symbol, leaf.tap or 0, self.style)
         first, way, length = quantity.first, quantity.way, quantity.length
         if way == 1 and not length and first >= 0:
@@ -196,7 +202,7 @@ class Writer:
 
     def tape(self, quantity: Quantity) -> str:
         """Name the buffer of a gradient: ``buf``, or ``buf_dx`` if the system has several."""
-        several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(Role.STATE)) > 1
+        several = sum(q.kind is Kind.MIT_MOT for q in self.system.of_role(VariableRole.STATE)) > 1
         return f"buf_{quantity.symbol}" if several else "buf"
 
     def at(self, quantity: Quantity, index: int) -> str:
@@ -208,9 +214,12 @@ class Writer:
         """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``."""
         starts = {}
         for quantity in self.system.quantities:
-            if quantity.role in (Role.STATE, Role.OUTPUT) and quantity.kind is not Kind.MIT_MOT:
+            if (
+                quantity.role in (VariableRole.STATE, VariableRole.OUTPUT)
+                and quantity.kind is not Kind.MIT_MOT
+            ):
                 starts[quantity.symbol] = quantity.tape.origin
-            elif quantity.role is Role.INPUT and quantity.way == 1 and quantity.first >= 0:
+            elif quantity.role is VariableRole.INPUT and quantity.way == 1 and quantity.first >= 0:
                 starts.setdefault(quantity.symbol, quantity.now)
         return offsets_text(starts, self.style)
 
@@ -232,15 +241,15 @@ class Writer:
     def form(self, formula: Formula) -> str:
         """Write the arguments of an equation: ``x[t] = f(x[t−1], u[t], u[t+4]; w)``."""
         used = leaves_of(formula.expression)
-        fixed = [leaf for leaf in used if self._role(leaf) is Role.PARAMETER]
+        fixed = [leaf for leaf in used if self._role(leaf) is VariableRole.PARAMETER]
         moving = [self.term(leaf) for leaf in used if leaf not in fixed]
         inside = ", ".join(dict.fromkeys(moving))
         if fixed:
             inside += f"; {', '.join(dict.fromkeys(map(self.term, fixed)))}"
-        function = "f" if self._role(formula.target) is Role.STATE else "g"
+        function = "f" if self._role(formula.target) is VariableRole.STATE else "g"
         return f"{self.term(formula.target)} {self.sign(formula)} {function}({inside})"
 
-    def _role(self, leaf: Leaf) -> Role | None:
+    def _role(self, leaf: Leaf) -> VariableRole | None:
         quantity = self.system.quantity(leaf)
         return None if quantity is None else quantity.role
 
@@ -277,16 +286,18 @@ class Writer:
         role, values = str(quantity.role), self.source(quantity)
         reads, writes = integers(*quantity.tape.reads), integers(*quantity.tape.writes)
         match quantity.role:
-            case Role.STATE | Role.OUTPUT:
+            case VariableRole.STATE | VariableRole.OUTPUT:
                 role += f" ({quantity.kind})"
                 if quantity.kind is not Kind.MIT_MOT:
                     values = "; ".join(filter(None, (self.buffer(quantity), values)))
-            case Role.INPUT:
+            case VariableRole.INPUT:
                 reads = self.term(Leaf(quantity.symbol, None, quantity.argument))
-            case Role.PARAMETER | Role.NON_NUMERIC:
+            case VariableRole.PARAMETER | VariableRole.NON_NUMERIC:
                 reads = writes = ""
         shape = " × ".join("?" if n is None else str(n) for n in quantity.shape) or "scalar"
-        dtype = f"{quantity.dtype}, {shape}" if quantity.role is not Role.NON_NUMERIC else ""
+        dtype = (
+            f"{quantity.dtype}, {shape}" if quantity.role is not VariableRole.NON_NUMERIC else ""
+        )
         return quantity.symbol, role, reads, writes, dtype, values
 
     def source(self, quantity: Quantity) -> str:
@@ -294,10 +305,10 @@ class Writer:
         if quantity.kind is Kind.MIT_MOT:
             buffer = f"{self.tape(quantity)}, the whole buffer of {quantity.symbol}"
             return f"{buffer}, which the loop then changes"
-        if quantity.role is Role.STATE:
+        if quantity.role is VariableRole.STATE:
             names, value = self.initial(quantity)
             return f"{names} = {value}" if value else f"{names}: the first rows of its buffer"
-        if quantity.role is Role.OUTPUT or quantity.given is None:
+        if quantity.role is VariableRole.OUTPUT or quantity.given is None:
             return ""
         return f"{quantity.symbol} = {self.right(quantity.given)}"
 
@@ -314,5 +325,5 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
-def _symbols(system: System, role: Role) -> list[str]:
+def _symbols(system: System, role: VariableRole) -> list[str]:
     return list(dict.fromkeys(q.symbol for q in system.of_role(role)))

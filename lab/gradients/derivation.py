@@ -40,8 +40,8 @@ def phase_labels(decisions: Decisions) -> tuple[str, ...]:
     The order is the order of the arguments.  Phase 10 adds the parameters.
     """
     phases: dict[LoopVariable, int] = {}
-    for number, found in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
-        phases |= dict.fromkeys((one.variable for one in found), number)
+    for number, records in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
+        phases |= dict.fromkeys((record.variable for record in records), number)
     numbers = (phases.get(part, 10) for part in decisions.backward.variables)
     return tuple(f"{number}: {NAMES[number - 1]}" for number in numbers)
 
@@ -53,7 +53,7 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
     """Return a derivation as plain data."""
     names = PartNames.of(derivation)
     texts = _texts(derivation, names)
-    told: tuple[Iterable[Item], ...] = (
+    phase_items: tuple[Iterable[Item], ...] = (
         _steps(derivation),
         _classes(derivation, names),
         _rule(derivation, names),
@@ -68,7 +68,7 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
     )
     phases = tuple(
         Phase(number, name, tuple(items))
-        for number, (name, items) in enumerate(zip(NAMES, told, strict=True), start=1)
+        for number, (name, items) in enumerate(zip(NAMES, phase_items, strict=True), start=1)
     )
     return DerivationRecord(
         derivation.forward.called, derivation.backward.called, derivation.order, phases, outcomes
@@ -77,15 +77,15 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
 
 def _texts(d: Decisions, names: PartNames) -> Texts:
     """Return all expressions of the phases as plain text, simplified together."""
-    found: list[Variable] = [*d.step.reused]
-    found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
+    results: list[Variable] = [*d.step.reused]
+    results += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
     variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
-    found += [v for variable in variables for v in variable.inner_outputs]
+    results += [v for variable in variables for v in variable.inner_outputs]
     leaves = {v: Leaf(name, None, -1) for v, name in names.arguments.items()}
-    expressions = formulas(found, leaves)
+    expressions = formulas(results, leaves)
     return {
         variable: render(expression, lambda leaf: leaf.variable)
-        for variable, expression in zip(found, expressions, strict=True)
+        for variable, expression in zip(results, expressions, strict=True)
     }
 
 
@@ -143,8 +143,8 @@ def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item
         come = "its gradient will come in as"
         yield Item(tap_symbol(part.name, tap), come, names.argument(cotangent))
     for result, stand_in in d.step.reused.items():
-        told = "its recorded value can be read instead of computed again"
-        yield Item(names.argument(stand_in), told, texts[result], Verdict.REUSED)
+        text = "its recorded value can be read instead of computed again"
+        yield Item(names.argument(stand_in), text, texts[result], Verdict.REUSED)
 
 
 def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
@@ -153,19 +153,19 @@ def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
         results.setdefault(dict(part.writes)[tap], []).append(tap_symbol(part.name, tap))
     for several in results.values():
         if len(several) > 1:
-            told = "one expression, several results: their gradients are added"
-            yield Item(listing(several), told, verdict=Verdict.SUMMED)
+            text = "one expression, several results: their gradients are added"
+            yield Item(listing(several), text, verdict=Verdict.SUMMED)
     for argument, gradient in d.step.gradients.items():
         status = status_of(gradient)
         expression = "" if isinstance(status, Undefined) else texts[gradient]
-        told = "gradient" if expression else str(status)
-        yield Item(names.argument(argument), told, expression, verdict_of(status))
+        text = "gradient" if expression else str(status)
+        yield Item(names.argument(argument), text, expression, verdict_of(status))
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
         for result in part.inner_outputs:
             if result in d.step.reused:
-                told = "forward result reused, not computed again"
+                text = "forward result reused, not computed again"
                 stand_in = names.argument(d.step.reused[result])
-                yield Item(stand_in, told, verdict=Verdict.REUSED)
+                yield Item(stand_in, text, verdict=Verdict.REUSED)
     if d.forward.of_kind(Kind.MIT_MOT):
         yield Item("mit-mots", "never reused: their slots may have been written again")
 
@@ -184,8 +184,8 @@ def _accumulation(d: Decisions) -> Iterator[Item]:
             kind = "overwritten" if tap in state.tape.overwritten else "preserved"
             yield Item(f"{tap_symbol(state.name, tap)}, {kind}", decision, verdict=verdict)
         for tap in reverse.cleared:
-            told = "written without being read: its gradient is cleared"
-            yield Item(tap_symbol(state.name, -tap), told, verdict=Verdict.CLEARED)
+            text = "written without being read: its gradient is cleared"
+            yield Item(tap_symbol(state.name, -tap), text, verdict=Verdict.CLEARED)
 
 
 def _sequences(d: Decisions, names: PartNames) -> Iterator[Item]:
@@ -228,31 +228,36 @@ def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
             if isinstance(status, Undefined):
                 items.append(Item(name, str(status), verdict=verdict_of(status)))
             elif status is None and part.kind is not Kind.UNTRACED:
-                told = str(Disconnected())
-                items.append(Item(name, told, verdict=Verdict.DISCONNECTED))
+                text = str(Disconnected())
+                items.append(Item(name, text, verdict=Verdict.DISCONNECTED))
         if part.kind is Kind.UNTRACED:
-            told = "untraced: no gradient exists"
-            items.append(Item(names.parts[part], told, verdict=Verdict.UNTRACED))
+            text = "untraced: no gradient exists"
+            items.append(Item(names.parts[part], text, verdict=Verdict.UNTRACED))
     if not items:
-        told = "every gradient is that of a state, and has its tape"
-        items.append(Item("sequences, parameters", told, verdict=Verdict.ABSENT))
+        text = "every gradient is that of a state, and has its tape"
+        items.append(Item("sequences, parameters", text, verdict=Verdict.ABSENT))
     return items
 
 
 def _scan(d: Decisions, names: PartNames) -> Iterator[Item]:
     if d.node is None:
-        told = "not needed: no gradient depends on the steps"
-        yield Item(d.backward.called, told, verdict=Verdict.ABSENT)
+        text = "not needed: no gradient depends on the steps"
+        yield Item(d.backward.called, text, verdict=Verdict.ABSENT)
         return
     for part in d.backward.variables:
         yield Item(names.parts[part], f"{part.kind}", _slots(part))
 
 
 def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
-    told = f"{Disconnected('a count of steps cannot change a little')}"
-    yield Item("number of steps", told, verdict=Verdict.DISCONNECTED)
-    for one in outcomes:
-        yield Item(one.variable, f"{one.verdict}: {one.reason}", one.gradient, one.verdict)
+    text = f"{Disconnected('a count of steps cannot change a little')}"
+    yield Item("number of steps", text, verdict=Verdict.DISCONNECTED)
+    for outcome in outcomes:
+        yield Item(
+            outcome.variable,
+            f"{outcome.verdict}: {outcome.reason}",
+            outcome.gradient,
+            outcome.verdict,
+        )
 
 
 @dataclass(frozen=True, eq=False)

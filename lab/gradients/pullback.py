@@ -135,10 +135,11 @@ def derive(
     task = Task(op, forward, given, steps, cache.order(op, output_gradients), rule)
     classes = classify(forward, given, cache.connections[op])  # phase 2
     key = _cache_key(task, classes)
-    made = cache.derivations.get(key)
-    derivation = (
-        _build_derivation(task, classes) if made is None else _reuse_derivation(task, classes, made)
-    )
+    known = cache.derivations.get(key)
+    if known is None:
+        derivation = _build_derivation(task, classes)
+    else:
+        derivation = _reuse_derivation(task, classes, known)
     pause()
     gradients = _reorder(task, derivation, derivation.node)  # phase 11
     derivation = cache.derivations[key] = replace(derivation, gradients=gradients)
@@ -179,9 +180,9 @@ class DerivationCache:
             if missing:
                 waiting += missing
                 continue
-            made = None if node is None else decisions_of(node.op)
+            decisions = None if node is None else decisions_of(node.op)
             before = [self.orders[v] for v in node.inputs] if node is not None else []
-            self.orders[waiting.pop()] = max([made.order if made else 0, *before])
+            self.orders[waiting.pop()] = max([decisions.order if decisions else 0, *before])
         return max([own.order + 1 if own else 1, *(self.orders[v] for v in output_gradients)])
 
 
@@ -222,29 +223,31 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
     return Derivation(task.forward, backward, task.order, *decided, node)
 
 
-def _reuse_derivation(task: Task, classes: Classification, made: Derivation) -> Derivation:
-    """Build the derivative of a Scan from the derivative `made` of an equal Scan."""
-    same = dict(zip(made.forward.variables, task.forward.variables, strict=True))
+def _reuse_derivation(task: Task, classes: Classification, known: Derivation) -> Derivation:
+    """Build the derivative of a Scan from the derivative `known` of an equal Scan."""
+    same = dict(zip(known.forward.variables, task.forward.variables, strict=True))
     output_cotangents = {
-        (same[part], tap): v for (part, tap), v in made.step.output_cotangents.items()
+        (same[part], tap): v for (part, tap), v in known.step.output_cotangents.items()
     }
     states = tuple(
         replace(
-            one, state=same[one.state], variable=rebuild_tape(task, same[one.state], one.variable)
+            state,
+            state=same[state.state],
+            variable=rebuild_tape(task, same[state.state], state.variable),
         )
-        for one in made.states
+        for state in known.states
     )
     totals = tuple(
-        Total(same[one.source], rebuild_tape(task, same[one.source], one.variable))
-        for one in made.totals
+        Total(same[total.source], rebuild_tape(task, same[total.source], total.variable))
+        for total in known.totals
     )
-    needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in made.readings)
+    needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in known.readings)
     readings = rows.reverse_sequences(task, needed)
-    parameters = tuple(same[part] for part in made.backward.of_kind(Kind.PARAMETER))
+    parameters = tuple(same[part] for part in known.backward.of_kind(Kind.PARAMETER))
     variables = _variables_of((*readings, *states, *totals)) + parameters
-    backward = replace(made.backward, n_steps=task.steps.reversed, variables=variables)
-    node = None if made.node is None else apply_again(made.node.op, backward)
-    step = replace(made.step, output_cotangents=output_cotangents)
+    backward = replace(known.backward, n_steps=task.steps.reversed, variables=variables)
+    node = None if known.node is None else apply_again(known.node.op, backward)
+    step = replace(known.step, output_cotangents=output_cotangents)
     decided = task.steps, classes, step, states, readings, totals
     return Derivation(task.forward, backward, task.order, *decided, node)
 
@@ -260,18 +263,18 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
 def _count_steps(forward: ScanParts) -> StepCount:
     """Phase 1: count the forward steps, and the steps that the gradient goes back through."""
     if forward.until is None:
-        made, source = forward.n_steps, "the number of steps that the loop was given"
+        count, source = forward.n_steps, "the number of steps that the loop was given"
     else:
-        made, source = _steps_made(forward)
+        count, source = _count_until_steps(forward)
     limit = forward.truncate_gradient
     if limit == -1:
-        return StepCount(made, made, source)
-    known = constant_value(made)
-    count = pt.minimum(made, limit) if known is None else pt.constant(min(known, limit))
-    return StepCount(made, count, f"{source}, but at most truncate_gradient = {limit}")
+        return StepCount(count, count, source)
+    known = constant_value(count)
+    limited = pt.minimum(count, limit) if known is None else pt.constant(min(known, limit))
+    return StepCount(count, limited, f"{source}, but at most truncate_gradient = {limit}")
 
 
-def _steps_made(forward: ScanParts) -> tuple[TensorVariable, str]:
+def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
     """Count the steps of an until loop from the rows of an output, which end where it stopped."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:

@@ -63,15 +63,14 @@ def _gallery() -> dict[str, Loop]:
             _square,
             states=(State("x", 0.95),),
             n_steps=4,
-            reason="x squared four times: the loop of the lesson; its derivatives are those of "
-            "x**16. With several taps it multiplies the values at the taps.",
+            reason="x squared four times, which is x**16. With several taps, the step multiplies "
+            "the values at the taps.",
         ),
         "sequence": Loop(
             lambda z, y: 2 * y * z,
             states=(State("z", 1.0, takes=1),),
             sequences=(Sequence("y", [0.6634204312890625, 0.81450625, 0.9025, 0.95], takes=1),),
-            reason="z times 2y: the gradient of the square loop as a loop of its own, which reads "
-            "a sequence.",
+            reason="z times 2y: the gradient of the square loop as a loop that reads a sequence.",
         ),
         "fibonacci": Loop(
             lambda x: x[0] + x[1],
@@ -83,14 +82,14 @@ def _gallery() -> dict[str, Loop]:
             _gap,
             states=(State("x", [0.3, 0.6, 0.9], taps=(-3, -1), takes=2),),
             n_steps=5,
-            reason="taps -3 and -1: a slot lies between the two that are read.",
+            reason="taps -3 and -1, with an unread slot between them.",
         ),
         "coupled": Loop(
             _predator,
             states=(State("prey", 1.5, takes=1), State("hunters", 0.8, takes=1)),
             parameters=(Parameter("birth", 1.1),),
             n_steps=3,
-            reason="prey and hunters: two states that read one another, two tapes in one Scan.",
+            reason="prey and hunters: two states that read each other, two tapes in one Scan.",
         ),
         "logistic": Loop(
             lambda x, r: r * x * (1 - x),
@@ -105,13 +104,13 @@ def _gallery() -> dict[str, Loop]:
             sequences=(Sequence("x", signals, takes=1),),
             parameters=(Parameter("W", weights), Parameter("U", weights[:, :2])),
             reason="a recurrent network: a vector state, matrix parameters, and tanh, whose value "
-            "the gradient uses again.",
+            "the gradient reuses.",
         ),
         "window": Loop(
             _window,
             states=(State("x", 0.0, takes=1),),
             sequences=(Sequence("u", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], taps=(-1, 0, 1), takes=3),),
-            reason="taps -1, 0 and 1 of a sequence: every step looks at a window of it.",
+            reason="taps -1, 0 and 1 of a sequence: every step reads a window of it.",
         ),
         "extra": Loop(
             _extra,
@@ -119,15 +118,15 @@ def _gallery() -> dict[str, Loop]:
             parameters=(Parameter("w", 0.5),),
             outputs=("cube",),
             n_steps=4,
-            reason="an output that feeds nothing back: a nit-sot, which has no tape of its own.",
+            reason="an output that no later step reads: a nit-sot, without a tape.",
         ),
         "newton": Loop(
             _newton,
             states=(State("x", 3.0, takes=1),),
             parameters=(Parameter("a", 2.0),),
             n_steps=20,
-            reason="Newton's square root until a step changes it by less than a thousandth: a loop "
-            "that stops by itself.",
+            reason="Newton's square root until a step changes it by less than 0.001: a loop with a "
+            "stop condition.",
         ),
         "walk": Loop(
             _walk,
@@ -141,7 +140,7 @@ def _gallery() -> dict[str, Loop]:
             states=(State("x", 1.0, takes=1),),
             sequences=(Sequence("k", np.array([2, 0, 1, 1]), takes=1),),
             parameters=(Parameter("table", [0.5, 1.5, 2.0]),),
-            reason="an integer sequence: it chooses, and there is no derivative by it.",
+            reason="an integer sequence of indices, without a gradient.",
         ),
         "undefined": Loop(
             lambda x, v: pt.jv(v, x),
@@ -153,7 +152,7 @@ def _gallery() -> dict[str, Loop]:
             lambda x, u: x * u,
             states=(State("x", [0.5, 1.5, 2.5], taps=(-3,), takes=1),),
             sequences=(Sequence("u", [1.0, 2.0, 3.0, 4.0, 5.0], takes=1),),
-            reason="a single tap that looks three steps back: three loops, interleaved.",
+            reason="a single tap, three steps back: three interleaved loops.",
         ),
     }
 

@@ -124,13 +124,13 @@ class ScanParts:
         results = [v for kind in OUTPUTS for part in self.of_kind(kind) for v in part.inner_outputs]
         return results if self.until is None else [*results, self.until]
 
-    def with_results(self, made: Mapping[Variable, Variable]) -> "ScanParts":
-        """Return a copy with step results replaced by `made`; missing ones are unchanged."""
+    def with_results(self, results: Mapping[Variable, Variable]) -> "ScanParts":
+        """Return a copy with step results replaced by `results`; missing ones are unchanged."""
         variables = tuple(
-            replace(v, inner_outputs=tuple(made.get(one, one) for one in v.inner_outputs))
+            replace(v, inner_outputs=tuple(results.get(r, r) for r in v.inner_outputs))
             for v in self.variables
         )
-        until = None if self.until is None else made.get(self.until, self.until)
+        until = None if self.until is None else results.get(self.until, self.until)
         return replace(self, variables=variables, until=until)
 
     @property
@@ -270,9 +270,9 @@ def read_again(
     """Read a Scan as `read_scan` does, with the step of `parts`, which belong to an equal `op`."""
     names = labels_of(op).names or found_names([v.kind for v in parts.variables], inputs[1:])
     filled = iter(outputs)
-    made = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
+    new = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
     variables = tuple(
-        replace(part, name=name, outer_input=outer, outer_output=made.get(part))
+        replace(part, name=name, outer_input=outer, outer_output=new.get(part))
         for part, name, outer in zip(parts.variables, names, inputs[1:], strict=True)
     )
     return replace(parts, n_steps=as_tensor(inputs[0]), variables=variables)
@@ -372,8 +372,8 @@ def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
 
 def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:
     """Map every variable with an outer output to its output of the `node` built from `parts`."""
-    made = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
-    return dict(zip(made, node.outputs, strict=True))
+    variables = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
+    return dict(zip(variables, node.outputs, strict=True))
 
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:

@@ -14,17 +14,17 @@ def kept(mask: Array, value: Array) -> Array:
 
 def part(a: Array, axis: int, start: int, length: int) -> Array:
     """Return a view of `length` entries from `start` on."""
-    return a[_place(axis, start, length)]
+    return a[_slices(axis, start, length)]
 
 
 def scatter(value: np.ndarray, like: np.ndarray, axis: int, start: int, length: int) -> np.ndarray:
     """Return zeros in the shape of `like`, with `value` as the given part."""
     result = np.zeros(like.shape, value.dtype)
-    result[_place(axis, start, length)] = value
+    result[_slices(axis, start, length)] = value
     return result
 
 
-def _place(axis: int, start: int, length: int) -> tuple[slice, ...]:
+def _slices(axis: int, start: int, length: int) -> tuple[slice, ...]:
     return (*[slice(None)] * axis, slice(start, start + length))
 
 

@@ -41,7 +41,7 @@ class Equation:
 
 
 @dataclass(eq=False)
-class Recorder:
+class ChainRecorder:
     """The recorded equations and their constants."""
 
     equations: list[Equation] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Recorded:
 
     name: str
     value: Array
-    recorder: Recorder
+    recorder: ChainRecorder
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise ArgumentError(
@@ -254,7 +254,7 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
     """
     check_function("function", function)
     inputs = check_sequence("inputs", inputs, "a list of arrays")
-    recorder = Recorder()
+    recorder = ChainRecorder()
     given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]
     result = function(*given)
     if not isinstance(result, Recorded) or result.recorder is not recorder:

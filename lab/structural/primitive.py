@@ -84,17 +84,19 @@ class Linearization(LinearMap):
                 "inputs; expected one for each."
             )
         pairs = zip(tangents, self.forms, strict=True)
-        return sealed(self.push(*(self._given(f"the tangent of {f.name}", v, f) for v, f in pairs)))
+        return sealed(
+            self.push(*(self._check_form(f"the tangent of {f.name}", v, f) for v, f in pairs))
+        )
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of each input, for a cotangent in the form of the output."""
-        parts = self.pull(self._given("the cotangent", cotangent, self.whole))
+        parts = self.pull(self._check_form("the cotangent", cotangent, self.whole))
         return tuple(
             sealed(unbroadcast(part, form, self.whole) if self.broadcasts else part)
             for form, part in zip(self.forms, parts, strict=True)
         )
 
-    def _given(self, name: str, value: object, like: Form) -> Array:
+    def _check_form(self, name: str, value: object, like: Form) -> Array:
         return fitting(self.primitive, name, value, like)
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.equations.events.records import Event, Read, Role, Slot, Term, Write, WriteKind
 from lab.equations.events.sums import Split, reads_of, split, terms_of
-from lab.equations.events.timeline import Clock, Origins
+from lab.equations.events.timeline import Clock, SlotOrigins
 from lab.equations.quantities import Quantities, cost_name
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
@@ -30,7 +30,7 @@ class Builder:
 
     named: Quantities
     clock: Clock
-    origins: Origins
+    origins: SlotOrigins
     slot: Callable[[int, int, int], Slot]
 
     @property
@@ -72,8 +72,10 @@ class Builder:
         """Return the write of an initial value: a sum of outputs of Scans and of a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.origins.of(self.named.number, tape.argument, row)
-        terms = [self._given(*origin.slot) for origin in origins if origin.is_summand]
-        others = [self._given(*origin.slot).source for origin in origins if not origin.is_summand]
+        terms = [self._output_term(*origin.slot) for origin in origins if origin.is_summand]
+        others = [
+            self._output_term(*origin.slot).source for origin in origins if not origin.is_summand
+        ]
         with np.errstate(all="ignore"):
             left = new - sum((term.value for term in terms), np.zeros_like(new))
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
@@ -94,7 +96,7 @@ class Builder:
         name = self.named.direct_label(tape, row) if tape.gradient_of else ""
         return name or cost_name(self.scan.order)
 
-    def _given(self, scan: int, argument: int, row: int) -> Term:
+    def _output_term(self, scan: int, argument: int, row: int) -> Term:
         """Return the output of another Scan as a term."""
         slot, tape = self.slot(scan, argument, row), self.origins.scans[scan].scan.tape(argument)
         assert tape is not None, "an output has a tape"

@@ -15,7 +15,7 @@ import numpy as np
 from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Role, Slot
 from lab.equations.events.table import table
-from lab.equations.events.timeline import Clock, Origins, Timeline
+from lab.equations.events.timeline import Clock, SlotOrigins, Timeline
 from lab.errors import KindError, argument_error, check_integer, quote
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
@@ -122,7 +122,7 @@ class Events(EventSequence):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.clock = Clock(trace)
-        self._origins = Origins(trace)
+        self._origins = SlotOrigins(trace)
         self._timeline = Timeline(trace, self.clock, self._origins)
         self._event = cache(self._compute)
         self._slot, self._builder = cache(self._name_slot), cache(self._make_builder)

@@ -82,7 +82,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Origins:
+class SlotOrigins:
     """The slots of other Scans that determine the sequences and initial values of a Scan."""
 
     trace: Trace
@@ -132,7 +132,7 @@ class Timeline:
 
     trace: Trace
     clock: Clock
-    origins: Origins
+    origins: SlotOrigins
 
     def touches(self, slot: Slot) -> list[Touch]:
         """Return the accesses to a slot in order."""

@@ -33,7 +33,7 @@ class Jet:
 
     def matters_for(self, variable: Variable) -> bool:
         """Return whether this jet of `variable` has a coefficient or another value."""
-        return self.value is not variable or any(one is not None for one in self.coefficients)
+        return self.value is not variable or any(each is not None for each in self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,20 @@ class Carrying:
         self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
     ) -> dict[Variable, Jet]:
         """Return the jets of all variables between the `given` ones and the outputs."""
-        found = dict(given)
+        jets = dict(given)
         for node in toposort(outputs, blockers=set(given)):
-            if not any(v in found for v in node.inputs):
+            if not any(v in jets for v in node.inputs):
                 continue
-            results = self._along_scan(node, found) if is_scan(node) else self._along(node, found)
+            results = self._along_scan(node, jets) if is_scan(node) else self._along(node, jets)
             for output, result in zip(node.outputs, results, strict=True):
-                if output not in found and result.matters_for(output):
-                    found[output] = result
-        return found
+                if output not in jets and result.matters_for(output):
+                    jets[output] = result
+        return jets
 
-    def _along(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
+    def _along(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Return the jets of the results of an operation."""
         none = Jet(node.inputs[0], (None,) * self.count)
-        inputs = [found.get(v, replace(none, value=v)) for v in node.inputs]
+        inputs = [jets.get(v, replace(none, value=v)) for v in node.inputs]
         values = [moving.value for moving in inputs]
         new = node if values == node.inputs else node.clone_with_new_inputs(values)
         if any(map(is_continuous, node.outputs)):
@@ -76,40 +76,40 @@ class Carrying:
         else:
             series = [none.coefficients for _ in node.outputs]
         for output, coefficients in zip(new.outputs, series, strict=True):
-            yield Jet(output, tuple(_of_type(output, one) for one in coefficients))
+            yield Jet(output, tuple(_of_type(output, each) for each in coefficients))
 
-    def _along_scan(self, node: Apply, found: Mapping[Variable, Jet]) -> Iterable[Jet]:
+    def _along_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Return the jets of the outputs of a Scan, from a Scan with twin variables."""
         parts = read_node(node)
-        moved, inner = self._in_step(parts, found)
+        moved, inner = self._in_step(parts, jets)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
         for part in parts.variables:
             numbers = set(moved.get(part, ()))
             if part.kind is Kind.NIT_SOT:
                 numbers = self._numbers(inner, part.inner_outputs)
-            outer = found.get(part.outer_input)
+            outer = jets.get(part.outer_input)
             for number in sorted(numbers):
                 start = outer.coefficients[number - 1] if outer is not None else None
                 twins[part, number] = replace(
                     part,
                     name=self.twin(part.name, number),
-                    outer_input=self._start(part, _value(found, part.outer_input), start),
+                    outer_input=self._start(part, _value(jets, part.outer_input), start),
                     inner_inputs=tuple(moved[part][number]) if part.inner_inputs else (),
                     inner_outputs=tuple(coefficient(inner, v, number) for v in part.inner_outputs),
                     outer_output=None,
                 )
-        whole = parts.with_results({v: one.value for v, one in inner.items()})
+        whole = parts.with_results({v: jet.value for v, jet in inner.items()})
         kept = {
-            part: replace(new, outer_input=_value(found, part.outer_input))
+            part: replace(new, outer_input=_value(jets, part.outer_input))
             for part, new in zip(parts.variables, whole.variables, strict=True)
         }
-        made = replace(
+        scan = replace(
             whole,
             name=self.prefix + parts.name,
-            n_steps=as_tensor(_value(found, parts.n_steps)),
+            n_steps=as_tensor(_value(jets, parts.n_steps)),
             variables=(*kept.values(), *twins.values()),
         )
-        filled = outer_outputs(made, build_scan(made))
+        filled = outer_outputs(scan, build_scan(scan))
         by_output = {part.outer_output: part for part in parts.variables}
         for output in node.outputs:
             part = by_output[output]
@@ -120,7 +120,7 @@ class Carrying:
             )
 
     def _in_step(
-        self, parts: ScanParts, found: Mapping[Variable, Jet]
+        self, parts: ScanParts, jets: Mapping[Variable, Jet]
     ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
         """Return the coefficients of loop variables as arguments, and the jets of the results.
 
@@ -138,8 +138,8 @@ class Carrying:
             return bool(new)
 
         for part in parts.variables:
-            if part.inner_inputs and part.outer_input in found:
-                move(part, self._numbers(found, [part.outer_input]))
+            if part.inner_inputs and part.outer_input in jets:
+                move(part, self._numbers(jets, [part.outer_input]))
         while True:
             arguments = {
                 v: Jet(v, tuple(known[k][i] if k in known else None for k in self._numbered))
@@ -158,8 +158,10 @@ class Carrying:
 
     def _numbers(self, moving: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
         """Return the numbers of the coefficients that some of the variables have."""
-        found = [moving[v].coefficients for v in variables if v in moving]
-        return {k for k in self._numbered for one in found if one[k - 1] is not None}
+        series = [moving[v].coefficients for v in variables if v in moving]
+        return {
+            k for k in self._numbered for coefficients in series if coefficients[k - 1] is not None
+        }
 
     def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
         """Return the outer input of a twin."""
@@ -186,9 +188,9 @@ def _value(moving: Mapping[Variable, Jet], variable: Variable) -> Variable:
 
 def coefficient(moving: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
     """Return a coefficient of a variable; zeros if it has none."""
-    found = moving.get(variable, Jet(variable, (None,) * number))
-    one = found.coefficients[number - 1]
-    return pt.zeros_like(found.value) if one is None else one
+    jet = moving.get(variable, Jet(variable, (None,) * number))
+    value = jet.coefficients[number - 1]
+    return pt.zeros_like(jet.value) if value is None else value
 
 
 def _of_type(output: Variable, coefficient: Variable | None) -> Variable | None:

@@ -124,7 +124,7 @@ class _Reader:
             case ast.Constant():
                 return Number(repr(self._literal(node, LARGEST)))
             case ast.Name():
-                return self._named(node)
+                return self._read_name(node)
             case ast.Subscript():
                 return self._indexed(node)
             case ast.Call():
@@ -187,7 +187,7 @@ class _Reader:
 
     # names and functions
 
-    def _named(self, node: ast.Name) -> Term:
+    def _read_name(self, node: ast.Name) -> Term:
         name = node.id
         if name in self.names.all:
             return Leaf(name, None, -1)

@@ -84,7 +84,7 @@ def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> li
 
 
 @record_of_arrays
-class Row:
+class OrderRow:
     """The derivative of one order: by the correct rule, the faulty rule, and finite differences.
 
     `broken` is None if the faulty rule raises an error, whose message is `refusal`.  `differences`
@@ -142,7 +142,7 @@ class Breakage(Report):
 
     rule: Mistake
     wrt: str
-    rows: tuple[Row, ...]
+    rows: tuple[OrderRow, ...]
     true: Trace
     broken: Trace
     contrast: Contrast
@@ -198,7 +198,7 @@ class Truth:
         run, refusal = self._run(rule)
         numbers = dict(enumerate(run.outputs))
         rows = tuple(
-            Row(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
+            OrderRow(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
             for order, (true, estimate) in enumerate(
                 zip(self.trace.outputs[1:], self.differences, strict=True), start=1
             )

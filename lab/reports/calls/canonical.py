@@ -20,7 +20,7 @@ import pytensor
 from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
-from lab.equations.system import Role, Writer
+from lab.equations.system import VariableRole, Writer
 from lab.errors import ArgumentError, first_line, listing, quote
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
@@ -177,7 +177,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         tuple(_outputs(parts, node, writer)),
         tuple(
             writer.at(quantity, quantity.tape.origin)
-            for quantity in writer.system.of_role(Role.STATE, Role.OUTPUT)
+            for quantity in writer.system.of_role(VariableRole.STATE, VariableRole.OUTPUT)
         ),
         steps,
     )

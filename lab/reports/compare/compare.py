@@ -18,7 +18,7 @@ from lab.checks.finite_differences import MOST_ENTRIES
 from lab.errors import ArgumentError, printable, quote
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
-from lab.reports.compare.comparison import Agreement, Comparison, Row
+from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
 from lab.reports.compare.sides import Answer, MovedCost, differentiate, run_side
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
@@ -61,7 +61,7 @@ def _compared(target: Subject, order: int) -> Comparison:
     shapes = [np.shape(value) for value in target.at]
     ours, theirs = (run_side(side, target.given, shapes) for side in both)
     moved = None if target.truncated else MovedCost(target)
-    rows: list[Row] = []
+    rows: list[GradientRow] = []
     for number, pair in enumerate(zip(ours.answers, theirs.answers, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
         rows += _rows(number, *pair, summed, target.names, moved)
@@ -87,7 +87,7 @@ def _rows(
     summed: Sequence[int],
     names: Sequence[str],
     moved: MovedCost | None,
-) -> list[Row]:
+) -> list[GradientRow]:
     """Compare the gradients of one order, and compute their finite differences."""
     values = [a.value for a in (*ours, *theirs) if a.value is not None and a.value.size]
     finite = [np.abs(v[np.isfinite(v)]) for v in values]
@@ -99,7 +99,7 @@ def _rows(
         needs_differences = verdict not in (Agreement.SAME, Agreement.NEITHER)
         if moved is not None and (needs_differences or moved.at.size <= MOST_ENTRIES):
             differences = moved.entries(place, order, summed)
-        rows.append(Row(order, names[place], first, second, verdict, differences))
+        rows.append(GradientRow(order, names[place], first, second, verdict, differences))
     return rows
 
 

@@ -37,7 +37,7 @@ class Agreement(StrEnum):
 
 
 @record_of_arrays
-class Row:
+class GradientRow:
     """The gradient of one order wrt one input, by both pullbacks and by finite differences.
 
     `differences` are computed entry by entry.  They are None if there are too many entries or if
@@ -95,7 +95,7 @@ class Comparison(Report):
     cost: str
     order: int
     version: str
-    rows: tuple[Row, ...]
+    rows: tuple[GradientRow, ...]
     contrast: Contrast
     ours: Trace | None
     theirs: Trace | None
@@ -104,7 +104,7 @@ class Comparison(Report):
     report = RetiredAttribute()
 
     @property
-    def found(self) -> tuple[Row, ...]:
+    def found(self) -> tuple[GradientRow, ...]:
         """The gradients that differ, the lowest order first."""
         return tuple(row for row in self.rows if row.differs)
 
@@ -153,7 +153,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         yield TRUNCATED
 
 
-def _judged(rows: list[Row]) -> str:
+def _judged(rows: list[GradientRow]) -> str:
     """Describe which pullback finite differences confirm, at the first order that differs."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]

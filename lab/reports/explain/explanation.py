@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lab.equations.system import HEADER, Role, System, Writer
+from lab.equations.system import HEADER, System, VariableRole, Writer
 from lab.errors import listing
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Status
@@ -100,9 +100,9 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
         if outcome.kind is Kind.NIT_SOT:
             continue
         name, variable = quantity.symbol, ""
-        if quantity.role is Role.INPUT:
+        if quantity.role is VariableRole.INPUT:
             name = writer.term(Leaf(name, None, quantity.argument))
-        if quantity.role is Role.STATE and quantity.dtype[0] in "fc":
+        if quantity.role is VariableRole.STATE and quantity.dtype[0] in "fc":
             back = quantity.tape.reverse()
             variable = f"reads {integers(*back.reads)}"
             taps = {"overwrites": back.overwritten, "preserves": back.preserved}

@@ -52,7 +52,7 @@ STEADY, LITTLE = 1.05, 0.01  # ratio of sizes that count as equal; a size that c
 
 
 @record_of_arrays
-class Cut:
+class TruncationError:
     """The loss of the gradient of a parameter by ``truncate_gradient=k``.
 
     ``errors[k − 1]`` is the norm of the error over the norm of the total gradient.
@@ -87,7 +87,7 @@ class Influence:
     values: np.ndarray
     index: np.ndarray
     last: np.ndarray
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[TruncationError, ...] = ()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
@@ -270,7 +270,7 @@ class _Steps:
         rows = np.arange(tape.tape.origin + self.scan.steps)
         return rows if tape.axis is None else tape.axis.index[rows]
 
-    def _cuts(self) -> Iterator[Cut]:
+    def _cuts(self) -> Iterator[TruncationError]:
         """Yield the errors of truncation: the running sums of the backward Scan are its results."""
         if self.backward is None or self.scan.first or self.backward.first:
             return  # the trace lacks the contributions of some steps
@@ -279,7 +279,7 @@ class _Steps:
             if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
                 size = np.linalg.norm(totals[-1])
                 lost = np.linalg.norm(totals - totals[-1], axis=1)
-                yield Cut(str(tape.gradient_of), freeze(lost / size if size else lost))
+                yield TruncationError(str(tape.gradient_of), freeze(lost / size if size else lost))
 
     def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
         """Return the matrices J of each state wrt each read of the step, for every step."""

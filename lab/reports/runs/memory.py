@@ -33,7 +33,7 @@ MOST_STEPS = 20_000  # of a loop with plans, which are simulated step by step
 
 
 @dataclass(frozen=True)
-class Buffer:
+class BufferLifetime:
     """An array that exists from the start of Scan `first` to the end of Scan `last`.
 
     Scans are numbered from 1; `bytes` is its size, and `why` the reason for its lifetime.
@@ -86,7 +86,7 @@ class Memory(Report):
     state: int
     scans: tuple[str, ...]
     lengths: tuple[int, ...]
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[BufferLifetime, ...]
     plans: tuple[Plan, ...]
     limit: int | None = None
 
@@ -176,7 +176,7 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
     )
 
 
-def _buffers(trace: Trace) -> Iterator[Buffer]:
+def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
     """Yield all arrays that a run allocates, in the order of the Scans."""
     last: dict[tuple[int, int], tuple[int, str]] = {}  # the last Scan that reads a buffer
     for of in ScanOf.each(trace):
@@ -196,13 +196,15 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
         for sequence in named.scan.sequences:
             if sequence.is_outer_gradient:
                 name = named.sequence_label(sequence, None)
-                yield Buffer(name, sequence.values.nbytes, number, number, "one value per step")
+                yield BufferLifetime(
+                    name, sequence.values.nbytes, number, number, "one value per step"
+                )
         for tape in named.scan.held:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
-                yield Buffer(name, tape.initial.nbytes, number, number, BEGINS)
+                yield BufferLifetime(name, tape.initial.nbytes, number, number, BEGINS)
             end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
-            yield Buffer(name, tape.final.nbytes, number, max(number, end), why)
+            yield BufferLifetime(name, tape.final.nbytes, number, max(number, end), why)
 
 
 def _plans(steps: int, spans: Mapping[int, int], capacity: int | None) -> Iterator[Plan]:

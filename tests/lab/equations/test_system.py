@@ -14,7 +14,7 @@ from random_loops import loops
 from strange_loops import HOSTILE, LOOPS
 
 import lab
-from lab.equations.system import Role
+from lab.equations.system import VariableRole
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
@@ -149,7 +149,7 @@ def test_what_a_sequence_was_cut_from():
     assert "u₋₃₋ₖ" in printed
     assert "u₋₁₋ₖ" in printed
     assert "n = n" not in printed
-    (letter,) = {q.symbol for q in system.of_role(Role.INPUT)} - {"u"}
+    (letter,) = {q.symbol for q in system.of_role(VariableRole.INPUT)} - {"u"}
     told = re.search(rf"{letter} = (.*)", printed)[1]
     assert told == "exp(u[k:])"
     assert f"{letter}₋₁₋ₖ" in printed
@@ -165,7 +165,7 @@ def test_an_output_is_not_called_like_the_number_of_steps():
     x0, n = pt.dscalar("x0"), pt.lscalar("n")
     _, ys = scan(lambda x: (x * 2, x**3), outputs_info=[x0, None], n_steps=n)
     system = lab.system(ys)
-    assert [q.symbol for q in system.of_role(Role.OUTPUT)] == ["v"]
+    assert [q.symbol for q in system.of_role(VariableRole.OUTPUT)] == ["v"]
     assert system.lines() == ("x0[t] = x0[t−1]·2", "v[t] = x0[t−1]³")
 
 
@@ -195,20 +195,20 @@ def _is(variable):
 def test_two_arrays_of_one_name_are_two_inputs():
     first, second, x0 = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0")
     xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])
-    symbols = [q.symbol for q in lab.system(xs).of_role(Role.INPUT)]
+    symbols = [q.symbol for q in lab.system(xs).of_role(VariableRole.INPUT)]
     assert len(set(symbols)) == 2
 
 
 def test_roles_initial_values_and_the_generator():
     system = gallery.loops["walk"].system()
     printed = str(system)
-    assert [q.symbol for q in system.of_role(Role.NON_NUMERIC)] == ["rng"]
+    assert [q.symbol for q in system.of_role(VariableRole.NON_NUMERIC)] == ["rng"]
     assert "x₀ = 1" in printed
     assert "normal(0, 1)" in printed
     assert "1 state and 1 non-numeric state" in printed
     extra = gallery.loops["extra"].system()
-    assert [q.symbol for q in extra.of_role(Role.OUTPUT)] == ["cube"]
-    assert [q.symbol for q in extra.of_role(Role.PARAMETER)] == ["w"]
+    assert [q.symbol for q in extra.of_role(VariableRole.OUTPUT)] == ["cube"]
+    assert [q.symbol for q in extra.of_role(VariableRole.PARAMETER)] == ["w"]
 
 
 def test_latex_has_the_same_terms():

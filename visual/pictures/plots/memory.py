@@ -14,7 +14,7 @@ import numpy as np
 
 from lab.errors import check_type, printable
 from lab.notation import size_text
-from lab.reports.runs.memory import BEGINS, Buffer, Memory
+from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
@@ -88,7 +88,7 @@ def _totals(found: Memory) -> list[int]:
     return [found.during(number + 1) for number in range(len(found.scans))]
 
 
-def _role(buffer: Buffer) -> Role:
+def _role(buffer: BufferLifetime) -> Role:
     return Role.PRESERVED if buffer.last > buffer.first else Role.SPENT
 
 
