@@ -263,7 +263,9 @@ def test_loops_without_a_section_on_few_steps():
         assert lab.canonical(loop).few_steps is None
 
 
-@pytest.mark.parametrize(("steps", "message"), [(0, "every result is empty"), (-2, "backwards")])
+@pytest.mark.parametrize(
+    ("steps", "message"), [(0, "a loop of 0 steps has empty results"), (-2, "backwards")]
+)
 def test_a_loop_needs_a_step(steps, message):
     with pytest.raises(ArgumentError, match=message):
         gallery.loops["square"].with_steps(steps)
