@@ -17,7 +17,8 @@ REFUSED = {
     "composed.of_one_step": NO_STATE,
     "composed.of_no_step": {
         "machine": "no Scan of this run has a step",
-        **dict.fromkeys(("rolled", "influence", "stepgraph"), NO_STEP),
+        "influence": "runs 0 steps",
+        **dict.fromkeys(("rolled", "stepgraph"), NO_STEP),
     },
     "composed.nothing_depends": {
         "ssa": "a loop overwrites nothing",
