@@ -339,7 +339,7 @@ def pictures():
 
     from lab.loops import gallery
     from visual.drawing.catalogue import PICTURES
-    from visual.drawing.draw import studied
+    from visual.drawing.draw import cached_study
     from visual.drawing.study import choose
 
     print("pictures at order 2, from the trace: median, slowest and largest over the gallery:")
@@ -347,7 +347,7 @@ def pictures():
     for kind in PICTURES.values():
         times, sizes = {}, {}
         for name, loop in gallery.loops.items():
-            study = studied(loop, choose(order=2))
+            study = cached_study(loop, choose(order=2))
             assert study.trace_of_cost.scans
             kind.draw(study).svg()  # formulas and records are made once for a trace
             taken = []

@@ -4,7 +4,7 @@ NO_STATE = {"influence": "no state is real"}
 NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}
 ONLY_REAL = "expected a real floating-point variable"
 COMPLEX = "PyTensor has no gradient of complex variables"
-NO_STEP = "makes no step"
+NO_STEP = "runs 0 steps"
 REFUSED = {
     "documentation.polynomial": NO_STATE,
     "documentation.places_and_values": NOTHING_HANDED_ON,
@@ -22,7 +22,7 @@ REFUSED = {
     },
     "composed.nothing_depends": {
         "ssa": "a loop overwrites nothing",
-        "phases": "no Scan is the pullback of another",
+        "phases": "no Scan of this graph is a pullback",
     },
     "composed.through_whole_numbers": dict.fromkeys(
         ("explain", "order 2", "order 1", "compare"), ONLY_REAL

@@ -20,7 +20,7 @@ import lab
 from lab.errors import LabError
 from lab.progress import hide_progress
 from visual.drawing.catalogue import PICTURES, Kind
-from visual.drawing.draw import posed
+from visual.drawing.draw import study_of
 from visual.scene.shapes import Scene
 
 ALL = bool(os.environ.get("CORPUS"))
@@ -98,7 +98,7 @@ def what_happens(cost, wrt, given, seconds):
         assert asked("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
         lines = printed(list(derivative.values))
         assert not any(wrong for scan in every(trace.scans) for wrong in misplaced(scan, lines))
-        study = posed(derivative, given, {})
+        study = study_of(derivative, given, {})
         for name, kind in PICTURES.items():
             begun = time.process_time()
             scene = asked(name, lambda k=kind: k.draw(study))

@@ -11,7 +11,7 @@ from lab.reports.runs.first import first
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 from visual.cli.shared import Commands, add, chosen, graph_of, made_by, show
-from visual.drawing.draw import studied
+from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
 from visual.options import AT, DERIVATIVE
 
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     subject = made_by("NAME", options.graph)
     if isinstance(subject, Loop):
         chose = choose(**chosen(options, subject))
-        study, steps = studied(subject, chose), chose.steps or subject.steps
+        study, steps = cached_study(subject, chose), chose.steps or subject.steps
         return study.trace if steps <= MANY_STEPS else study.derivative
     cost, wrt, given = graph_of(options.graph)
     said = [

@@ -1,6 +1,6 @@
-"""From a loop, or the derivative of a graph, to any of its pictures.
+"""Draw any picture of a loop or of a graph's derivative.
 
-Start with `draw`.  `catalogue` has the pictures by their names, and what can be chosen about each;
-a `study` builds and runs what they are drawn from; `export` writes all of them, `figures` draws the
-eight of the lesson.
+Start with `draw`.  `catalogue` lists the kinds of pictures with their options, a `study` builds and
+runs the derivative, `export` writes all pictures, and `figures` draws the eight figures of the
+tutorial on Scan.
 """

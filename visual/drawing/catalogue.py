@@ -1,9 +1,9 @@
-"""All pictures by their names, each drawn from a `Study`, and what can be chosen about each.
+"""All kinds of pictures with their options; each is drawn from a `Study`.
 
     >>> PICTURES["unrolled"].draw(study, step=50)
 
-Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever is declared here
-is an option of `visual.draw`, of the command and of the workbench.
+The option `scan` counts from 1, as headings do, and `step` from 0.  `visual.draw`, the command
+`scantape draw`, and the workbench accept every option that is declared here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from lab.errors import ArgumentError, GraphError, Registry, check_choice, listing, quote
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from visual.drawing.nested import with_ways, within
-from visual.drawing.paper import lacking, on_paper, sheet, wider
+from visual.drawing.nested import with_links, within
+from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.drawing.study import Study
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan
@@ -53,9 +53,10 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: its name, what it shows, the function that draws it, and its options.
+    """A kind of picture: its name, a line about it, the function that draws it, and its options.
 
-    It `follows` who walks through a run by those of its options that say what of it is open.
+    `follows` lists the options that the workbench sets when it moves to another moment, and
+    `on_sheet` the options of the sheet.
     """
 
     name: str
@@ -66,26 +67,23 @@ class Kind:
     on_sheet: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, /, **options: object) -> Scene:
-        """Draw a study; ArgumentError for an option that the picture does not have.
-
-        `on_sheet` are the options of the sheet that it is laid out on.
-        """
+        """Draw a study; raise ArgumentError for an unknown option or a width that is too small."""
         known: dict[str, Value] = self.check(options)
         paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
         width, path = paper.get("width"), known.pop(INSIDE.name, None) or ()
         study = within(study, path)
         scene = self.make(study, sheet=sheet(**paper), **known)
         if width is None:
-            ways = study, path, known.get("scan"), known.get("step")
-            return with_ways(scene, *ways) if INSIDE in self.options else scene
+            shown = study, path, known.get("scan"), known.get("step")
+            return with_links(scene, *shown) if INSIDE in self.options else scene
         least = width
-        while pixels := lacking(scene, least):  # a wider sheet may be laid out otherwise
+        while pixels := missing_width(scene, least):  # the layout can differ on a wider sheet
             least = wider(least, pixels)
             scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
             raise ArgumentError(
                 f"width = {width.written!r}: the picture {self.name} of this loop needs "
-                f"{least.written} for letters that can be read; expected that or more."
+                f"at least {least.written} to stay legible."
             )
         return on_paper(scene, width)
 
@@ -94,13 +92,13 @@ class Kind:
         return (WIDTH, NO_LEGEND, *self.on_sheet)
 
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
-        """The options as they are kept; ArgumentError for one that the picture does not have."""
+        """Return the checked options; raise ArgumentError for an unknown name or a bad value."""
         own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
-        told = f"the options of the picture {self.name} are {{}}."
+        message = f"the options of the picture {self.name} are {{}}."
         return {
-            n: own[check_choice("option", n, own, told)].check(value)
+            n: own[check_choice("option", n, own, message)].check(value)
             for n, value in options.items()
         }
 
@@ -120,36 +118,36 @@ def _unrolled(
 
 
 def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
-    found = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
-    return influence(found, sheet=sheet)
+    report = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
+    return influence(report, sheet=sheet)
 
 
 def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
-    found = enumerate(map(derivation_of, study.scans))
-    derivations = {number: one for number, one in found if one is not None}
+    numbered = enumerate(map(derivation_of, study.scans))
+    derivations = {number: item for number, item in numbered if item is not None}
     if not derivations:
-        none = "order = 0: nothing is differentiated; the phases begin at order 1."
-        raise GraphError(f"phases: {NO_PULLBACK}." if study.order else none)
+        at_order_0 = "order = 0: expected 1 or more, because phases build a derivative."
+        raise GraphError(f"phases: {NO_PULLBACK}." if study.order else at_order_0)
     number = opened(study.trace, scan, tuple(derivations))
     if number not in derivations:
-        known = listing(f"{n + 1} · {one.backward.called}" for n, one in derivations.items())
+        known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
         raise ArgumentError(f"scan = {quote(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], NamedScan(study.trace, number), **options)
 
 
-NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
+NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks"
 
 
 class StepOrSteps(Wholes):
-    """A step, or several."""
+    """A step or several steps."""
 
     def check(self, value: object) -> Value:
-        """The step, or the steps; a trace knows which there are."""
+        """Return the step or steps as integers; the trace checks their range later."""
         steps = one_or_more(self.name, value)
         return steps if steps[1:] else next(iter(steps), None)
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """A text with the steps between commas."""
+        """Return a text field with the steps, separated by commas."""
         return self._control("text", ", ".join(map(str, one_or_more(self.name, value))))
 
 
@@ -159,8 +157,8 @@ STEP = StepOrSteps(
     "show step",
     metavar="STEP",
 )
-SCAN = Whole("scan", "Scan to show, by its number in the headings", "Scan, by its number", least=1)
-ALL = Switch("all", "show everything, in a picture of any size", "all of it")
+SCAN = Whole("scan", "number of the Scan to show, as in the headings", "Scan number", least=1)
+ALL = Switch("all", "show everything in a picture of any size", "show everything")
 
 
 def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
@@ -191,7 +189,7 @@ _KINDS = (
     ),
     Kind(
         "tapes",
-        "what every backward step reads, overwrites and leaves",
+        "the slots that every backward step reads, overwrites, and preserves",
         _of_trace(tapes),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
@@ -199,7 +197,7 @@ _KINDS = (
     ),
     Kind(
         "unrolled",
-        "what every step computes, and from what",
+        "every step's values and their sources",
         _unrolled,
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
@@ -214,45 +212,50 @@ _KINDS = (
     ),
     Kind(
         "taps",
-        "which taps the backward loops have, and by what rule",
+        "the taps of the backward Scans and the rule behind them",
         lambda study, **options: taps(study.trace_of_cost, max(1, study.order), **options),
     ),
     Kind(
         "values",
-        "states, gradients and tapes over the steps",
+        "states, gradients, and tapes over the steps",
         _of_trace(values),
         (SCAN, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
     Kind(
         "influence",
-        "how much each value moves the later ones, and what truncation loses",
+        "how strongly each value affects later values; the error of truncation",
         _influence,
         (SCAN,),
         on_sheet=(SHOWN,),
     ),
     Kind(
         "memory",
-        "which buffers there are, from when to when, and plans with fewer states",
+        "the lifetime of every buffer, and plans with fewer saved states",
         _of_trace(memory),
         (SCAN,),
     ),
     Kind(
         "ssa",
-        "the tapes, and each of their values by itself",
+        "the tapes with a name for every value that a slot has contained",
         _of_trace(ssa),
         (SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
     Kind(
         "stepgraph",
-        "what one step reads, makes and writes, with its values",
+        "the inner function of one step with its values",
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, ALL, INSIDE)),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
+    Kind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL, INSIDE)),
+    Kind(
+        "genealogy",
+        "the Scan that each Scan differentiates",
+        _of_trace(genealogy),
+        (ALL, INSIDE),
+    ),
 )
 
 
@@ -265,7 +268,7 @@ class _Pictures(Registry[Kind]):
 
 
 PICTURES = _Pictures("picture", {kind.name: kind for kind in _KINDS})
-PAPER = (WIDTH, NO_LEGEND)  # and `SHOWN`, which is an option of the derivative as well
+PAPER = (WIDTH, NO_LEGEND)  # `SHOWN` is an option of the derivative as well
 _OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
 OPTIONS = tuple(option for option in _OWN if option not in PAPER)
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

@@ -1,4 +1,4 @@
-"""From a loop and what a person chose to a picture, remembering what was drawn before."""
+"""Draw a picture of a loop, a graph, or a PyMC model; cache recent pictures."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,23 +15,23 @@ from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
-REMEMBERED = 64
+CACHE_SIZE = 64
 
 
-@lru_cache(maxsize=REMEMBERED)
-def studied(loop: Loop, choice: Chosen) -> Study:
-    """The study of a loop's derivative as chosen; the last 64 are remembered."""
+@lru_cache(maxsize=CACHE_SIZE)
+def cached_study(loop: Loop, choice: Chosen) -> Study:
+    """Return the study of a loop's derivative; the cache has 64 entries."""
     return study(loop, choice)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _drawn(
     loop: Loop,
     picture: str,
     choice: Chosen,
     options: tuple[tuple[str, object], ...],
 ) -> Scene:
-    return PICTURES[picture].draw(studied(loop, choice), **dict(options))
+    return PICTURES[picture].draw(cached_study(loop, choice), **dict(options))
 
 
 def draw(
@@ -43,36 +43,36 @@ def draw(
 ) -> Scene:
     """Draw the derivative of a loop, a graph, or a PyMC model; 64 pictures of loops are cached.
 
-    `picture` is the name of a kind.  Of a loop, `taps` (by name, or of the first state), `steps`,
-    `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep` can be chosen, as in
-    `lab.Loop.trace`.  The derivative of a graph needs the values of its inputs, `given`; of a PyMC
-    model, `order`, `wrt`, and `at` can be chosen; other inputs have the values of its initial
-    point.  All else are options of the picture: `step`, for example, is a step that a long loop
-    shows.  `scan` and `scans` are the numbers in the headings, from 1: 2 for
-    ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
+    `picture` names the kind (see `PICTURES`).  A loop accepts `taps` (by state name, or for the
+    first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep`, as in
+    `lab.Loop.trace`.  The derivative of a graph needs `given`, the values of its inputs.  A PyMC
+    model accepts `order`, `wrt`, and `at`; its other inputs have the values of the initial point.
+    All other arguments are options of the picture: `step`, for example, selects a step of a long
+    loop.  `scan` and `scans` count from 1, as headings do: 2 selects ``trace.scans[1]``.  Steps
+    count from 0.
 
-    For a paper, `width` is the width of the figure, as "column" (85 mm), "page" (170 mm), "85mm",
-    or "3.4in": letters keep seven points, and fewer columns are shown; a number is in pixels.
-    `steps` may also be "2:5", to show no other steps.  `no_legend` leaves the legend out.
+    For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
+    "3.4in".  Text then has at least 7 points, and the picture shows fewer columns.  A number is a
+    width in pixels.  ``steps="2:5"`` shows only these steps.  `no_legend` omits the legend.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
-    THEMES[theme]  # refuses what is none
-    choices, options = parted(chosen)
+    THEMES[theme]  # raises ArgumentError for an unknown name
+    choices, options = split_options(chosen)
     options = PICTURES[picture].check(options)
     if isinstance(subject, Loop):
         about = choose(**choices), tuple(sorted(options.items()))
         return _drawn(subject, picture, *about).themed(theme)
-    return PICTURES[picture].draw(posed(subject, given, choices), **options).themed(theme)
+    return PICTURES[picture].draw(study_of(subject, given, choices), **options).themed(theme)
 
 
-def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """What is chosen about the derivative, and what about the picture."""
+def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the options of the derivative and those of the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    if isinstance(choices.get("steps"), str | range):  # not how many there are, but which are shown
+    if isinstance(choices.get("steps"), str | range):  # a range to show, not the number of steps
         options["steps"] = choices.pop("steps")
     return choices, options
 
@@ -80,21 +80,21 @@ def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, o
 OF_A_MODEL = ("order", "wrt", "at")
 
 
-def posed(subject: object, given: Values | None, choices: Mapping[str, object]) -> Study:
-    """The study of a loop's derivative, a graph's or a model's, as chosen."""
+def study_of(subject: object, given: Values | None, choices: Mapping[str, object]) -> Study:
+    """Return the study of the derivative of a loop, a graph, or a model."""
     density = log_density(subject)
     if density is not None:
         order = check_integer("order", choices.get("order", ORDER.default))
-        (by, *_) = density.resolve_wrt(choices.get("wrt"))
+        (wrt, *_) = density.resolve_wrt(choices.get("wrt"))
         given = density.bind_values(AT.check(choices.get("at", {})))
-        subject = replace(derivative(density.cost, by, order), cost="the log-density")
+        subject = replace(derivative(density.cost, wrt, order), cost="the log-density")
         choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
-                f"{listing(choices)}: this is chosen when a derivative is made; of a "
-                "lab.Derivative only its picture can be, and of a model its order, wrt and at."
+                f"{listing(choices)}: a lab.Derivative is complete; pass such options to "
+                "lab.derivative. A model accepts order, wrt, and at."
             )
         return study(subject, choose(), given)
-    told = "a lab.Loop, a lab.Derivative or a PyMC model"
-    return studied(check_type("subject", subject, Loop, told), choose(**choices))
+    expected = "a lab.Loop, a lab.Derivative, or a PyMC model"
+    return cached_study(check_type("subject", subject, Loop, expected), choose(**choices))

@@ -1,4 +1,4 @@
-"""The whole set of pictures of a loop's derivative, as files in a folder with an index page."""
+"""Write all pictures of a derivative to a folder, with an index page."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES, Kind
-from visual.drawing.draw import parted, posed
+from visual.drawing.draw import split_options, study_of
 from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.shapes import Scene
@@ -38,13 +38,14 @@ def export(
     given: Values | None = None,
     **chosen: object,
 ) -> Path:
-    """Write all pictures of a loop, a graph's derivative or a PyMC model; return the index page.
+    """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
 
-    `folder` is made if it does not exist; its parent must.  `formats` are the suffixes that
-    `Scene.save` knows; of gif and dot there are files of some pictures only.  `scale` is
-    that of PNG.
-    `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
-    that could not be drawn why.
+    `folder` is created if its parent exists.  `formats` lists suffixes of `Scene.save`; only some
+    pictures have .gif and .dot files.  `scale` applies to PNG.  `chosen` and `given` are as for
+    `draw`.  The page shows every picture, or the reason why it could not be drawn.
+
+    Raises ArgumentError for an unknown format or theme, or a folder that cannot be created, and
+    the first LabError if no picture could be drawn.
     """
     listed = [formats] if isinstance(formats, str) else formats
     listed = check_sequence("formats", listed, f"some of {listing(FORMATS)}")
@@ -53,42 +54,44 @@ def export(
     formats = tuple(dict.fromkeys(check_choice("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
-    THEMES[theme]  # refuses what is none
+    THEMES[theme]  # raises ArgumentError for an unknown name
     check_type("folder", folder, (str, os.PathLike), "the name of a folder")
     path = Path(folder)
-    is_there = os.path.exists(path)
-    if (is_there and not path.is_dir()) or not path.parent.is_dir():
-        why = "it is a file" if is_there else f"there is no {quote(str(path.parent))}"
-        raise ArgumentError(f"folder = {quote(str(path))} cannot be made: {why}.")
-    drawn: dict[Kind, Scene | LabError] = {}
+    exists = os.path.exists(path)
+    if (exists and not path.is_dir()) or not path.parent.is_dir():
+        why = "it is a file" if exists else f"{quote(str(path.parent))} does not exist"
+        raise ArgumentError(f"folder = {quote(str(path))} cannot be created: {why}.")
+    results: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
-    choices, options = parted(chosen)
-    study = posed(subject, given, choices)
+    choices, options = split_options(chosen)
+    study = study_of(subject, given, choices)
     for kind in progress_bar(PICTURES.values(), "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
         except LabError as error:
-            drawn[kind] = error
+            results[kind] = error
             continue
-        drawn[kind] = picture
+        results[kind] = picture
         for suffix in formats:
             if picture.can_be(f".{suffix}"):
                 files[f"{kind.name}.{suffix}"] = picture.rendered(f".{suffix}", scale)
-    reasons = [picture for picture in drawn.values() if isinstance(picture, LabError)]
-    if len(reasons) == len(drawn):  # it is not the pictures that are wrong
+    reasons = [picture for picture in results.values() if isinstance(picture, LabError)]
+    if len(reasons) == len(results):  # the loop or its options are wrong, not a picture
         raise reasons[0]
-    files["index.html"] = _index(drawn, formats, theme)
-    return _written(path, files)
+    files["index.html"] = _index(results, formats, theme)
+    return _write_files(path, files)
 
 
-def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write the files, the last of which is the page; a folder that is new goes if that fails."""
+def _write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write the files and return the path of the last; remove a new folder if writing fails."""
     is_new = not os.path.exists(folder)
     try:
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"folder = {quote(str(folder))} cannot be made: {reason}.") from error
+        raise ArgumentError(
+            f"folder = {quote(str(folder))} cannot be created: {reason}."
+        ) from error
     try:
         return [write_whole(folder / name, content) for name, content in files.items()][-1]
     except BaseException:
@@ -97,14 +100,14 @@ def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         raise
 
 
-def _index(drawn: Mapping[Kind, Scene | LabError], formats: Iterable[str], theme: str) -> str:
-    """The page: a table of contents, then picture by picture."""
-    first = next(picture for picture in drawn.values() if not isinstance(picture, LabError))
+def _index(results: Mapping[Kind, Scene | LabError], formats: Iterable[str], theme: str) -> str:
+    """Return the HTML page: a table of contents, then all pictures."""
+    first = next(picture for picture in results.values() if not isinstance(picture, LabError))
     title = f"Pictures of {first.title.split(',')[0]}"
     contents = "".join(
-        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>' for kind in drawn
+        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>' for kind in results
     )
-    sections = "".join(_section(kind, picture, formats) for kind, picture in drawn.items())
+    sections = "".join(_section(kind, picture, formats) for kind, picture in results.items())
     body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
     return document(title, THEMES[theme], body)
 

@@ -1,11 +1,11 @@
-"""Eight figures about one loop, squared four times, each from its loop and its cost alone.
+"""Eight figures about the loop that squares a number four times.
 
-1 the forward loop; 2 its gradient below it; 3 the gradient loop as a loop that reads a
-sequence; 4 the gradients of that loop; 5 the same with the names of the first one, second
-partial derivatives; 6 the gradient loop again; 7 with one external gradient for every step,
-all but one of them zero; 8 the accumulation that gives the second derivative.
+1: forward loop. 2: its gradient. 3: the backward Scan as a loop over a sequence. 4: the gradients
+of that loop. 5: the same with the names of the first loop, as second partial derivatives.
+6: backward Scan. 7: backward Scan with one external gradient for every step; all except one are
+zero. 8: the accumulation of the second derivative.
 
-One rule decides what is washed out: that from which no arrow leads to a result.
+A value is faded if no path of arrows leads from it to a result.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.errors import ArgumentError, Registry, quote
 from lab.loops.gallery import loops
-from visual.drawing.paper import lacking, on_paper, sheet, wider
+from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.options import NO_LEGEND, SHOWN, WIDTH
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
@@ -22,7 +22,7 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Figure:
-    """Which loop is differentiated, how often and by what, and which of its Scans are drawn."""
+    """The loop, the order, the input to differentiate with respect to, and the Scans to draw."""
 
     loop: str
     order: int = 1
@@ -51,17 +51,18 @@ PAPER = Registry(
 
 
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
-    """The figure with a number from 1 to 8, for a `paper` as pictures of loops are."""
+    """Draw figure `number` (1 to 8); `paper` has the options `width`, `steps`, and `no_legend`."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise ArgumentError(f"number = {quote(number)}: expected 1 to {len(FIGURES)}.")
     chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
-    direct, laid = chosen.all_direct, sheet(**paper)
-    scene = unrolled(trace, scans=chosen.scans, all_direct=direct, sheet=laid).themed(theme)
+    on = sheet(**paper)
+    scene = unrolled(trace, scans=chosen.scans, all_direct=chosen.all_direct, sheet=on)
+    scene = scene.themed(theme)
     width = paper.get("width")
     if width is None:
         return scene
-    if pixels := lacking(scene, width):
+    if pixels := missing_width(scene, width):
         least = wider(width, pixels).written
         raise ArgumentError(f"width = {width.written!r}: the figure {number} needs {least}.")
     return on_paper(scene, width)

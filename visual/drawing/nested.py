@@ -1,6 +1,6 @@
-"""Scans inside the steps of others: the study of those in one step, and the ways in and back.
+"""Nested Scans: the study of the Scans in one step, and links into the step and back.
 
-A step's Scans are a run of their own, and so every kind of picture can show them.
+The Scans of a step have a trace like all others, therefore every kind of picture can show them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, moved, o
 from visual.scene.theme import Role
 
 SIZE, TOP, WIDEST = 12, 10.0, 520.0
-MOST, FEW = 4, 12  # Scans that have a way in, and steps that do
+MOST_SCANS, MOST_STEPS = 4, 12  # with links to the Scans inside
 
 
 @dataclass(frozen=True, eq=False)
-class Within(Study):
-    """The study of the Scans inside step `step` of Scan `scan` of another study."""
+class NestedStudy(Study):
+    """The study of the Scans inside step `step` of Scan `scan` of the study `outer`."""
 
     _: KW_ONLY
     outer: Study
@@ -35,70 +35,72 @@ class Within(Study):
 
     @cached_property
     def trace(self) -> Trace:
-        """What they read and wrote in that step."""
+        """The trace of the Scans in that step."""
         return self.outer.trace.scans[self.scan].nested[self.step]
 
     @property
     def trace_of_cost(self) -> Trace:
-        """The same."""
+        """The same trace: a nested cost has no own backward Scan."""
         return self.trace
 
     @property
     def scans(self) -> list[Apply]:
-        """The Scans in the order of ``trace.scans``."""
+        """The Scan nodes in the order of ``trace.scans``."""
         return scan_nodes(inner_graph(self.outer.scans[self.scan].op)[1])
 
     @property
-    def place(self) -> str:
-        """``step 0 of 2 · gradient of outer``."""
+    def location(self) -> str:
+        """The step and the Scan around it, such as ``step 0 of 2 · gradient of outer``."""
         return f"step {self.step} of {self.scan + 1} · {self.outer.trace.scans[self.scan].name}"
 
 
 def within(study: Study, path: Sequence[int]) -> Study:
-    """The study of the Scans inside a step: number of the Scan and step, and so on further in."""
+    """Return the study at a path of pairs (number of a Scan from 1, step), from outside inward.
+
+    Raises ArgumentError if a Scan of the path has no nested Scan, or more than 500 steps.
+    """
     for number, step in zip(path[::2], path[1::2], strict=True):
         scan = scan_index(study.trace, number, INSIDE.name)
-        found = study.trace.scans[scan]
-        step_of(found, step, INSIDE.name)
-        if not found.nested:
+        outer = study.trace.scans[scan]
+        step_of(outer, step, INSIDE.name)
+        if not outer.nested:
             raise ArgumentError(
-                f"inside = {quote(path)}: {number} · {found.name} has no Scan in its step, or "
-                "more steps than 500."
+                f"inside = {quote(path)}: {number} · {outer.name} has no Scan in its step, or "
+                "more than 500 steps."
             )
-        study = Within(study.differentiate, study.order, {}, outer=study, scan=scan, step=step)
+        study = NestedStudy(study.differentiate, study.order, {}, outer=study, scan=scan, step=step)
     return study
 
 
-def with_ways(
+def with_links(
     scene: Scene, study: Study, path: Sequence[int], scan: int | None, step: int | None
 ) -> Scene:
-    """The picture, and above it the ways to the Scans inside its steps, and back to those outside.
+    """Add links above a picture: to the Scans inside its steps, and back to the outer Scans.
 
-    A click on one opens it: the key of a way is the path that it leads to.  Of a picture of one
-    `scan` there are its ways only.
+    The key of a link is its path, which a click opens.  With `scan`, only that Scan has links.
     """
     lines = [*_lines(study, path, scan, step)]
     if not lines:
         return scene
     top = above(*(beside(*line, apart=6.0, align=0.5) for line in lines), apart=5.0)
     below = TOP + top.envelope.height
-    ways = shifted(top, MARGIN - top.envelope.left, TOP - top.envelope.top)
-    drawn = (moved(_further(shape, path), 0, below) for shape in scene.shapes)
-    where = f"Inside {study.place}: " if isinstance(study, Within) else ""
+    links = shifted(top, MARGIN - top.envelope.left, TOP - top.envelope.top)
+    shapes = (moved(_with_path(shape, path), 0, below) for shape in scene.shapes)
+    where = f"Inside {study.location}: " if isinstance(study, NestedStudy) else ""
     return replace(
         scene,
         height=scene.height + below,
-        shapes=(*ways.shapes, *drawn),
+        shapes=(*links.shapes, *shapes),
         title=f"{where}{scene.title}",
     )
 
 
-def _further(shape: Shape, path: Sequence[int]) -> Shape:
-    """A shape whose ways lead on from where it is."""
+def _with_path(shape: Shape, path: Sequence[int]) -> Shape:
+    """Prefix the links of a shape with the path of its picture."""
     if not isinstance(shape, Group):
         return shape
     name, _, rest = (shape.cell or "").partition(":")
-    inner = tuple(_further(one, path) for one in shape.shapes)
+    inner = tuple(_with_path(part, path) for part in shape.shapes)
     cell = _key([*path, *map(int, rest.split(","))]) if name == INSIDE.name else shape.cell
     return replace(shape, shapes=inner, cell=cell)
 
@@ -106,29 +108,28 @@ def _further(shape: Shape, path: Sequence[int]) -> Shape:
 def _lines(
     study: Study, path: Sequence[int], scan: int | None, step: int | None
 ) -> Iterator[list[Piece]]:
-    """The ways back and to the steps beside, then those to the Scans inside the steps here."""
-    if isinstance(study, Within):
-        named, outer = study.outer.trace.scans[study.scan], path[:-2]
-        back = _chip("◂ back", outer, f"to {study.scan + 1} · {named.name}")
-        yield [
-            back,
-            *_steps(f"inside {study.scan + 1} · {named.name}, step", named, path[:-1], study.step),
-        ]
-    nested = [(n, one) for n, one in enumerate(study.trace.scans, start=1) if one.nested]
-    chosen = [(n, one) for n, one in nested if scan in (None, n)]
-    for number, one in chosen[:MOST]:
-        held = listing(inner.name for inner in one.nested[0].scans)
-        yield [*_steps(f"{held}: inside {number} · {one.name}, step", one, [*path, number], step)]
+    """Yield the links back and to the neighboring steps, then those to the nested Scans."""
+    if isinstance(study, NestedStudy):
+        outer = study.outer.trace.scans[study.scan]
+        name = f"{study.scan + 1} · {outer.name}"
+        back = _chip("◂ back", path[:-2], f"to {name}")
+        yield [back, *_steps(f"inside {name}, step", outer, path[:-1], study.step)]
+    numbered = enumerate(study.trace.scans, start=1)
+    nested = [(n, outer) for n, outer in numbered if outer.nested and scan in (None, n)]
+    for number, outer in nested[:MOST_SCANS]:
+        names = listing(inner.name for inner in outer.nested[0].scans)
+        label = f"{names}: inside {number} · {outer.name}, step"
+        yield [*_steps(label, outer, [*path, number], step)]
 
 
-def _steps(words: str, scan: ScanTrace, to: Sequence[int], step: int | None) -> Iterator[Piece]:
-    """Words, and the steps of a Scan, of which one may be open."""
-    yield piece(fitted(0, 0, words, WIDEST, SIZE, muted=True))
+def _steps(label: str, scan: ScanTrace, to: Sequence[int], step: int | None) -> Iterator[Piece]:
+    """Yield a label and the links to the steps of a Scan; `step` is the open step."""
+    yield piece(fitted(0, 0, label, WIDEST, SIZE, muted=True))
     near = {} if step is None else {step - 1, step, step + 1}
     few = [
         n
         for n in range(scan.steps)
-        if scan.steps <= FEW or n < 3 or n >= scan.steps - 3 or n in near
+        if scan.steps <= MOST_STEPS or n < 3 or n >= scan.steps - 3 or n in near
     ]
     for before, number in zip([-1, *few], few, strict=False):
         if number - before > 1:
@@ -137,9 +138,9 @@ def _steps(words: str, scan: ScanTrace, to: Sequence[int], step: int | None) -> 
         yield _chip(str(number), [*to, number], title, number == step)
 
 
-def _chip(words: str, to: Sequence[int], title: str, is_open: bool = False) -> Piece:
-    """A way that is clicked."""
-    text = Text(0, 0, words, SIZE, bold=is_open)
+def _chip(label: str, to: Sequence[int], title: str, is_open: bool = False) -> Piece:
+    """Draw a link in a box; an open step has an outline."""
+    text = Text(0, 0, label, SIZE, bold=is_open)
     box = Box(-7, -14, text.width + 14, 20, Role.PANEL)
     edge = [outline(box.x, box.y, box.width, box.height)] if is_open else []
     return piece(Group((box, *edge, text), cell=_key(to), title=title))

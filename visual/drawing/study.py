@@ -1,6 +1,6 @@
-"""What a person wants to look at: a loop or a graph, and its derivatives, built and run.
+"""A loop or a graph with its derivatives, built and run on first use.
 
-All pictures are drawn from a `Study`.  It builds and runs when it is first asked, and once.
+All pictures are drawn from a `Study`, which builds and runs each derivative once.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ from visual.options import (
     whole_or_none,
 )
 
-# What a form offers has an end; Python does not.
+# Forms limit orders and steps; calls in Python do not.
 CHECKS: Mapping[str, Callable[[object], Value]] = {
     "order": partial(check_integer, "order"),
     "steps": partial(whole_or_none, "steps"),
@@ -46,7 +46,7 @@ CHECKS: Mapping[str, Callable[[object], Value]] = {
 
 @dataclass(frozen=True)
 class Frozen:
-    """A number or an array of numbers that can be looked up."""
+    """A number or an array of numbers in hashable form, for the key of a cache."""
 
     shape: tuple[int, ...]
     dtype: str | None
@@ -54,7 +54,7 @@ class Frozen:
 
     @classmethod
     def of(cls, name: str, value: object) -> "Frozen":
-        """The `value` of the variable `name`; of what is no array, the dtype is left open."""
+        """Freeze the `value` of the variable `name`; only a NumPy value fixes the dtype."""
         array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
         plain = array if dtype else array.astype("float64")
@@ -62,14 +62,14 @@ class Frozen:
 
     @property
     def value(self) -> ArrayLike:
-        """What was frozen: an array, or plain numbers."""
+        """The frozen array, or the plain numbers."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen about a loop's derivative, in a form that can be looked up."""
+    """The options of a loop's derivative in hashable form, for the key of a cache."""
 
     taps: tuple[tuple[str, tuple[int, ...]], ...] = ()
     steps: int | None = STEPS.default
@@ -85,7 +85,7 @@ class Chosen:
 def choose(
     taps: object = None, cost: object = COST.default, at: object = None, **others: Value
 ) -> Chosen:
-    """What a person says about a loop's derivative; see `visual.options.DERIVATIVE`."""
+    """Check the options of a loop's derivative; see `visual.options.DERIVATIVE`."""
     at = AT.check({} if at is None else at)
     return Chosen(
         tuple(TAPS.check({} if taps is None else taps).items()),
@@ -97,10 +97,10 @@ def choose(
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The derivatives up to `order` of something that `differentiate` builds.
+    """The derivatives up to `order`, which `differentiate` builds for a given order.
 
-    `given` has a value for every input, `also` are variables that are run as well, and of a long
-    loop `keep` tells which steps are kept.
+    `given` has a value for every input, `also` are further variables to run, and `keep` selects
+    the recorded steps of a long loop.
     """
 
     differentiate: Callable[[int], Derivative]
@@ -116,22 +116,22 @@ class Study:
 
     @cached_property
     def trace(self) -> Trace:
-        """Their run."""
+        """The trace of the derivative."""
         return self._run(self.derivative)
 
     @cached_property
     def trace_of_cost(self) -> Trace:
-        """A run that tells what the cost acts on: that of a derivative, if there is any."""
+        """The trace with the direct gradients of the cost: of order 1 or more, if it exists."""
         if self.order:
             return self.trace
         try:
             return self._run(self.differentiate(1))
-        except LabError:  # there is no derivative, and nothing to tell
+        except LabError:  # the cost has no derivative
             return self.trace
 
     @property
     def scans(self) -> list[Apply]:
-        """The Scans in the order of ``trace.scans``."""
+        """The Scan nodes in the order of ``trace.scans``."""
         return scan_nodes([*self.derivative.values, *self.also])
 
     def _run(self, derived: Derivative) -> Trace:
@@ -139,7 +139,7 @@ class Study:
 
 
 def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = None) -> Study:
-    """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
+    """Return the study of a loop with its options, or of a graph's derivative with its inputs."""
     if isinstance(subject, Derivative):
         cost, wrt = subject.values[0], subject.wrt
         return Study(
@@ -151,10 +151,10 @@ def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = Non
             subject.order,
             {} if given is None else given,
         )
-    graph, differentiate = _built(subject, replace(choice, order=0, at=()))
+    graph, differentiate = _cached_graph(subject, replace(choice, order=0, at=()))
     given = graph.given
     if choice.at:
-        loop = shaped(subject, dict(choice.taps), choice.steps)
+        loop = with_shape(subject, dict(choice.taps), choice.steps)
         valued = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
         other = valued.build()
         given = dict(zip(graph.given, other.given.values(), strict=True))
@@ -170,20 +170,20 @@ def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = Non
     )
 
 
-def shaped(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop:
-    """A loop with other taps and steps."""
+def with_shape(loop: Loop, taps: Mapping[str, Value], steps: int | None) -> Loop:
+    """Return a loop with other taps and another number of steps."""
     loop = loop.with_taps(taps) if taps else loop
     return loop if steps is None else loop.with_steps(steps)
 
 
 @lru_cache(maxsize=16)
-def _built(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
-    """The graph of a loop and its derivatives, which are the same for all of its values."""
-    loop = shaped(loop, dict(choice.taps), choice.steps)
+def _cached_graph(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
+    """Return the graph of a loop and its derivatives, which all values of its inputs share."""
+    loop = with_shape(loop, dict(choice.taps), choice.steps)
     graph = loop.build()
     return graph, lru_cache(maxsize=8)(_derivatives(loop, choice, graph))
 
 
 def _derivatives(loop: Loop, choice: Chosen, graph: LoopGraph) -> Callable[[int], Derivative]:
-    asked = (choice.wrt, choice.cost, choice.of, graph, choice.mode)
-    return lambda order: loop.derivative(order, *asked)
+    arguments = (choice.wrt, choice.cost, choice.of, graph, choice.mode)
+    return lambda order: loop.derivative(order, *arguments)

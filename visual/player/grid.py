@@ -16,7 +16,7 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, break_rule
-from visual.drawing.draw import studied
+from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
 from visual.options import COST, ORDER, RULE, Argument, Choice, Value, check_integer, numbers, words
 
@@ -272,7 +272,7 @@ class Combination:
     def study(self) -> Study:
         """The derivative by the correct rule, and its run."""
         chosen = choose(taps=self.taps.chosen, order=self.order, cost=self.cost)
-        return studied(self.loop, chosen)
+        return cached_study(self.loop, chosen)
 
     @property
     def breakage(self) -> Breakage | None:

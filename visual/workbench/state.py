@@ -27,8 +27,8 @@ from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
-from visual.drawing.draw import draw, studied
-from visual.drawing.study import Chosen, Frozen, choose, shaped
+from visual.drawing.draw import cached_study, draw
+from visual.drawing.study import Chosen, Frozen, choose, with_shape
 from visual.options import DERIVATIVE, INSIDE, RULE, THEME, TRUNCATE, ByName, Choice, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.pair import pair_of
@@ -255,7 +255,7 @@ class LoopBench(Bench):
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps, and values; ArgumentError if it is impossible."""
-        loop = shaped(self._truncated, self.state.taps, self.state.steps)
+        loop = with_shape(self._truncated, self.state.taps, self.state.steps)
         return loop.with_values(self._at)
 
     @property
@@ -292,7 +292,7 @@ def _truncated(loop: Loop, steps: int) -> Loop:
 
 @lru_cache(maxsize=REMEMBERED)
 def _truth_of_loop(loop: Loop, chosen: Chosen) -> Truth:
-    study = studied(loop, chosen)
+    study = cached_study(loop, chosen)
     return Truth(study.derivative, study.given)
 
 

@@ -297,7 +297,7 @@ def test_a_name_with_its_number_has_one_value(name):
 
 
 def test_a_picture_of_pullbacks_says_that_there_is_none():
-    with pytest.raises(lab.LabError, match="phases: no Scan is the pullback of another"):
+    with pytest.raises(lab.LabError, match="phases: no Scan of this graph is a pullback"):
         visual.draw(gallery.loops["square"], "phases", order=2, mode="taylor")
 
 

@@ -239,7 +239,7 @@ def test_export_takes_a_graph_or_says_what_a_graph_is(tmp_path, monkeypatch, cap
     capsys.readouterr()
     for said, words in (
         (["exported:nothing"], "expected a lab.Loop, not 5"),
-        (["exported:graph", "--steps", "4"], "this is chosen when a derivative is made"),
+        (["exported:graph", "--steps", "4"], "a lab.Derivative is complete"),
     ):
         assert main(["export", "-o", "no", "--loop", *said]) == 2
         assert words in capsys.readouterr().err

@@ -92,7 +92,7 @@ def test_bad_input_leaves_no_files(tmp_path, options, words):
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "missing" / "set", tmp_path / "file", "\0"):
-        with pytest.raises(ArgumentError, match="cannot be made"):
+        with pytest.raises(ArgumentError, match="cannot be created"):
             visual.export(gallery.loops["square"], folder)
 
 

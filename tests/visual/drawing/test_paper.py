@@ -114,8 +114,7 @@ def test_what_cannot_be_narrow_says_how_wide_it_is(kind, name):
     with pytest.raises(ArgumentError) as refused:
         visual.draw(loop, kind, width="50mm")
     told = re.fullmatch(
-        rf"width = '50mm': the picture {kind} of this loop needs (\d+)mm for letters that can be "
-        "read; expected that or more.",
+        rf"width = '50mm': the picture {kind} of this loop needs at least (\d+)mm to stay legible.",
         str(refused.value),
     )
     least = int(told[1])

@@ -11,7 +11,7 @@ import visual
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
-from visual.drawing.draw import studied
+from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
 from visual.scene.shapes import Text
 
@@ -74,7 +74,7 @@ def test_a_key_stands_for_one_quantity_in_all_pictures(name):
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_numbers_of_the_unrolled_loop_are_those_of_the_trace(name):
-    trace = studied(gallery.loops[name], choose(order=1)).trace
+    trace = cached_study(gallery.loops[name], choose(order=1)).trace
     cells = cells_of(drawn(name, "unrolled", 1))
     for tape in (*trace.scans[0].tapes, *trace.scans[0].outputs):
         for row, value in enumerate(tape.final):

@@ -305,7 +305,7 @@ def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("visual.player.grid.studied", interrupt)
+    monkeypatch.setattr("visual.player.grid.cached_study", interrupt)
     assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())

@@ -335,5 +335,5 @@ def at_work():
 
 
 def forget():
-    for remembered in (draw._drawn, draw.studied, study._built):
+    for remembered in (draw._drawn, draw.cached_study, study._cached_graph):
         remembered.cache_clear()
