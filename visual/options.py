@@ -485,11 +485,11 @@ def of_trace(trace: object) -> None:
 
 
 def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:
-    """The number of a step that a Scan makes."""
+    """Check the number of a step of a Scan."""
     number = check_integer(argument, step)
     if number not in range(scan.steps):
-        steps = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"{argument} = {quote(step)}: {scan.name} makes {steps}.")
+        steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"
+        raise ArgumentError(f"{argument} = {quote(step)}: {scan.name} runs {steps}.")
     return number
 
 

@@ -261,7 +261,7 @@ class _Graph:
                 first, last, _ = keep.indices(steps)
                 if first >= last:
                     raise argument_error(
-                        "keep", keep, f"{parts.called} makes the steps 0 to {steps - 1}."
+                        "keep", keep, f"{parts.called} runs steps 0 to {steps - 1}."
                     )
             first = max(0, min(first, steps - 1))
             found[node] = Window(steps, first, max(first + 1, min(last, steps)))

@@ -178,7 +178,7 @@ def _only_counts(run):
         ({"keep": 2.5}, ArgumentError, "keep = 2.5"),
         ({"keep": slice(0, 4, 2)}, ArgumentError, "keep = slice"),
         ({"keep": slice(True, 4)}, ArgumentError, "keep = slice"),
-        ({"keep": slice(9, 12)}, ArgumentError, "square makes the steps 0 to 3"),
+        ({"keep": slice(9, 12)}, ArgumentError, "square runs steps 0 to 3"),
         ({"backend": "NUMBA"}, ArgumentError, "backend = 'NUMBA'"),
         ({"keep": "last", "backend": 5}, KindError, "backend = 5"),
         ({"keep": "last", "backend": "nothing"}, GraphError, "backend = 'nothing'"),

@@ -62,7 +62,7 @@ def test_an_operation_that_is_a_scan_opens(graph):
     [
         ((2,), "expected a Scan's number and a step's"),
         ((3, 0), "inside = 3: the Scans of this trace are"),
-        ((1, 3), "inside = 3: outer makes the steps 0 to 2"),
+        ((1, 3), "inside = 3: outer runs steps 0 to 2"),
         ((1, 0, 1, 0), "1 · inner has no Scan in its step"),
         ("a", "inside = 'a'"),
     ],

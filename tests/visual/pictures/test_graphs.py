@@ -730,7 +730,7 @@ def test_the_scan_that_holds_the_result_is_drawn_unless_told_otherwise():
         ({"scan": 5}, r"scan = 5: the Scans of this trace are 1 · "),
         ({"scan": -1}, "scan = -1"),
         ({"scan": "x"}, "scan = 'x': expected a whole number"),
-        ({"step": 4}, r"step = 4: gradient of square makes the steps 0 to 3"),
+        ({"step": 4}, r"step = 4: gradient of square runs steps 0 to 3"),
         ({"step": 1.5}, "step = 1.5: expected"),
         ({"step": True}, "step = True: expected"),
     ],
