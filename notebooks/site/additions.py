@@ -1,4 +1,4 @@
-"""Additions to Sphinx: formulas without scripts, colors of pictures, and a strict policy."""
+"""Extend Sphinx: formulas without scripts, colors of pictures, and a content security policy."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from visual.player.widget import MODULE
 from visual.widgets.module import style
 
 HERE = Path(__file__).parent
-# In another's page, a page has no sidebars, and tells its height.
+# An embedded page has no sidebars and reports its height.
 EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   document.documentElement.dataset.embedded = "";
   const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
@@ -28,7 +28,7 @@ OURS = (EMBEDDED, MODULE, page_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
-LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme has two alike
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme gives both the same label
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register all of it."""
+    """Register the extensions."""
     app.add_html_math_renderer(
         "mathml", (HTMLTranslator.visit_math, HTMLTranslator.depart_math), (formula, None)
     )
@@ -51,27 +51,27 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def settle(app: Sphinx) -> None:
-    """Where files lie that MyST-NB makes of outputs, and what formulas become: no settings."""
+    """Set the folder of outputs and the format of formulas, for which no settings exist."""
     app.env.mystnb_config.output_folder = str(app.doctreedir / "outputs")
     app.env.settings["math_output"] = "MathML"
 
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
-    """Read a lesson as JupyterLab does: links to notebooks, what is hidden; `index` lists all."""
-    # Anchors of the gallery are made when it is run, so that no one else knows them.
+    """Adapt links and hidden cells of a lesson; add a list of all pages to `index`."""
+    # The gallery creates its anchors when it runs, so Sphinx cannot resolve links to them.
     text = re.sub(r"\[(\w+)\]\((gallery)\.ipynb(#\w+)\)", r'<a href="\2.html\3">\1</a>', source[0])
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
     text = text.replace(":jupyter: {source_hidden: true}", ":tags: [remove-input]")
     text = text.replace(":jupyter: {outputs_hidden: true}", ":tags: [hide-output]")
     if name == "index":
-        for told, which in ((":numbered: 1", r"\d.*"), ("", r"[a-z]+|reference/index")):
-            some = filter(re.compile(which).fullmatch, sorted(app.env.found_docs - {name}))
-            text += CONTENTS.format(told, "\n".join(some))
+        for option, names in ((":numbered: 1", r"\d.*"), ("", r"[a-z]+|reference/index")):
+            some = filter(re.compile(names).fullmatch, sorted(app.env.found_docs - {name}))
+            text += CONTENTS.format(option, "\n".join(some))
     source[0] = text
 
 
 def formula(translator: HTMLTranslator, node: nodes.Element) -> None:
-    """Docutils writes it as MathML, which browsers draw themselves; a wide one can be scrolled."""
+    """Write a formula as MathML, inside an element that scrolls if the formula is wide."""
     translator.body.append("<div class='formula' tabindex='0'>")
     try:
         translator.visit_math(node)
@@ -80,7 +80,7 @@ def formula(translator: HTMLTranslator, node: nodes.Element) -> None:
 
 
 def keep_secrets(_: Sphinx, document: nodes.document) -> None:
-    """Solutions, in <details>, cannot be searched for."""
+    """Exclude solutions, in <details>, from the search."""
     inside = False
     for part in document.findall(nodes.Element):
         if isinstance(part, nodes.raw):
@@ -90,7 +90,7 @@ def keep_secrets(_: Sphinx, document: nodes.document) -> None:
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Write the style of pictures and exercises, and guard every page."""
+    """Write the style of pictures and exercises, and protect every page."""
     if error or app.builder.format != "html":
         return
     own = (HERE / "site.css").read_text(encoding="utf-8")
@@ -102,12 +102,12 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         if len(page.encode()) > LARGEST:
             log.warning("%s: its page has more than %s bytes", path.stem, f"{LARGEST:,}")
         for wrong in (*loads(path, page), *(s for s in scripts if not s.startswith(OURS))):
-            log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
+            log.warning("%s: the page contains forbidden content: %.80s", path.stem, wrong)
         path.write_text(guarded(page, scripts), encoding="utf-8")
 
 
 def guarded(page: str, scripts: list[str]) -> str:
-    """The page under a policy that allows these scripts, and files beside it."""
+    """Return the page with a policy that allows only these scripts, and files of the site."""
     allowed = POLICY.format(" ".join(sorted({*map(hashed, scripts)})))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     for name, label in LANDMARKS.items():
@@ -116,7 +116,7 @@ def guarded(page: str, scripts: list[str]) -> str:
 
 
 def loads(path: Path, page: str) -> Iterator[str]:
-    """What a page would load that does not lie beside it, and handlers of events."""
+    """Yield event handlers, and addresses outside the site that a page would load."""
     for element in BeautifulSoup(page, "html.parser").find_all(True):
         for name, value in element.attrs.items():
             is_loaded = name in LOADING and element.name != "a"
@@ -125,6 +125,6 @@ def loads(path: Path, page: str) -> Iterator[str]:
 
 
 def is_beside(path: Path, address: str) -> bool:
-    """Whether an address in a page leads to a file, or into the page."""
+    """Return whether an address leads to a file of the site, or into the page."""
     target = re.split(r"[?#]", address)[0]
     return ":" not in target and (path.parent / target).exists()

@@ -1,8 +1,8 @@
-"""The site of all lessons by Sphinx: its settings; `additions` has what Sphinx lacks.
+"""Settings of Sphinx for the site of all lessons; `additions` extends Sphinx.
 
     sphinx-build -W -c notebooks/site notebooks site
 
-Every lesson is run in a kernel of its own.  The pages need no kernel, no server and no network.
+Every lesson runs in a separate kernel.  The pages need no kernel, server, or network.
 """
 
 import os
@@ -30,8 +30,8 @@ def start_local_client(client: Any, *arguments: Any, **options: Any) -> None:
     """Run a lesson in a kernel that has its own sockets in a new folder.
 
     MyST-NB has no setting for kernels. A kernel may take over a minute to start on a busy machine.
-    Over TCP, two kernels that start at the same time may choose the same port, and the second one
-    dies; Windows has nothing else.
+    Over TCP, two kernels that start at the same time may choose the same port, and one kernel
+    dies; Windows has only TCP.
     """
     client.folder = TemporaryDirectory()  # removed with the client
     kernel = {"transport": "ipc", "ip": f"{client.folder.name}/kernel"}
@@ -46,7 +46,7 @@ client_class.__init__ = start_local_client
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
 exclude_patterns = ["site", "**.ipynb", "**.ipynb_checkpoints"]
-default_role = "code"  # what stands in backticks in docstrings
+default_role = "code"  # docstrings use single backticks
 autodoc_default_options = {"members": True}
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
@@ -59,9 +59,9 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True
 nb_merge_streams = True
-nb_code_prompt_show = "Show what comes out"
-nb_code_prompt_hide = "Hide what comes out"
-nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
+nb_code_prompt_show = "Show the output"
+nb_code_prompt_hide = "Hide the output"
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # from the network
 nb_mime_priority_overrides = [("html", "text/latex", 25)]
 
 html_theme = "furo"
@@ -69,7 +69,7 @@ html_css_files = ["scantape.css"]
 html_math_renderer = "mathml"
 html_permalinks_icon = "#"
 html_copy_source = html_show_sphinx = html_show_copyright = False
-html_show_search_summary = False  # it would be fetched, which pages from a folder may not
+html_show_search_summary = False  # a page in a folder cannot fetch it
 html_use_index = False
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
-pygments_style, pygments_dark_style = "xcode", "lightbulb"  # those with enough contrast
+pygments_style, pygments_dark_style = "xcode", "lightbulb"  # enough contrast

@@ -46,3 +46,5 @@ assert (
 
 solve(first, 11.17, 12.5, 0)
 assert f"{direct[3] + 2 * x[3] * 0:.4g}" == "11.17"
+fourth = [scan.node.op for scan in square.derivative(order=4).genealogy]
+assert (len(fourth), len(set(fourth))) == (16, 5)

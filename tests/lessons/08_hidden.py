@@ -89,3 +89,11 @@ assert turn.check(first_wrong).is_right
 assert not turn.check(lambda steps, claimed: 3).is_right
 solve(sooner, "x₁² + x₂²", "x₂²", "x₁ + x₂")
 assert isclose(7.6 + 4 * 15.2, 3 * 24 * x0)
+
+cubes = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 0.95}, n_steps=2)
+third = lab.break_rule(cubes, "accumulate-overwritten", order=3).rows[2]
+assert isclose(third.true, 9 * 8 * 7 * 0.95**6, rel_tol=1e-12)
+assert f"{third.broken / third.true:.2f}" == "3.36"
+quadratic = lab.Loop.from_text("x[t] = 3.5*x[t-1]*(1 - x[t-1])", {"x": 0.3}, n_steps=3)
+third = lab.break_rule(quadratic, "accumulate-overwritten", order=3).rows[2]
+assert isclose(third.broken / third.true, 3, rel_tol=1e-12)

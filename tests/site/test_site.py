@@ -155,7 +155,7 @@ def test_only_pictures_of_moderate_width_are_fitted():
 
 TRUSTED = "class A:\n  def _repr_html_(self):\n    return '{}'\nA()"
 FAILED = r"Executing notebook failed: CellExecutionError(?s:.*?)--\n{}\n--(?s:.*?){}"
-LOADS = "its page would load or do what it may not: "
+LOADS = "the page contains forbidden content: "
 STOPS = {
     "error": (code("1 / 0"), FAILED.format("1 / 0", "ZeroDivisionError")),
     "syntax": (code("1 +"), FAILED.format(r"1 \+", "SyntaxError")),
