@@ -28,7 +28,7 @@ OURS = (EMBEDDED, MODULE, page_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
-LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme gives both the same label
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # equal in the theme
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
