@@ -15,6 +15,7 @@ from typing import Any
 
 import traitlets
 
+from lab.eager.records import Recording
 from lab.errors import ArgumentError, argument_error, check_integer, check_type, quote
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
@@ -26,6 +27,7 @@ from visual.backends.svg import text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Machine as Content
+from visual.pictures.machine.eager import machine_of_recording
 from visual.pictures.machine.pair import compared, pair_of
 from visual.pictures.machine.still import still
 from visual.player.data import for_page
@@ -35,16 +37,17 @@ from visual.scene.theme import LIGHT
 from visual.widgets.module import bundle, scoped
 from visual.widgets.widget import Widget, save_page
 
+Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent
 PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
 MODULE = bundle(PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
-EXPECTED = 'a Trace, as of lab.gallery.loops["square"].trace()'
+EXPECTED = "a Trace, as of lab.gallery.loops['square'].trace(), or a recording of lab.eager"
 STYLE = LOOKS.read_text(encoding="utf-8")
 
 
 def machine(
-    trace: Trace | Breakage,
+    trace: Run,
     other: Trace | None = None,
     *,
     rule: BrokenRule | str | None = None,
@@ -59,7 +62,8 @@ def machine(
     ----------
     trace
         The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
-        result of `lab.break_rule`, of which the correct and the faulty run are shown in lockstep.
+        result of `lab.break_rule`, of which the correct and the faulty run are shown in lockstep;
+        or a recording of `lab.eager`, whose cells are the nodes.
     other
         A second run, which is shown below the first one, on a common clock.
     rule
@@ -82,12 +86,14 @@ def machine(
         `rule` with a trace that was not recorded in this process, or with a second run.
 
     """
-    if not isinstance(trace, Breakage):
+    if not isinstance(trace, Breakage | Recording):
         check_type("trace", trace, Trace, EXPECTED)
     if other is not None:
         check_type("other", other, Trace, EXPECTED)
-        if rule is not None or isinstance(trace, Breakage):
-            raise ArgumentError("other: expected no second run with a faulty rule. Omit either.")
+        if rule is not None or not isinstance(trace, Trace):
+            raise ArgumentError(
+                "other: expected a trace without a faulty rule as the first run. Omit either."
+            )
     if rule is not None:
         trace = _by_rule(trace, rule)
     for name, number in (("around", around), ("entry", entry)):
@@ -98,9 +104,9 @@ def machine(
     return shown if moment is None else shown.scene(moment)
 
 
-def _by_rule(trace: Trace | Breakage, rule: BrokenRule | str) -> Breakage:
+def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
     """Compute the derivatives of a run again, by a faulty rule."""
-    known = None if isinstance(trace, Breakage) else derivative_of(trace)
+    known = derivative_of(trace) if isinstance(trace, Trace) else None
     if known is None:
         raise ArgumentError(
             f"rule = {quote(rule)}: expected a trace of a derivative that was recorded in this "
@@ -124,15 +130,13 @@ class Machine(Widget):
 
     def __init__(
         self,
-        trace: Trace | Breakage,
+        trace: Run,
         other: Trace | None = None,
         around: int | None = None,
         entry: int | None = None,
         contributor: bool = False,
     ) -> None:
-        self.breakage = trace if isinstance(trace, Breakage) else None
-        self.trace = trace.true if isinstance(trace, Breakage) else trace
-        self.other, self.around, self.entry = other, around, entry
+        self.run, self.other, self.around, self.entry = trace, other, around, entry
         data = for_page(self.content)
         super().__init__()
         with self.hold_sync():
@@ -141,11 +145,20 @@ class Machine(Widget):
     @cached_property
     def content(self) -> Content:
         """The machine as plain data."""
-        if self.breakage is not None:
-            return pair_of(self.breakage)
+        if isinstance(self.run, Breakage):
+            return pair_of(self.run)
+        if isinstance(self.run, Recording):
+            return machine_of_recording(self.run, self.entry)
         if self.other is not None:
-            return compared(self.trace, self.other, self.entry)
-        return machine_of(self.trace, self.around, self.entry)
+            return compared(self.run, self.other, self.entry)
+        return machine_of(self.run, self.around, self.entry)
+
+    @property
+    def trace(self) -> Trace | None:
+        """The run, by the correct rule; None for an eager recording."""
+        if isinstance(self.run, Breakage):
+            return self.run.true
+        return self.run if isinstance(self.run, Trace) else None
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Mapping[str, int]) -> int:

@@ -11,6 +11,7 @@ import pytest
 import lab
 import visual
 from lab import gallery
+from lab.eager import grad, recording
 from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
@@ -450,3 +451,73 @@ def test_an_entry_of_a_product_of_matrices_is_not_shown_as_a_product():
     assert not any(term.factor for term in terms)
     lines = [line for part in machine.parts() for line in part.by_entry]
     assert any("is entry 2 of" in "".join(p.text for p in line) for line in lines)
+
+
+# Eager recordings
+
+
+def jump(x):
+    """(x + 2)⁴ at 2.5."""
+    while x < 100:
+        x = x * x if x > 3 else x + 2
+    return x
+
+
+def at_end(machine, row):
+    """The last number of each cell of a row, by the name of the cell."""
+    return {c.name: c.at(machine.moments).full for c in machine.cells if c.row == row}
+
+
+def test_a_recording_is_a_machine_with_the_derivatives_of_each_node():
+    """The result is y⁴ with y = x + 2 = 4.5, so its derivative is 4·y³ wrt x and y, 2·y² wrt y²."""
+    shown = visual.machine(recording(grad(jump), 2.5))
+    machine, y = shown.content, 4.5
+    values, gradients = at_end(machine, 0), at_end(machine, 1)
+    assert [float(text) for text in values.values()] == pytest.approx([2.5, y, y**2, y**4])
+    assert float(gradients["∇n₀"]) == float(gradients["∇n₁"]) == pytest.approx(4 * y**3)
+    assert float(gradients["∇n₂"]) == pytest.approx(2 * y**2)
+    assert float(gradients["∇n₃"]) == 1
+    assert machine.results == (("result", ("364.5",)),)
+    added = [part.target for part in machine.parts() if part.adds]
+    assert [machine.cells[n].name for n in added] == ["∇n₂", "∇n₁"]  # each used twice by a product
+    assert shown.scene(9).text().count("364.5 = 40.5 × 4.5 + 182.2") == 1
+
+
+def test_a_derivative_of_a_derivative_has_a_tape_for_each():
+    """The second derivative of (x + 2)⁴ is 12·(x + 2)²."""
+    machine = visual.machine(recording(grad(grad(jump)), 2.5)).content
+    assert [row.name for row in machine.rows] == ["values", "values", "gradients", "gradients"]
+    assert float(at_end(machine, 3)["∇n₀"]) == pytest.approx(12 * 4.5**2)
+    spans = [scan.events for scan in machine.scans]
+    assert [*spans[0], *spans[1], *spans[2], *spans[3]] == list(range(machine.moments))
+
+
+def test_a_recording_of_arrays_lists_their_entries():
+    """The gradient of the sum of x² is 2·x."""
+    shown = visual.machine(recording(grad(lambda x: (x * x).sum()), np.array([1.5, -2.0])))
+    (first,) = (c for c in shown.content.cells if c.name == "∇n₀")
+    assert first.at(shown.content.moments).entries == ("3", "-4")
+    assert "∇n₀" in shown.scene(shown.content.moments).text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"other": LOOPS["square"].trace()}, "other: expected a trace without"),
+        ({"rule": "swapped-taps"}, "rule = 'swapped-taps': expected a trace"),
+        ({"moment": 11}, "moment = 11"),
+    ],
+)
+def test_arguments_that_a_recording_cannot_have(arguments, words):
+    with pytest.raises(lab.LabError, match=words):
+        visual.machine(recording(grad(jump), 2.5), **arguments)
+
+
+def test_a_long_recording_names_another_picture():
+    def power(x):
+        for _ in range(41):
+            x = x * 1.01
+        return x
+
+    with pytest.raises(lab.LabError, match=r"1 to 40 nodes, got 42\. Draw visual\.eager"):
+        visual.machine(recording(grad(power), 1.0))

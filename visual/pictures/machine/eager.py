@@ -1,0 +1,183 @@
+"""An eager recording as a machine: nodes are cells, and gradients return from the last node.
+
+Each tape has two rows, the values of its nodes and the sums of their gradients.  The columns are the
+nodes of all tapes, in the order in which the program appended them.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.eager.records import GRADIENTS, Recording
+from lab.equations.events.events import EventSequence, events
+from lab.equations.events.records import Event as RunEvent
+from lab.equations.events.records import Slot, Write
+from lab.errors import GraphError
+from lab.records import cached_property
+from visual.layout.cells import full_text
+from visual.pictures.machine.content import (
+    Cell,
+    Event,
+    Group,
+    Ink,
+    Key,
+    Kind,
+    Machine,
+    Part,
+    Piece,
+    Row,
+    ScanRows,
+    Term,
+)
+from visual.pictures.machine.wording import Sentence, Wording
+
+MOST_NODES = 40
+TITLE = "Each node sends a contribution to each of its parents"
+NODE = re.compile("n[₀-₉]+")
+
+
+def machine_of_recording(recording: Recording, entry: int | None = None) -> Machine:
+    """Return the machine of a recording of `lab.eager`; `entry` is the entry of arrays to show.
+
+    Raises GraphError for a recording without a node, or with more than `MOST_NODES`.
+    """
+    if not 0 < len(recording.nodes) <= MOST_NODES:
+        raise GraphError(
+            f"trace: expected a recording of 1 to {MOST_NODES} nodes, got {len(recording.nodes)}. "
+            "Draw visual.eager(recording), or record a shorter program."
+        )
+    return _Builder(recording, entry).machine()
+
+
+class _Wording(Wording):
+    """The sentences of a recording, whose formulas name operations."""
+
+    def sentence(self, event: RunEvent, write: Write) -> Sentence:
+        """Return the sentence of a write: a sum of gradients, or the operation of a node."""
+        if write.terms:
+            return super().sentence(event, write)
+        name = Piece(f"{write.slot.quantity}:  ", Ink.NAME)
+        values = {read.name: self.number(read.value) for read in write.reads}
+        call, pieces, end = write.formula.partition(" = ")[2], [], 0
+        for node in NODE.finditer(call):
+            pieces += [Piece(call[end : node.start()]), Piece(values[node[0]], Ink.PRESERVED)]
+            end = node.end()
+        new = Piece(self.number(write.new), Ink.WRITTEN)
+        return Sentence((name, new, Piece(" ← "), *pieces, Piece(call[end:])), write.formula)
+
+    def _in_symbols(self, event: RunEvent, write: Write, name: Piece) -> Sentence:
+        """Return a sum of arrays in symbols."""
+        new = Piece(self.number(write.new), Ink.WRITTEN)
+        return Sentence((name, new, Piece(f" ← {write.formula.partition(' ← ')[2]}")))
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    recording: Recording
+    entry: int | None
+
+    @cached_property
+    def events(self) -> EventSequence:
+        return events(self.recording)
+
+    @cached_property
+    def wording(self) -> Wording:
+        return _Wording(self.events, self.entry)
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int]]:
+        """The tape and the argument of every row, in the order of their first writes."""
+        return list(dict.fromkeys((slot.scan, slot.argument) for slot in self.events.slots))
+
+    @cached_property
+    def numbers(self) -> dict[Slot, int]:
+        """The index of the cell of every slot."""
+        return {slot: n for n, slot in enumerate(self.events.slots)}
+
+    def machine(self) -> Machine:
+        result = self.recording.result.value
+        return Machine(
+            title=TITLE,
+            scans=tuple(self._scans()),
+            rows=tuple(
+                Row(n, "gradients" if argument else "values", "gradients" if argument else "values")
+                for n, (_, argument) in enumerate(self.rows, start=1)
+            ),
+            cells=tuple(map(self._cell, self.events.slots)),
+            events=tuple(map(self._event, self.events)),
+            columns=(0,) * len(self.recording.nodes),
+            times=tuple(range(len(self.recording.nodes))),
+            results=(("result", (self.wording.number(result),)),),
+        )
+
+    def _scans(self) -> Iterator[ScanRows]:
+        """Yield a heading for each row; its events begin with the first write of the row."""
+        writes = [(write.slot.scan, write.slot.argument) for e in self.events for write in e.writes]
+        starts = [*map(writes.index, self.rows), len(writes)]
+        for n, (tape, argument) in enumerate(self.rows):
+            function = self.recording.tapes[tape].function
+            span = range(starts[n], starts[n + 1])
+            yield ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
+
+    def _cell(self, slot: Slot) -> Cell:
+        keys: list[Key] = []
+        value = None
+        for moment in range(len(self.events) + 1):
+            event = self.events[moment - 1] if moment else None
+            value = next((w.new for w in event.writes if w.slot == slot), value) if event else None
+            role = self.events.role(slot, moment).value
+            full = "" if value is None else full_text(value)
+            number, entries = self.wording.number(value), self.wording.entries(value)
+            if not keys or (keys[-1].role, keys[-1].full) != (role, full):
+                keys.append(Key(moment, role, number, full, entries))
+        row = self.rows.index((slot.scan, slot.argument))
+        column = self.recording.tapes[slot.scan].nodes[slot.row]
+        is_end = slot.argument == GRADIENTS and not any(
+            write.terms[0].source for e in self.events for write in e.writes if write.slot == slot
+        )
+        return Cell(row, column, slot.position, slot.label, tuple(keys), has_seed=is_end)
+
+    def _event(self, event: RunEvent) -> Event:
+        (write,) = event.writes
+        slot, part = write.slot, self._part(event, write)
+        number = self.rows.index((slot.scan, slot.argument)) + 1
+        reason = write.formula.replace(" = given", " is an argument") + "."
+        heading = f"{slot} is appended to the tape"
+        if write.terms:
+            source = write.terms[0].source
+            sent = "its seed" if source is None else f"a contribution from {source.name}"
+            heading = f"{slot} receives {sent}"
+        return Event(event.number, number, event.step, (Group((part,), reason=reason),), heading)
+
+    def _part(self, event: RunEvent, write: Write) -> Part:
+        sentence, wording = self.wording.sentence(event, write), self.wording
+        is_seed = bool(write.terms) and write.terms[0].source is None
+        kind = Kind.FILL if is_seed else Kind.SUM if write.terms else Kind.FORMULA
+        return Part(
+            kind,
+            self.numbers[write.slot],
+            wording.number(write.old),
+            wording.number(write.new),
+            write.adds_old,
+            tuple(self._terms(write)),
+            sentence.pieces,
+            sentence.exact,
+            formula=write.formula,
+            by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
+        )
+
+    def _terms(self, write: Write) -> Iterator[Term]:
+        number = self.wording.number
+        for read in () if write.terms else dict.fromkeys(write.reads):
+            if read.slot is not None:
+                yield Term(self.numbers[read.slot], number(read.value), product=number(write.new))
+        for term in write.terms:
+            source = term.source
+            slot = None if source is None else source.slot
+            yield Term(
+                None if slot is None else self.numbers[slot],
+                number(None if source is None else source.value),
+                number(term.factor),
+                term.symbols,
+                number(term.value),
+            )
