@@ -1,12 +1,14 @@
 """An eager recording as a machine: nodes are cells, and gradients return from the last node.
 
-Each tape has two rows, the values of its nodes and the sums of their gradients.  The columns are the
-nodes of all tapes, in the order in which the program appended them.
+Each tape has two rows, the values of its nodes and the sums of their gradients.  The columns are
+the nodes of all tapes, in the order in which the program appended them.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from lab.eager.records import GRADIENTS, Recording
 from lab.equations.events.events import EventSequence, events
@@ -107,7 +109,7 @@ class _Builder:
             events=tuple(map(self._event, self.events)),
             columns=(0,) * len(self.recording.nodes),
             times=tuple(range(len(self.recording.nodes))),
-            results=(("result", (self.wording.number(result),)),),
+            results=(("result", (self.wording.number(np.asarray(result)),)),),
         )
 
     def _scans(self) -> Iterator[ScanRows]:

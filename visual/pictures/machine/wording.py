@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.equations.events.events import Events
+from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Role, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities, cost_name
@@ -68,14 +68,20 @@ Right = tuple[list[str | Operand], Expression, dict[Leaf, int]]
 class Wording:
     """The sentences of one run; `entry` is the entry of arrays that numbers follow."""
 
-    events: Events
+    events: EventSequence
     entry: int | None = None
     places: Places | None = None
+
+    @property
+    def run(self) -> Events:
+        """The events of a trace, whose Scans have names."""
+        assert isinstance(self.events, Events)
+        return self.events
 
     @cached_property
     def named(self) -> tuple[Quantities, ...]:
         """The names of the quantities of each Scan."""
-        return tuple(Quantities.each(self.events.trace))
+        return tuple(Quantities.each(self.run.trace))
 
     def scan_name(self, scan: int) -> str:
         """Return ``square`` or ``gradient of C′ through 1`` for the Scan with an index."""
@@ -83,7 +89,7 @@ class Wording:
         if named.parent is None:
             return named.scan.name
         cost = cost_name(named.scan.order)
-        several = any(scan.order > 1 for scan in self.events.trace.scans)
+        several = any(scan.order > 1 for scan in self.run.trace.scans)
         return f"∇{cost} through {named.parent.number + 1}" if several else f"gradient of {cost}"
 
     def heading(self, event: Event) -> str:
@@ -96,7 +102,7 @@ class Wording:
 
     def formula_of(self, event: Event, write: Write) -> Formula | None:
         """Return the formula by which a step writes a slot."""
-        formulas = self.events.trace.scans[event.scan].formulas
+        formulas = self.run.trace.scans[event.scan].formulas
         target = write.slot.argument, write.tap
         return next((f for f in formulas if (f.target.argument, f.target.tap) == target), None)
 
@@ -267,7 +273,7 @@ class Wording:
                 "that of the new one, and no later step read the old value."
             )
         held = self._quantity(parent, tape, write.slot.row)
-        readers = [w for w in self.events.step(parent.number, step).writes if _reads(w, held)]
+        readers = [w for w in self.run.step(parent.number, step).writes if _reads(w, held)]
         if not held or not readers:
             return ""
         formula = readers[0].formula.replace(" ← ", " = ")
