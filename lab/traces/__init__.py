@@ -1,6 +1,6 @@
-"""Runs: a graph computed node by node, and every read and write of every tape recorded.
+"""Run a graph node by node, and record every read and write of every tape.
 
-Start with `tracing`, whose `trace` makes a `trace.Trace`.  `run` walks a graph and `loop_run`
-steps one Scan; `flow` follows values from step to step, `scan_of` knows a Scan beside the others,
-`parting` finds where two runs part.
+Start with `tracing`, whose `trace` returns a `trace.Trace`.  `run` evaluates a graph, and
+`loop_run` steps through a Scan.  `flow` follows values from step to step, `scan_of` relates a Scan
+to the other Scans of a trace, and `parting` finds the first difference between two runs.
 """

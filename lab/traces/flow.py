@@ -1,10 +1,10 @@
-"""The dataflow of a run: every value that its Scans were given or made, and from what.
+"""The dataflow of a run: every value, and the values from which it was computed.
 
-A slot of a tape holds several values, one after another.  Here each has a name of its own,
-its slot and a version, and is computed once: the static single assignment form of the run.
+A slot of a tape contains several values, one after another.  Here, each value has a name (slot and
+version) and is computed once: the static single assignment form of the run.
 
     >>> values = flow(trace)
-    >>> values.writes[values.latest(1, tape, row=0)].sources   # what dC/dx₄ was computed from
+    >>> values.writes[values.latest(1, tape, row=0)].sources   # operands of dC/dx₄
 """
 
 from collections.abc import Callable, Mapping
@@ -18,9 +18,9 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """How a value came about: at which step, by which formula, from which values.
+    """The computation of a value: the step, the formula, and the operands.
 
-    `old` is the value that it replaced, `sources` are all that the formula reads.
+    `old` is the value that it replaced; `sources` are all values that the formula reads.
     """
 
     step: int
@@ -30,45 +30,45 @@ class Write:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """What the formula reads, in the order of `sources`."""
+        """The leaves of the formula, in the order of `sources`."""
         return self.formula.leaves
 
     def reads(self, leaf: Leaf) -> Value:
-        """The value that a leaf of the formula stands for."""
+        """Return the value of a leaf of the formula."""
         return self.sources[self.leaves.index(leaf)]
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """The writes of a run, by the value that they made, and how many each slot has seen."""
+    """The writes of a run, by their result, and the number of versions of each slot."""
 
     writes: Mapping[Value, Write]
     versions: Mapping[tuple[int, int, int], int]
 
     def latest(self, scan: int, tape: TapeTrace, row: int) -> Value:
-        """The value that a run leaves in a row of a tape."""
+        """Return the last value in a row of a tape."""
         version = self.versions.get((scan, tape.argument, row), 0)
         return Value(scan, tape.name, tape.argument, row, version)
 
     def chain(self, scan: int, tape: TapeTrace, row: int) -> list[Value]:
-        """All values that a row of a tape holds, one after another."""
+        """Return all values of a row of a tape, one after another."""
         last = self.latest(scan, tape, row)
         return [last._replace(version=version) for version in range(last.version + 1)]
 
 
 def flow(trace: Trace) -> Flow:
-    """The dataflow of all Scans of a trace."""
+    """Return the dataflow of all Scans of a trace."""
     writes: dict[Value, Write] = {}
     versions: dict[tuple[int, int, int], int] = {}
     for of in ScanOf.each(trace):
         reader = partial(_reader, of, versions=versions)
-        makers = [(f, reader(f.target), [*map(reader, f.leaves)]) for f in of.scan.formulas]
+        writers = [(f, reader(f.target), [*map(reader, f.leaves)]) for f in of.scan.formulas]
         for step in range(of.scan.steps):
-            made = [  # it reads all before it writes
+            new_writes = [  # all reads come before all writes
                 Write(step, formula, tuple(read(step) for read in reads), target(step))
-                for formula, target, reads in makers
+                for formula, target, reads in writers
             ]
-            for write in made:
+            for write in new_writes:
                 old = write.old
                 writes[old._replace(version=old.version + 1)] = write
                 versions[old.scan, old.argument, old.row] = old.version + 1
@@ -80,7 +80,7 @@ Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument and row
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
-    """A function from a step to the value that a leaf stands for."""
+    """Return a function from a step to the value of a leaf."""
     variable = of.scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         first = variable.tape.row(0, leaf.tap)
@@ -98,14 +98,14 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
 
 
 def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
-    """What a sequence brings to every step."""
+    """Return the value of a sequence at every step."""
     reader, held = of.first_reader(sequence)
     slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
     return [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]
 
 
 def adds_old(formula: Formula) -> bool:
-    """Whether a write keeps what stood in its slot, as it is or as a term of a sum."""
+    """Return whether the old value of the slot is a term of the new one."""
     target = formula.target
     return any(
         isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
@@ -114,7 +114,7 @@ def adds_old(formula: Formula) -> bool:
 
 
 def parameter_of(of: ScanOf, name: str) -> Value:
-    """A parameter, of the first Scan in the line of descent of one that has it."""
+    """Return a parameter, as a value of the first Scan in the line of descent that has it."""
     giver, parent = of.number, of.parent
     while parent is not None:
         if name in {parameter.name for parameter in parent.scan.parameters}:

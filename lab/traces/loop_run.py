@@ -1,7 +1,7 @@
-"""One run of one Scan over its buffers, and the recording of what every step reads and writes.
+"""Run a Scan over its buffers, and record the reads and writes of every step.
 
-The order of events is PyTensor's: all reads of a step come before any of its writes; an
-until condition is looked at after the step; then everything is cut to the steps made.
+The order of events is PyTensor's: all reads of a step precede its writes; the until condition is
+evaluated after the step; after the last step, all arrays are cut to the steps that ran.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,16 +18,15 @@ from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
 from lab.traces.trace import Access
 
-# What PyTensor computes: an array, a generator, a number, whatever the type of a variable holds.
+# A value of a variable: an array, a generator, or a number.
 Computed = Any
-Cell = list[Computed]  # with one entry, as PyTensor's thunks have it
-# Values inside a step are kept up to so many bytes for each operation.
-MOST_BYTES = 50_000_000
+Cell = list[Computed]  # one entry, as in PyTensor's thunks
+MOST_BYTES = 50_000_000  # recorded values of an operation inside the step
 
 
 @dataclass(eq=False)
 class Within:
-    """What one step computed, and what happened in the Scans inside of it."""
+    """The values of one step, and the recordings of the Scans inside it."""
 
     values: Mapping[Variable, Computed]
     recordings: "list[Recording]"
@@ -35,10 +34,10 @@ class Within:
 
 @dataclass(eq=False)
 class Recording:
-    """What happened in one Scan, from its step number `first` on.
+    """The reads and writes of a Scan, from step number `first` on.
 
-    `lengths` has how many rows its variables have, where only a window of them was kept; `nested`
-    what happened in the Scans inside its steps.
+    If only a window of steps was recorded, `lengths` contains the numbers of rows of the variables.
+    `nested` contains the recordings of Scans inside the steps.
     """
 
     node: Apply
@@ -56,13 +55,13 @@ class Recording:
 
     @property
     def results(self) -> list[Computed]:
-        """What the node gives out."""
+        """The outputs of the node."""
         final = {part.outer_output: value for part, value in self.final.items()}
         return [final[v] for v in self.node.outputs]
 
 
 class Step(Protocol):
-    """The step of a Scan: called, it computes its results from its arguments, in `cells`."""
+    """The step of a Scan, which computes its results from its arguments, all in `cells`."""
 
     cells: dict[Variable, Cell]
 
@@ -70,14 +69,14 @@ class Step(Protocol):
         """Compute one step."""
 
     def inner(self) -> list[Variable]:
-        """What a step computes on the way."""
+        """Return the intermediate variables of the step."""
 
     def within(self) -> Within | None:
-        """What the step just made has inside, if that is kept."""
+        """Return the values and inner Scans of the last step, if they are recorded."""
 
 
 class LoopRun:
-    """One run of one Scan: its buffers, its step, and its recording."""
+    """One run of a Scan: its buffers, its step, and its recording."""
 
     def __init__(self, node: Apply, parts: ScanParts, outer: Mapping[Variable, Computed]) -> None:
         self.parts, self.outer = parts, outer
@@ -93,20 +92,20 @@ class LoopRun:
     def _check(self) -> None:
         name = self.parts.called
         if self.n_steps < 0:
-            raise ArgumentError(f"{name}: n_steps = {self.n_steps}; a loop makes 0 steps or more.")
+            raise ArgumentError(f"{name}: n_steps = {self.n_steps}: expected 0 or more.")
         for part in self.parts.of_kind(Kind.SEQUENCE):
             rows = len(self.outer[part.outer_input])
             if rows < self.n_steps:
                 raise ArgumentError(
-                    f"{name}: the sequence {part.name} has {rows} rows, but the loop makes "
+                    f"{name}: the sequence {part.name} has {rows} rows, but the loop runs "
                     f"{self.n_steps} steps."
                 )
         for part in self.parts.of_kind(Kind.MIT_MOT):
             rows, needed = len(self.outer[part.outer_input]), part.tape.rows(self.n_steps)
             if min(part.tape.reads) > 0:
                 raise ArgumentError(
-                    f"{name}: {part.name} only reads ahead ({part.tape}); a mit-mot must read a "
-                    "tap of 0 or below, or PyTensor does not know where its buffer begins."
+                    f"{name}: {part.name} has positive read taps only ({part.tape}). Add a read "
+                    "tap of 0 or below, which defines row 0 of its buffer."
                 )
             if rows < needed:
                 raise ArgumentError(
@@ -115,14 +114,14 @@ class LoopRun:
                 )
 
     def blank(self, unwritten: Mapping[LoopVariable, np.ndarray]) -> None:
-        """Put zeros where nobody has written, so that the same run leaves the same recording."""
+        """Replace uninitialized memory by zeros, so that equal runs have equal recordings."""
         for part, rows in unwritten.items():
             self.buffers[part][rows] = 0
             self.recording.initial[part][rows] = 0
             self.recording.unwritten[part] = rows
 
     def run(self, step: Step, numbers: Iterable[int], keep: bool) -> Recording:
-        """Make the steps of `numbers`, and keep the values inside them if asked to."""
+        """Run the steps in `numbers`; with `keep`, record the values inside the steps."""
         for part in self.parts.of_kind(Kind.PARAMETER):
             step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
         readers = [
@@ -143,7 +142,7 @@ class LoopRun:
         for number in numbers:
             for part, generator in self.untraced.items():
                 step.cells[part.inner_inputs[0]][0] = generator
-            for read in readers:  # every read comes before any write
+            for read in readers:  # all reads precede all writes
                 read(number)
             step()
             for write in writers:
@@ -168,15 +167,15 @@ class LoopRun:
     ) -> Callable[[int], None]:
         source = self.buffers[part] if part in self.buffers else self.outer[part.outer_input]
         source, cell, length = np.asarray(source), step.cells[argument], len(source)
-        kept = np.empty((self.n_steps, *source.shape[1:]), dtype=source.dtype)
+        recorded = np.empty((self.n_steps, *source.shape[1:]), dtype=source.dtype)
         first = part.tape.origin + tap
         rows = (np.arange(self.n_steps) + first) % max(1, length)
-        self.recording.reads.setdefault(part, []).append(Access(tap, rows, kept))
+        self.recording.reads.setdefault(part, []).append(Access(tap, rows, recorded))
         listed = rows.tolist()
 
         def read(number: int) -> None:
-            kept[number] = source[listed[number]]
-            cell[0] = np.asarray(kept[number])
+            recorded[number] = source[listed[number]]
+            cell[0] = np.asarray(recorded[number])
 
         return read
 
@@ -191,36 +190,36 @@ class LoopRun:
         rows = (np.arange(self.n_steps) + first) % max(1, length)
         listed, dtype = rows.tolist(), part.filled.type.dtype
         accesses = self.recording.writes.setdefault(part, [])
-        place, before, kept = len(accesses), np.empty(0), np.empty(0)
-        accesses.append(Access(tap, rows, kept))  # the first step tells of which shape
+        place, before, recorded = len(accesses), np.empty(0), np.empty(0)
+        accesses.append(Access(tap, rows, recorded))  # the first step determines the shape
 
         def write(number: int) -> None:
-            nonlocal before, kept
+            nonlocal before, recorded
             value = np.asarray(cell[0])
             if number == 0:
-                before, kept = np.empty((2, self.n_steps, *value.shape), dtype=dtype)
-                accesses[place] = Access(tap, rows, kept, before)
+                before, recorded = np.empty((2, self.n_steps, *value.shape), dtype=dtype)
+                accesses[place] = Access(tap, rows, recorded, before)
                 if part not in self.buffers:
                     self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
             buffer, row = self.buffers[part], listed[number]
             try:
                 before[number] = buffer[row]
-                kept[number] = value
+                recorded[number] = value
                 buffer[row] = value
-            except ValueError:  # numpy's, which does not tell whose it is
+            except ValueError:  # NumPy's message does not name the variable
                 raise ArgumentError(
-                    f"{self.parts.name}: step {number} makes {part.name} with the shape "
-                    f"{value.shape}, of which the rows have {buffer.shape[1:]}."
+                    f"{self.parts.name}: step {number} returns {part.name} with shape "
+                    f"{value.shape}; expected {buffer.shape[1:]}."
                 ) from None
 
         return write
 
     def _finish(self, done: int) -> None:
-        """Cut everything to the steps that were made, as PyTensor does after the last one."""
+        """Cut all arrays to the steps that ran, as PyTensor does."""
         recording = self.recording
         recording.steps = done
         for accesses in (*recording.reads.values(), *recording.writes.values()):
-            accesses[:] = [_until(access, done) for access in accesses]
+            accesses[:] = [_cut_access(access, done) for access in accesses]
         for part in self.parts.variables:
             if part.kind is Kind.UNTRACED:
                 recording.final[part] = self.untraced[part]
@@ -231,10 +230,10 @@ class LoopRun:
 
     def _cut(self, part: LoopVariable, done: int) -> np.ndarray:
         buffer = self.buffers.get(part)
-        if buffer is None:  # no step was made, so that not even the shape is known
+        if buffer is None:  # without steps, the shape is unknown
             return np.empty((0,) * part.filled.type.ndim, dtype=part.filled.type.dtype)
         used = part.tape.origin + done
-        if used > len(buffer):  # a shortened buffer: the oldest row first
+        if used > len(buffer):  # a circular buffer: oldest row first
             return np.roll(buffer, -(used % len(buffer)), axis=0)
         if used < len(buffer) and self.n_steps:
             buffer[used:] = 0
@@ -243,14 +242,14 @@ class LoopRun:
         return buffer
 
 
-def _until(access: Access, done: int) -> Access:
-    """The accesses of the steps that were made."""
+def _cut_access(access: Access, done: int) -> Access:
+    """Return the accesses of the steps that ran."""
     before = None if access.before is None else freeze(access.before[:done])
     return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]), before)
 
 
 class _Column:
-    """The values of one variable of a step, over all steps; none if too many or ragged."""
+    """The values of a variable in all steps; empty if they are too large or change their shape."""
 
     def __init__(self, n_steps: int, cell: Cell) -> None:
         self.n_steps, self.cell = n_steps, cell
@@ -267,8 +266,8 @@ class _Column:
             self.fits, self.values = False, np.empty((0,))
 
 
-def refuse_unwritten(recording: Recording) -> None:
-    """Raise ArgumentError if a step read memory that nobody had written: no number is there."""
+def check_initialized(recording: Recording) -> None:
+    """Raise ArgumentError if a step read uninitialized memory."""
     for part, missing in recording.unwritten.items():
         if not missing.any():
             continue
@@ -280,7 +279,6 @@ def refuse_unwritten(recording: Recording) -> None:
             if early.size:
                 raise ArgumentError(
                     f"{recording.parts.called}: step {early[0]} reads row "
-                    f"{access.rows[early[0]]} of {part.name}, which nobody has written; its taps "
-                    f"reach back {part.tape.origin} steps, so {part.tape.origin} initial values "
-                    "are needed."
+                    f"{access.rows[early[0]]} of {part.name}, which is uninitialized. Its taps "
+                    f"reach back {part.tape.origin} steps: pass {part.tape.origin} initial values."
                 )

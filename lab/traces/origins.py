@@ -1,7 +1,7 @@
-"""From which rows of earlier Scans the rows of an array are computed, with no Scan in between.
+"""Find the rows of earlier Scans from which the rows of an array are computed.
 
-A buffer of gradients is put together from zeros, seeds, and outputs of other Scans, by slices and
-sums. `RowOrigins` follows these operations with sets of rows instead of numbers.
+A buffer of gradients is built from zeros, seeds, and outputs of other Scans, by slices and sums.
+`RowOrigins` evaluates these operations on sets of rows instead of numbers.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from lab.scans.slices import selected
 from lab.traces.loop_run import Computed, Recording
 from lab.traces.trace import FedRow, Feed
 
-# How many inputs of an operation, from which one on, hold numbers that its result depends on.
+# The inputs of an operation whose values affect the values of its result.
 NUMBERS = {
     "Shape": slice(0),
     "Shape_i": slice(0),
@@ -29,16 +29,17 @@ NUMBERS = {
 }
 
 
-PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first numbers of pairs, and of bundles
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # first number of a pair, of a bundle
 
 
 class RowOrigins:
-    """The origins of rows, of the arrays of one graph.
+    """The origins of rows of the arrays of a graph.
 
-    `filled` has the outputs of Scans by the number of the recording and of the variable, `values`
-    the values of arrays. Every row of an output has a number, and so has every pair of origins that
-    is added up, and every bundle of origins that another operation changes; 0 is nothing. The
-    origins of an array are a vector with a number for each row, or one number for all of it.
+    `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
+    contains the values of arrays.  Every row of an output has a number, every sum of two origins
+    has one, and so has every bundle of origins that another operation combines; 0 means no origin.
+    The origins of an array are a vector with a number for each row, or a single number for the
+    whole array.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class RowOrigins:
         self.bundles: list[np.ndarray] = []
 
     def of(self, variable: Variable, limit: int, first: int = 0) -> "Origins":
-        """The origins of the rows from `first` on, at most `limit` of them."""
+        """Return the origins of at most `limit` rows, starting at row `first`."""
         numbers = self._of(variable)
         numbers = numbers[first : first + limit] if numbers.ndim else numbers.reshape(1)
         rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
@@ -89,30 +90,30 @@ class RowOrigins:
             return np.array(0)
         try:
             found = self._exactly(node, variable)
-        except (AttributeError, LookupError, ValueError, TypeError):  # or generators, lists
+        except (AttributeError, LookupError, ValueError, TypeError):  # for generators or lists
             found = None
         return self._changed(inputs) if found is None else found
 
     def start(self, variable: Variable) -> int:
-        """The number of the first row of an output."""
+        """Return the number of the first row of an output."""
         self._of(variable)
         return self.starts[variable]
 
     def length(self, variable: Variable) -> int:
-        """The number of rows of an output, of which a window may have been kept."""
+        """Return the number of rows of an output, recorded or not."""
         scan, number = self.filled[variable]
         recording = self.recordings[scan]
         part = recording.parts.variables[number]
         return recording.lengths.get(part, len(recording.final[part]))
 
     def kept(self, variable: Variable) -> tuple[int, int]:
-        """The first row of an output that was kept, and how many were."""
+        """Return the first recorded row of an output, and the number of recorded rows."""
         scan, number = self.filled[variable]
         recording = self.recordings[scan]
         return recording.first, len(recording.final[recording.parts.variables[number]])
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
-        """Of operations that move rows, or add them; None for others."""
+        """Return the origins for operations that move or add rows; None for others."""
         if isinstance(node.op, Subtensor):
             whole = self._of(node.inputs[0])
             cut = selected(node, whole, self._constants(node)) if whole.ndim else whole
@@ -129,7 +130,7 @@ class RowOrigins:
         return None if same is None else self._in(node.inputs[same], variable)
 
     def _in(self, part: Variable, whole: Variable) -> np.ndarray:
-        """The origins of an operand along the rows of the result; ValueError if it has others."""
+        """Return the origins of an operand by rows of the result; ValueError if rows differ."""
         found = self._of(part)
         if found.ndim and found.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError
@@ -163,15 +164,15 @@ class RowOrigins:
         return whole
 
     def _changed(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Everything that any other operation reads; none of it is a summand any more."""
+        """Bundle the origins of all inputs; none of them is a summand."""
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)
 
 
 class Origins(NamedTuple):
-    """Rows of an array, and the numbers of the rows that they are computed from.
+    """Rows of an array, and the numbers of the rows from which they are computed.
 
-    Without `has_rows` all rows of the array have the origins of row 0.
+    Without `has_rows`, all rows of the array have the origins of row 0.
     """
 
     rows: np.ndarray
@@ -180,13 +181,16 @@ class Origins(NamedTuple):
     has_rows: bool
 
     def within(self, start: int, first: int, count: int, is_array: bool) -> tuple[FedRow, ...]:
-        """Those from `count` rows of an output, from `first` on; its rows count from `start`."""
+        """Return the origins among rows `first` to ``first + count`` of an output.
+
+        `start` is the number of row 0 of the output.
+        """
         source = self.numbers - start - first
         inside = np.flatnonzero((source >= 0) & (source < count))
         found = zip(self.rows[inside], source[inside], self.is_summand[inside], strict=True)
         all_rows = is_array and not self.has_rows
-        told = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in found}
-        return tuple(FedRow(*one) for one in sorted(told, key=lambda one: (one[0] or 0, one[1:])))
+        fed = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in found}
+        return tuple(FedRow(*row) for row in sorted(fed, key=lambda row: (row[0] or 0, row[1:])))
 
 
 def feeds(
@@ -195,11 +199,11 @@ def feeds(
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
 ) -> tuple[Feed, ...]:
-    """What the numbered variables `made` are computed from, with no other Scan in between.
+    """Return the feeds of the numbered variables `made`, without other Scans in between.
 
-    Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-    Of each variable the rows from `first` on were kept, as many as stand behind it.  With all
-    `values` it is told as well to which of them more is added.
+    Only values count: a Scan whose result determines the length of a buffer is no feed.  For each
+    variable, `made` contains the number of recorded rows, starting at `first`.  With `values`, the
+    result also contains whether other terms are added.
     """
     found = []
     for into, variable, count in made:
@@ -215,7 +219,7 @@ def feeds(
 def added_to(
     variable: Variable, filled: Container[Variable], values: Mapping[Variable, Computed]
 ) -> set[Variable]:
-    """Those of `filled` that are terms of `variable` beside others that no Scan has filled."""
+    """Return the `filled` variables that are terms of `variable` next to nonzero other terms."""
     terms, others, waiting = set(), False, [variable]
     while waiting:
         found = waiting.pop()
@@ -234,10 +238,10 @@ def added_to(
 
 
 def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
-    """Those of `filled` that `variable` is computed from, the nearest on every way."""
+    """Return the nearest `filled` variables from which `variable` is computed."""
 
-    def made_of(found: Variable) -> Sequence[Variable]:
+    def inputs_of(found: Variable) -> Sequence[Variable]:
         node = None if found in filled else found.owner
         return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
 
-    return [found for found in find_reachable([variable], made_of) if found in filled]
+    return [found for found in find_reachable([variable], inputs_of) if found in filled]

@@ -1,4 +1,4 @@
-"""Where two runs of the same loops first part: Scan, step, tape and slot."""
+"""Find the first difference between two runs of the same loops: Scan, step, tape, slot."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Path = tuple[str | int, ...]
 class Parting:
     """The first value that two runs write differently.
 
-    `scan` and `tape` are its Scan's number in the first trace and its tape's number among the
-    arguments of that Scan, `other_scan` and `other_tape` the same in the second trace.
-    `true` and `broken` are the values that `step` writes at `tap`, into `row`.
+    `scan` and `tape` are the numbers of its Scan in the first trace and of its tape among the
+    arguments of that Scan; `other_scan` and `other_tape` are the same numbers in the second trace.
+    `true` and `broken` are the values that `step` writes to `row` at `tap`.
     """
 
     scan: int
@@ -33,11 +33,11 @@ class Parting:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two runs, held against one another.
+    """A comparison of two runs.
 
-    `parting` is the first difference, None if there is none; `written` how many values the
-    steps write that both runs have, and `differing` how many of them are not the same.
-    `unlike` tells in words what only one of the runs has, and so was not compared.
+    `parting` is the first difference; None if the runs are equal.  `written` is the number of
+    values that both runs write, and `differing` the number of different ones.  `unlike` describes
+    the parts that only one of the runs has, which are not compared.
     """
 
     parting: Parting | None
@@ -50,11 +50,10 @@ RULES = ("by the true rule", "by the broken rule")
 
 
 def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Contrast:
-    """Compare what two runs write, slot by slot, in the order in which the first one ran.
+    """Compare the values that two runs write, in the order of the first run.
 
-    Scans belong together if they are derivatives of the same loop by the same way, and their
-    tapes if they have the same name, and hold the gradient of the same variable.  `sides` are
-    what the two runs are called where only one of them has something.
+    Scans are paired if they are derivatives of the same loop along the same path, and tapes if they
+    have the same name and are gradients of the same variable.  `sides` are labels of the two runs.
     """
     paths, others = _paths(true), _paths(broken)
     parting, written, differing = None, 0, 0
@@ -91,7 +90,7 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """What two Scans write to one tape at one tap, and at which steps it is not the same."""
+    """The writes of two Scans to a tape at a tap; `apart` marks the steps that differ."""
 
     tape: TapeTrace
     twin: TapeTrace
@@ -101,12 +100,12 @@ class _Pair:
 
     @property
     def step(self) -> int:
-        """The first step at which it is not the same."""
+        """The first step that differs."""
         return int(np.argmax(self.apart))
 
 
 def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
-    """The tapes of a Scan by their names, what they are gradients of, and a count of those."""
+    """Return the tapes of a Scan by name, variable, and a count of equal keys."""
     tapes: dict[tuple[str, str | None, int], TapeTrace] = {}
     for tape in scan.held:
         count = sum(key[:2] == (tape.name, tape.gradient_of) for key in tapes)
@@ -115,7 +114,7 @@ def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrac
 
 
 def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
-    """What makes two tapes that belong together incomparable; empty where nothing does."""
+    """Describe why two tapes cannot be compared; empty if they can."""
     if set(tape.tape.writes) != set(twin.tape.writes):
         return f"is written at {tape.tape.writes}, but at {twin.tape.writes}"
     if tape.final.shape[1:] != twin.final.shape[1:]:
@@ -124,7 +123,7 @@ def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
 
 
 def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
-    """Tape by tape, and tap by tap."""
+    """Yield the pairs of writes, tape by tap."""
     for tape, twin in pairs:
         if _differently(tape, twin):
             continue
@@ -135,7 +134,7 @@ def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
 
 
 def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
-    """The earliest difference, if there is any; at the same step, that of the first tape."""
+    """Return the earliest difference, and at equal steps the one on the first tape."""
     apart = [pair for pair in compared if pair.apart.any()]
     if not apart:
         return None
@@ -154,10 +153,10 @@ def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
 
 
 def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """For every entry along the first axis, whether two arrays differ by more than rounding.
+    """Return for every entry along axis 0 whether two arrays differ by more than rounding.
 
-    They do beyond half of their digits, measured by the larger of the two entries.  What is not
-    finite differs from all but the same.
+    The tolerance is half of the digits, relative to the larger entry.  Infinities and nan differ
+    from all other values.
     """
     if not first.size:
         return np.zeros(len(first), dtype=bool)
@@ -176,7 +175,7 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _paths(trace: Trace) -> dict[Path, int]:
-    """Every Scan by the way that leads to it: its loop, and the orders at which it was derived."""
+    """Number every Scan by its path: the loop, and the orders at which it was derived."""
     numbers: dict[Path, int] = {}
     ways: list[Path] = []
     for number, scan in enumerate(trace.scans):

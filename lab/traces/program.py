@@ -1,14 +1,14 @@
-"""A run as a straight line of operations on single numbers, for who has no PyTensor.
+"""A run as a list of operations on single numbers, for pages without PyTensor.
 
     >>> program = program_of(derivative.values, derivative.given)
     >>> program.instructions.lines[int(program.numbers.outputs[0])]
     ('Mul', 7, 12)
 
-The graph is run once more, as `lab.traces.run` runs it, over the same buffers; but where a number
-stood, there is now the place of the instruction that computes it.  What only moves numbers
-about moves the places, and is no instruction.  So `numbers` is a trace like that of the run itself,
-and tells of each of its numbers how it is computed.  Whole numbers are taken as they are: they
-count and choose.
+The graph runs as in `lab.traces.run`, over the same buffers; but instead of a number, each array
+entry is the index of the instruction that computes the number.  An operation that only moves
+numbers moves the indices and is no instruction.  `numbers` is therefore a trace like the trace of
+the run itself, with indices of instructions as values.  Integers keep their values: they count and
+select.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class Instructions:
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name not in KNOWN and name not in ("constant", "input"):
-            raise GraphError(f"{name} is not among what a page computes.")
+            raise GraphError(f"{name}: a page cannot compute this operation.")
         key = (name, *operands)
         if key not in self.known:
             if len(self.known) == MOST:
@@ -129,7 +129,7 @@ class Instructions:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A run as `instructions`, and the trace that tells which `numbers` are which of them."""
+    """A run as `instructions`, and a trace whose `numbers` are indices of instructions."""
 
     instructions: Instructions
     numbers: Trace
@@ -138,10 +138,10 @@ class Program:
 def program_of(
     outputs: Sequence[Variable], given: Mapping[Variable, object], also: Sequence[Variable] = ()
 ) -> Program:
-    """The run that `lab.trace` makes of the same arguments.
+    """Record the same run as `lab.trace`, as a list of instructions.
 
-    GraphError for what cannot be computed so: a loop that stops by itself, draws, or an operation
-    that is none of `KNOWN`.
+    Raises GraphError for a loop with an until condition, for random draws, and for an operation
+    that is not in `KNOWN`.
     """
     instructions = Instructions()
     everything = as_scans([*outputs, *also])
@@ -153,7 +153,7 @@ def program_of(
 
 
 def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The places and the values of all arrays of numbers, of two traces of the same run."""
+    """Yield indices and values of all numeric arrays in two traces of the same run."""
     if isinstance(run, np.ndarray):
         if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
             yield numbers.astype(int), run.astype(float)
@@ -166,7 +166,7 @@ def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 class _Tracer:
-    """Runs a graph on places instead of numbers, and writes the instructions."""
+    """Run a graph on indices of instructions, and append the instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
         self.add, self._each = instructions.add, instructions.each
@@ -176,7 +176,7 @@ class _Tracer:
     def run(
         self, outputs: Sequence[Variable], given: Mapping[Variable, object]
     ) -> tuple[dict[Variable, Computed], list[Recording]]:
-        """As `lab.traces.run.run`, with places for numbers."""
+        """Run a graph as `lab.traces.run.run` does, on indices."""
         values = {variable: self._given(variable, value) for variable, value in given.items()}
         recordings: list[Recording] = []
         for node in toposort(outputs, blockers=set(values)):
@@ -206,14 +206,16 @@ class _Tracer:
         return self._each("constant", np.asarray(variable.data, dtype="float64"))
 
     def evaluate(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
-        """What any node but a Scan makes of its inputs."""
+        """Return the results of a node that is not a Scan."""
         name, output = plain_name(node), node.outputs[0]
         moved = any(map(_is_place, node.inputs))
         if name in COUNTING or not (moved or _is_place(output)):
             return self.ready.perform(node, inputs)
         if not _is_place(output):
-            raise GraphError(f"What {name} counts or chooses depends on the numbers themselves.")
-        # of these, inputs of whole numbers tell which, or how many, and are no operands
+            raise GraphError(
+                f"{name} counts or selects by computed numbers, which a page cannot do."
+            )
+        # Integer inputs of these operations select or count, and are no operands.
         only_chooses = name in MOVING | {"AllocEmpty", "IncSubtensor"}
         inputs = [
             value if only_chooses or _is_place(v) else self._each("constant", value)
@@ -233,10 +235,10 @@ class _Tracer:
             return [self._product(*inputs)]
         if isinstance(node.op, Elemwise) or name in PRODUCTS:
             return [self._each(operation_name(node, output), *inputs)]
-        raise GraphError(f"{name} is not among what a page computes.")
+        raise GraphError(f"{name}: a page cannot compute this operation.")
 
     def _set(self, node: Apply, inputs: Sequence[Computed]) -> np.ndarray:
-        """A part of an array written anew, or added to."""
+        """Return an array with a part replaced or incremented."""
         held = dict(zip(node.inputs, inputs, strict=True))
 
         def number(bound: Variable | None) -> int | None:
@@ -274,7 +276,7 @@ class _Tracer:
         parts = read_node(node)
         if parts.until is not None:
             raise GraphError(
-                f"{parts.called} stops by itself: how many steps it makes depends on its numbers."
+                f"{parts.called} stops on a condition: its number of steps depends on its values."
             )
         loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
@@ -284,7 +286,7 @@ class _Tracer:
 
 
 class _Step:
-    """The step of a Scan on places."""
+    """The step of a Scan on indices of instructions."""
 
     def __init__(self, tracer: _Tracer, parts: ScanParts) -> None:
         self.tracer = tracer
@@ -304,16 +306,16 @@ class _Step:
                 self.cells[variable][0] = value
 
     def inner(self) -> list[Variable]:
-        """What a step computes on the way."""
+        """Return the intermediate variables of the step."""
         return [v for node in self.nodes for v in node.outputs]
 
     def within(self) -> Within | None:
-        """It has no Scans inside."""
+        """Return None: there are no inner Scans."""
         return None
 
 
 def _is_place(variable: Variable) -> bool:
-    """Whether a variable holds numbers that are computed: no whole ones, no slices."""
+    """Return whether a variable has computed floating-point or bool entries."""
     return getattr(variable.type, "dtype", "int64")[0] in "fb"
 
 

@@ -1,8 +1,8 @@
-"""Graphs as PyTensor's rewrites leave them, loop by loop, so that each can still be traced.
+"""Apply PyTensor's rewrites to a graph and to its steps, so that the Scans can still be traced.
 
-What is rewritten are the outer graph and every step.  PyTensor canonicalises and stabilises
-before it compiles, and so avoids many a nan; in the mode FAST_RUN it goes on, and may bring one
-back.  Scans stay where they are, so that each keeps its tapes, its names and its derivation.
+PyTensor canonicalizes and stabilizes a graph before compilation, which often avoids nan; the mode
+FAST_RUN rewrites further and can bring nan back.  Scans are not replaced; they keep their tapes,
+names, and derivations.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ LEFT_OUT = ("scan", "inplace", "local_inplace_setsubtensor")
 
 
 def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, Apply]]:
-    """The graph of `outputs` rewritten, and for its Scans those in whose places they stand."""
+    """Return the rewritten graph of `outputs`, and the original node of each of its Scans."""
     origins: dict[Apply, Apply] = {}
     copies: dict[Variable, Variable] = {}
     for node in toposort(outputs):
@@ -37,18 +37,18 @@ def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, 
 
 
 def _rewritten(outputs: Sequence[Variable]) -> list[Variable]:
-    """`outputs` after PyTensor's rewrites; they are altered, their inputs are the same."""
+    """Return `outputs` after the rewrites, which modify their graph."""
     graph = FunctionGraph(list(graph_inputs(outputs)), list(outputs), clone=False)
     try:
         rewrite_graph(graph, include=PASSES, exclude=LEFT_OUT)
-    except Exception as error:  # whatever a rewrite stumbles over
-        told = f"rewritten = True: PyTensor's rewriting failed: {first_line(error)}"
-        raise GraphError(told) from error
+    except Exception as error:  # rewrites raise many types
+        message = f"rewritten = True: PyTensor's rewriting failed: {first_line(error)}"
+        raise GraphError(message) from error
     return list(graph.outputs)
 
 
 def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
-    """The Scan of `node` on other `inputs`, its step rewritten; it is known by the same labels."""
+    """Return the Scan of `node` on other `inputs`, with a rewritten step and the same labels."""
     parts = read_scan(node.op, inputs, node.outputs)
     results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
     rule = node.op.rule if isinstance(node.op, TapeScan) else None

@@ -1,8 +1,8 @@
-"""Running a graph uncompiled: node by node, and every Scan step by step.
+"""Run a graph without compiling it: node by node, and every Scan step by step.
 
-Nothing is compiled and nothing rewritten, so that the numbers are those of the graph as
-it was built, and every intermediate value can be seen.  For each Scan the run leaves a
-`Recording` with what every step read and wrote, in arrays over steps.
+The graph is not rewritten either.  The numbers are therefore those of the original graph, and every
+intermediate value is available.  For each Scan, the run returns a `Recording` of all reads and
+writes, in arrays over steps.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,34 +21,34 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
-from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, refuse_unwritten
+from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, check_initialized
 
-# What the operations of a graph raise when their inputs do not fit.
+# Errors of operations whose inputs have unexpected values.
 FAILURES = (
     ArithmeticError, AssertionError, IndexError, MemoryError, NotImplementedError, TypeError,
     ValueError, np.linalg.LinAlgError,
 )  # fmt: skip
 
-MOST_NESTED = 500  # steps of a loop whose Scans inside are recorded, each for itself
+MOST_NESTED = 500  # steps of a loop whose inner Scans are recorded
 
 Values = Mapping[Variable, Computed]
 Thunk = Callable[[], object]
 
 
 class Ready:
-    """What the runs of one graph have in common: its Scans and inner graphs, taken apart once."""
+    """Data that the runs of a graph share: its Scans and inner graphs, read once."""
 
     def __init__(self) -> None:
         self.step = cache(lambda node: _Step(read_node(node)))
-        self.graph = cache(lambda node: inner_graph(node.op))  # of an OpFromGraph
+        self.graph = cache(lambda node: inner_graph(node.op))
         self._thunk = cache(_thunk)
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
-        """What any other node computes from `inputs`."""
+        """Return the results of a node that is neither a Scan nor an OpFromGraph."""
         thunk, sources, targets = self._thunk(node)
         for cell, value in zip(sources, inputs, strict=True):
             cell[0] = value
-        for cell in targets:  # what is in them is a result of an earlier run
+        for cell in targets:  # results of an earlier run
             cell[0] = None
         try:
             thunk()
@@ -63,9 +63,9 @@ def run(
     record: bool = True,
     ready: Ready | None = None,
 ) -> tuple[dict[Variable, Computed], list[Recording]]:
-    """The values of all variables that `outputs` depend on, and what happened in the Scans.
+    """Return the values of all variables on which `outputs` depend, and the recordings of Scans.
 
-    Who runs a graph several times saves time with one `Ready` for all of its runs.
+    To run a graph several times, pass the same `Ready` each time.
     """
     values = checked_values(given)
     recordings: list[Recording] = []
@@ -75,7 +75,7 @@ def run(
 
 
 def checked_values(given: object) -> dict[Variable, Computed]:
-    """What is `given` of variables, each as it holds it; ArgumentError for what is none."""
+    """Return the values `given`, each converted to its variable; ArgumentError for others."""
     if not isinstance(given, Mapping):
         raise KindError(f"given = {quote(given)}: expected a dict of variables and their values.")
     for variable in given:
@@ -85,19 +85,19 @@ def checked_values(given: object) -> dict[Variable, Computed]:
 
 
 def checked(variable: Variable, value: object) -> Computed:
-    """`value` as what `variable` holds; generators are copied, since a run advances them."""
+    """Convert `value` to the type of `variable`; copy generators, because a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
     array = as_array(f"given: {variable}", value)
     try:
-        with np.errstate(invalid="ignore"):  # as of nan as a whole number
+        with np.errstate(invalid="ignore"):  # nan converted to an integer
             taken = variable.type.filter(array, strict=False, allow_downcast=True)
         if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):
             raise ValueError
         return taken
     except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"given: {variable} is of type {variable.type} and cannot be {quote(value)}."
+            f"given: {variable} = {quote(value)}: expected a value of type {variable.type}."
         ) from error
 
 
@@ -143,7 +143,7 @@ def _run_inner(
     outer: dict[Variable, Computed] | None = None,
     recordings: list[Recording] | None = None,
 ) -> list[Computed]:
-    """An OpFromGraph, run in place: it would compile itself.  Its values join `outer`."""
+    """Run an OpFromGraph in place, without compiling it; its values are added to `outer`."""
     arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
     _run_nodes(results, values, recordings, progress, ready)
@@ -155,7 +155,7 @@ def _run_inner(
 def _thunk(
     node: Apply, storage: dict[Variable, Cell] | None = None
 ) -> tuple[Thunk, list[Cell], list[Cell]]:
-    """A function that runs `node` in Python, and the cells of its inputs and outputs."""
+    """Return a function that runs `node` in Python, and the cells of its inputs and outputs."""
     cells = {} if storage is None else storage
     for variable in (*node.inputs, *node.outputs):
         cells.setdefault(variable, [None])
@@ -165,7 +165,7 @@ def _thunk(
 
 
 class _Step:
-    """The step of a Scan, ready to be run again and again over the same cells."""
+    """The step of a Scan, which can run repeatedly over the same cells."""
 
     def __init__(self, parts: ScanParts) -> None:
         self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs
@@ -184,13 +184,13 @@ class _Step:
                 self.cells[result] = [result.data]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
-        self.recordings: list[Recording] | None = None  # of the Scans inside the present step
-        self.opened: dict[Variable, Computed] = {}  # what there is inside an OpFromGraph
+        self.recordings: list[Recording] | None = None  # of the Scans inside the current step
+        self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
     def begin(self, progress: Progress, keep: bool) -> None:
-        """Be as new for a run of the loop, with what shared variables hold now.
+        """Reset the step for a run of the loop, with the current values of shared variables.
 
-        Whether what happens in the Scans inside is kept, for each step by itself.
+        With `keep`, Scans inside the step are recorded for each step.
         """
         self.progress, self.recordings = progress, [] if keep and self.has_scans else None
         for result in (v for node in self.nodes for v in node.outputs):
@@ -229,7 +229,7 @@ class _Step:
             ) from error
 
     def within(self) -> Within | None:
-        """What the present step computed, and what happened in the Scans inside of it."""
+        """Return the values of the current step, and the recordings of the Scans inside it."""
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}
@@ -238,12 +238,12 @@ class _Step:
         return found
 
     def inner(self) -> list[Variable]:
-        """What a step computes: the outputs of all its nodes that are arrays."""
+        """Return the outputs of all nodes of the step that are arrays."""
         return [v for node in self.nodes for v in node.outputs if hasattr(v.type, "dtype")]
 
 
 def _scans_in(node: Apply) -> bool:
-    """Whether a node of a step is a Scan, or an OpFromGraph with one in it."""
+    """Return whether a node is a Scan, or an OpFromGraph that contains a Scan."""
     if isinstance(node.op, OpFromGraph):
         return any(map(_scans_in, node.op.fgraph.toposort()))
     return is_scan(node)
@@ -257,7 +257,7 @@ def _run_scan(
     progress: Progress,
     ready: Ready,
 ) -> list[Computed]:
-    """Step through a Scan as PyTensor does, and note what every step reads and writes."""
+    """Step through a Scan as PyTensor does, and record its reads and writes."""
     step = ready.step(node)
     parts = step.parts
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
@@ -267,6 +267,6 @@ def _run_scan(
     numbers = progress.steps(parts.called, loop.n_steps)
     recording = loop.run(step, numbers, keep=recordings is not None)
     if recordings is not None:
-        refuse_unwritten(recording)
+        check_initialized(recording)
         recordings.append(recording)
     return recording.results

@@ -1,6 +1,6 @@
-"""One Scan of a trace beside the others: what it differentiates, reads of them, and passes on.
+"""A Scan of a trace with its relation to the other Scans of the trace.
 
-``ScanOf(trace, 1).root`` is the loop that the second Scan of a trace is a derivative of.
+``ScanOf(trace, 1).root`` is the loop from which the second Scan of a trace was derived.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 
 
 class Value(NamedTuple):
-    """One value of a run: what the Scan number `scan` held in a row of a variable.
+    """A value of a run: the entry of Scan number `scan` in a row of a variable.
 
-    `argument` is the variable's number in that Scan, or -1 for what it was given: then `row`
-    is the index in time of a sequence's value.  Version 0 of a slot is what stood in it
-    before the loop, and every write makes the next one.
+    `argument` is the number of the variable in that Scan, or -1 for an outer value; then `row` is
+    the time index of a sequence's value.  Version 0 of a slot is its initial value, and every write
+    creates the next version.
     """
 
     scan: int
@@ -29,19 +29,19 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class ScanOf:
-    """Scan `number` of a trace, with all that can be told of it only beside the others."""
+    """Scan `number` of a trace, with properties that depend on other Scans."""
 
     trace: Trace
     number: int
 
     @classmethod
     def each(cls, trace: Trace) -> Iterator[Self]:
-        """All Scans of a trace, in the order in which they ran."""
+        """Yield all Scans of a trace, in the order of execution."""
         return (cls(trace, number) for number in range(len(trace.scans)))
 
     @property
     def scan(self) -> ScanTrace:
-        """Its variables over all steps."""
+        """The data of the Scan."""
         return self.trace.scans[self.number]
 
     @cached_property
@@ -52,15 +52,15 @@ class ScanOf:
 
     @cached_property
     def root(self) -> Self:
-        """The loop that it is a derivative of, or itself."""
+        """The loop from which it was derived, or itself."""
         parent = self.parent
         return self if parent is None else parent.root
 
     def first_reader(self, sequence: SequenceTrace) -> tuple[Self, TapeTrace | SequenceTrace]:
-        """Whose values a sequence brings: the Scan, and its tape or own sequence.
+        """Return the Scan that has the values of a sequence, and its tape or sequence.
 
-        A derivative reads what its parent has made, or had read itself.  What was given from
-        outside, or is the gradient of an output, belongs to the first Scan that reads it.
+        A derivative reads values that its parent computed or read.  An outer value, and the
+        gradient of an output, belongs to the first Scan that reads it.
         """
         parent = self.parent
         if parent is None or sequence.source is None or sequence.is_outer_gradient:
@@ -71,7 +71,7 @@ class ScanOf:
         return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
 
     def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Value:
-        """Where the value of one of its variables stands that has an index in time; version 0."""
+        """Return the slot, at version 0, of the value of a variable with an index in time."""
         if isinstance(held, TapeTrace):
             row = held.axis.rows.get(index, index) if held.axis is not None else index
             return Value(self.number, held.name, held.argument, row)
@@ -87,7 +87,7 @@ class ScanOf:
         return Value(reader.number, first.name, -1, index)
 
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
-        """The rows of a gradient that go on to the result: of a state, of its initial values."""
+        """Return the rows of a gradient that are part of the result."""
         size = len(tape.final)
         for source in self.parent.scan.tapes if self.parent is not None else ():
             if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:
@@ -95,11 +95,11 @@ class ScanOf:
         return set(range(size))
 
     def share(self, tape: TapeTrace) -> int | None:
-        """Which of several such parts it is, from 1, or 0 where there is no other."""
+        """Return the number of this part of a gradient, from 1; 0 if it is the only one."""
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
-        """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""
+        """Return whether a filled tape is a result, or part of a gradient elsewhere."""
         place = self.number, tape.argument
         if any((feed.scan, feed.variable) == place for feed in self.trace.feeds):
             return True

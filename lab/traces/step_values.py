@@ -1,8 +1,8 @@
-"""The step of a Scan as a graph of operations with their values, and what of it is repeated.
+"""The step of a Scan as a graph of operations with their values, and repeated operations.
 
-A gradient's step often needs what the forward step has computed.  If that is a result of
-the step, its recorded value is read; all else is computed once more.  The same operation on
-the same values is the same computation, which is how repetitions are found here.
+A backward step often needs values of the forward step.  If such a value is a result of the forward
+step, its stored value is read; others are computed again.  The same operation on the same values is
+the same computation, which identifies repetitions.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from lab.traces.trace import Formula, Source, StepResult, StepValue
 
 
 def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
-    """What the arguments of a step are: a variable, its number, and the tap of a state."""
+    """Map the arguments of a step to leaves: variable, number, and tap of a state."""
     return {
         argument: Leaf(part.name, tap if part.kind.is_state else None, number)
         for number, part in enumerate(parts.variables)
@@ -33,7 +33,7 @@ def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
 
 
 def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
-    """What a step writes: the variable and its tap, and the result that is written there."""
+    """Yield the targets of a step, a variable and its write tap, with the written results."""
     for number, part in enumerate(parts.variables):
         if part.kind.is_state or part.kind is Kind.NIT_SOT:
             for tap, result in part.writes:
@@ -41,13 +41,13 @@ def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
 
 
 def step_equations(node: Apply, parts: ScanParts) -> tuple[Formula, ...]:
-    """What the step of a Scan writes, simplified."""
+    """Return the formulas of a step, simplified."""
     by_result = dict(zip(parts.inner_outputs, _expressions(node, parts), strict=True))
     return tuple(Formula(target, by_result[result]) for target, result in targets(parts))
 
 
 def step_condition(node: Apply, parts: ScanParts) -> Expression | None:
-    """On what a Scan stops, if it does so by itself."""
+    """Return the until condition of a Scan; None if it has none."""
     return None if parts.until is None else _expressions(node, parts)[-1]
 
 
@@ -58,14 +58,14 @@ def _expressions(node: Apply, parts: ScanParts) -> tuple[Expression, ...]:
 
 @dataclass
 class StepValues:
-    """The insides of all Scans of a trace, one after the other."""
+    """The operations inside all Scans of a trace; call `of` in the order of the Scans."""
 
     _numbers: Numbering = field(default_factory=Numbering)
 
     def of(
         self, recording: Recording, parent: Recording | None
     ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
-        """The `inside` and the `results` of one Scan; its `parent` comes before it."""
+        """Return the `inside` and the `results` of a Scan; its `parent` comes first."""
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
         if derivation is not None and parent is not None:
@@ -78,7 +78,7 @@ class StepValues:
         def source(variable: Variable) -> Source:
             if isinstance(variable, Constant):
                 return Number(written(variable.data))
-            if variable not in places:  # a generator that was drawn from, or shared memory
+            if variable not in places:  # a generator or a shared variable
                 name = "generator" if variable.owner else variable.name or str(variable)
                 others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
                 places[variable] = Leaf(f"{name} {others + 1}", None, -1)
@@ -90,8 +90,8 @@ class StepValues:
             node = variable.owner
             self._numbers.learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
-                fixed.add(variable)  # the same at every step: no work that could be saved
-            name = plain_name(node)  # of memory as it lay there, nothing is twice the same
+                fixed.add(variable)  # constant over steps: never a repetition
+            name = plain_name(node)  # uninitialized memory is never equal
             if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
                 unwritten.add(variable)
                 values = np.empty(0)
@@ -112,7 +112,7 @@ class StepValues:
         return tuple(found), tuple(results)
 
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Give the arguments that hold a value of the parent's step the number of that value."""
+        """Number the arguments that are values of the parent's step like those values."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}
         above = parent.variables
@@ -121,10 +121,10 @@ class StepValues:
                 group, source, tap = held[built]
                 part_above = above[places[source]]
                 made = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
-                # None of the gradient of an output, or of what another's Scan cuts in its own way.
+                # The gradient of an output, or a slice by another pullback, has no counterpart.
                 is_outer = group is ReadingGroup.NIT_SOT_GRADIENT
                 there = None if is_outer else dict(made).get(tap)
-            elif built in places:  # a parameter, which is handed on
+            elif built in places:  # a parameter
                 there = above[places[built]].inner_inputs[0]
             else:
                 continue

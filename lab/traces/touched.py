@@ -1,4 +1,4 @@
-"""What one step does to one tape: which rows it reads, overwrites and preserves."""
+"""The rows of a tape that a step reads, overwrites, and preserves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from lab.traces.trace import Access, TapeTrace
 
 @dataclass(frozen=True, eq=False)
 class Touched:
-    """A tape before, at and after the step number `step`; all by rows of its array."""
+    """A tape before and after step number `step`, by rows of its array."""
 
     tape: TapeTrace
     step: int
 
     @cached_property
     def read(self) -> Mapping[int, Access]:
-        """The rows that the step reads."""
+        """The accesses of the rows that the step reads."""
         return {int(access.rows[self.step]): access for access in self.tape.reads}
 
     @cached_property
     def written(self) -> Mapping[int, Access]:
-        """The rows that the step writes."""
+        """The accesses of the rows that the step writes."""
         return {int(access.rows[self.step]): access for access in self.tape.writes}
 
     @property
@@ -32,7 +32,7 @@ class Touched:
         return self.read.keys() & self.written.keys()
 
     def before(self, row: int) -> np.ndarray | None:
-        """What stands in a row when the step begins; None where nobody has written."""
+        """Return the value of a row before the step; None if it is uninitialized."""
         last = self.last_write(row)
         if last is None:
             is_there = row < len(self.tape.initial) and not self.tape.unwritten[row]
@@ -41,12 +41,12 @@ class Touched:
         return access.values[step]
 
     def after(self, row: int) -> np.ndarray | None:
-        """What stands there when the step has ended."""
+        """Return the value of a row after the step."""
         access = self.written.get(row)
         return self.before(row) if access is None else access.values[self.step]
 
     def last_write(self, row: int) -> tuple[Access, int] | None:
-        """Who wrote into a row last, of the steps before this one."""
+        """Return the last access that wrote a row before this step, and its step."""
         found = [
             (int(steps[-1]), access)
             for access in self.tape.writes

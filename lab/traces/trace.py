@@ -1,10 +1,10 @@
-"""What every Scan of a graph read and wrote, at every step, as frozen data.
+"""The reads and writes of every Scan of a graph, at every step, as frozen data.
 
     >>> trace = lab.trace(gradient, given={x0: 0.95})
     >>> trace.outputs[0], trace.scans[1].tapes[0].writes[0].values
 
-A `Trace` is plain data: you can compare, copy, pickle, and draw it.  Unpickle only a trace that
-you trust, because `pickle` runs code.  `Derivative` has the graph, and what needs it, as `verify`.
+A `Trace` is plain data: you can compare, copy, pickle, and draw it.  Unpickle only a trace that you
+trust, because `pickle` runs code.  `Derivative` has the graph, and methods such as `verify`.
 """
 
 import json
@@ -24,22 +24,22 @@ from lab.tape import Kind, Tape
 
 @record_of_arrays
 class Axis:
-    """What the rows of an array stand for: row i is ``variable[index[i]]``."""
+    """The meaning of the rows of an array: row i is ``variable[index[i]]``."""
 
     variable: str
     index: np.ndarray
 
     @cached_property
     def rows(self) -> Mapping[int, int]:
-        """The row in which an index stands."""
+        """The row of each index."""
         return {index: row for row, index in enumerate(self.index.tolist())}
 
 
 @record_of_arrays
 class Access:
-    """All reads, or all writes, at one tap: the rows and the values, one for each step.
+    """All reads, or all writes, at one tap: rows and values, an entry for each step.
 
-    `before` is what stood in the rows before they were written (None for reads).
+    `before` contains the old values of the rows before a write (None for reads).
     """
 
     tap: int
@@ -50,14 +50,12 @@ class Access:
 
 @record_of_arrays
 class TapeTrace:
-    """One tape: its taps, its initial contents, and every read and write.
+    """A tape: its taps, its initial contents, and every read and write.
 
-    `argument` is its number among the Scan's arguments, by which formulas refer to it.
-    `unwritten` marks the rows of `initial` that were allocated and never filled; zeros stand
-    for them.  `axis`
-    tells which quantity a row belongs to, if it is known.  `gradient_of` names the variable
-    of the parent loop whose gradient the tape holds.  `used` tells whether the filled tape
-    goes on to the result.
+    `argument` is its number among the arguments of the Scan, to which formulas refer.  `unwritten`
+    marks uninitialized rows of `initial`, which are shown as zeros.  `axis` relates rows to a
+    quantity, if it is known.  `gradient_of` is the name of the variable of the parent whose
+    gradient the tape contains. `used` is true if the outputs depend on the filled tape.
     """
 
     name: str
@@ -75,12 +73,12 @@ class TapeTrace:
 
     @property
     def is_total(self) -> bool:
-        """Whether the tape only sums up, step by step, the gradient of a parameter."""
+        """Whether the tape is the running sum of the gradient of a parameter."""
         return self.kind is Kind.SIT_SOT and self.gradient_of is not None
 
     @property
     def collects(self) -> bool:
-        """Whether it is the tape of a state, in which all parts of a gradient come together."""
+        """Whether it is the tape of a state, which accumulates all parts of a gradient."""
         return bool(self.tape.reads) and not self.is_total
 
     def position(self, row: int) -> int:
@@ -88,7 +86,7 @@ class TapeTrace:
         return row - self.tape.origin
 
     def contents(self, step: int) -> np.ndarray:
-        """The whole tape after `step`; before the first step for -1."""
+        """Return the whole tape after `step`; before the first step for -1."""
         held = self.initial.copy()
         for number in range(step + 1):
             for write in self.writes:
@@ -98,7 +96,7 @@ class TapeTrace:
 
 @record_of_arrays
 class Taken:
-    """Of which Scan, and of which of its variables by number, step s reads row ``rows[s]``."""
+    """The Scan and the number of its variable from which step s reads row ``rows[s]``."""
 
     scan: int
     variable: int
@@ -107,12 +105,11 @@ class Taken:
 
 @record_of_arrays
 class SequenceTrace:
-    """One sequence: the value that each step read; `axis` tells of what, and at which index.
+    """A sequence: the value that each step read; `axis` relates steps to indices.
 
-    A gradient reads what the loop that it differentiates had read or computed: `source` is
-    that variable of the parent and its tap, `group` why it is read.  A loop may read what
-    another loop has computed: `taken` tells from where.  What a loop calls its value at t is,
-    at step 0, the one with the index `now`.
+    A gradient reads values that its parent read or computed: `source` is the variable of the parent
+    and its tap, and `group` the reason.  A loop can read values of another loop: `taken` locates
+    them.  `now` is the index that step 0 reads as the value at t.
     """
 
     name: str
@@ -126,13 +123,13 @@ class SequenceTrace:
 
     @property
     def is_outer_gradient(self) -> bool:
-        """Whether it is the gradient of an output, which a derivative gets from outside."""
+        """Whether it is the gradient of an output, computed outside of the Scan."""
         return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
 @record_of_arrays
 class ParameterTrace:
-    """A value that every step reads."""
+    """A value that is the same at every step."""
 
     name: str
     argument: int
@@ -144,12 +141,12 @@ Source = int | Leaf | Number  # another value of the step by its number, an argu
 
 @record_of_arrays
 class StepValue:
-    """What one operation inside the step computed, over all steps.
+    """The result of an operation inside the step, for all steps.
 
-    `values` are empty if they are too many, change their shape, or hold unwritten memory.
-    `operation` is its name as in a formula.  `passes` is the input whose numbers it hands on
-    as they are, for one that only changes shape or type.  `repeats` is the number of the
-    value of the parent's step that is computed here once more, from the same values.
+    `values` are empty if they are too large, change their shape, or are uninitialized memory.
+    `operation` is the name in a formula.  `passes` is the input whose entries are returned
+    unchanged, for an operation that only changes shape or type.  `repeats` is the number of the
+    value of the parent's step that the operation computes again.
     """
 
     operation: str
@@ -161,9 +158,9 @@ class StepValue:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step writes at a tap: `target` is a variable and its write tap.
+    """A result of a step; `target` is a variable and its write tap.
 
-    A target of None is the condition on which the loop stops.
+    The until condition has target None.
     """
 
     target: Leaf | None
@@ -172,12 +169,11 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Feed:
-    """The filled tape or output `variable` of Scan `scan`, which another value is computed from.
+    """The filled tape or output `variable` of Scan `scan`, from which another value is computed.
 
-    `into` is the number of the argument of a Scan, or of an output of the trace, that is
-    computed from it with no other Scan in between; `rows` are the rows of both.  An output may
-    have `more` than what Scans give: something else is added, as 5x₀ to the gradient of
-    x[-1] + 5x₀²/2.
+    `into` is the number of an argument of a Scan, or of an output of the trace, that is computed
+    without another Scan in between; `rows` are the rows of both.  If an output has `more`, other
+    terms are added, as 5x₀ to the gradient of x[-1] + 5x₀²/2.
     """
 
     into: int
@@ -188,9 +184,9 @@ class Feed:
 
 
 class FedRow(NamedTuple):
-    """`row` of a value is computed from row `source` of a tape; of a sequence, `row` is a step.
+    """`row` of a value is computed from row `source` of a tape; for a sequence, `row` is a step.
 
-    `row` is None if all rows are; `is_summand` tells that the source is added unchanged.
+    `row` is None for all rows; `is_summand` says whether the source is a term of a sum.
     """
 
     row: int | None
@@ -200,7 +196,7 @@ class FedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Formula:
-    """What a step writes: `target` (a variable and its write tap) and the expression."""
+    """An assignment of a step: `target` (a variable and its write tap) and the expression."""
 
     target: Leaf
     expression: Expression
@@ -213,17 +209,15 @@ class Formula:
 
 @record_of_arrays
 class ScanTrace:
-    """One Scan: its variables over all steps.
+    """A Scan: its variables over all steps.
 
-    `order` is 0 for a loop and k for a Scan that a k-th derivative made; `parent` is the
-    index in the trace of the Scan that this one differentiates.  `inside` are the operations
-    of the step, each after those that it uses, `results` what it writes, one for every write
-    tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.  `nested` has a trace of every step whose graph has
-    Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
-    `first` is the number of its first step.  `place` is where it stands in what
-    ``pytensor.dprint`` prints of the outputs, and the line of a person's code that made it;
-    `places` have the same of each of its variables, by their numbers.
+    `order` is 0 for a loop and k for a Scan of a k-th derivative; `parent` is the index of the Scan
+    that it differentiates.  `inside` are the operations of the step in topological order, `results`
+    its results for all write taps in the order of the arguments, and `formulas` the same in
+    mathematical form.  `feeds` are the Scans from which its arguments are computed.  `nested` has a
+    trace of every step that contains Scans, for loops of at most 500 steps.  `first` is the number
+    of the first recorded step.  `place` is the location in ``pytensor.dprint`` and in the user's
+    code; `places` are the locations of the variables, by number.
     """
 
     name: str
@@ -247,12 +241,12 @@ class ScanTrace:
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
-        """All variables that have values: sequences, tapes, outputs, parameters."""
+        """All variables with values: sequences, tapes, outputs, parameters."""
         for group in (self.sequences, self.tapes, self.outputs, self.parameters):
             yield from group
 
     def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
-        """The variable that a leaf of a formula reads or writes."""
+        """Return the variable that a leaf of a formula reads or writes."""
         return self._by_argument.get(leaf.argument)
 
     @cached_property
@@ -261,38 +255,38 @@ class ScanTrace:
 
     @property
     def held(self) -> tuple[TapeTrace, ...]:
-        """All that the steps write: tapes and outputs, in the order of the arguments."""
+        """All tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
 
     @property
     def carries(self) -> bool:
-        """Whether it is a loop that carries tangents, or coefficients, beside its values."""
+        """Whether it is a loop with tangents or power series next to its values."""
         made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
         return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
     def tape(self, argument: int) -> TapeTrace | None:
-        """The tape or output with a number among the arguments."""
+        """Return the tape or output with this number among the arguments."""
         variable = self._by_argument.get(argument)
         return variable if isinstance(variable, TapeTrace) else None
 
     def is_reading(self, argument: int) -> bool:
-        """Whether an argument brings values to read, as opposed to gradients to add to."""
+        """Return whether an argument is a sequence of values, not of gradients."""
         return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
 
     def arrived(self, tape: TapeTrace) -> set[int]:
-        """The rows of a tape that steps before the first one that was kept have written."""
+        """Return the rows of a tape that were written before the first recorded step."""
         firsts = [int(write.rows[0]) for write in tape.writes if self.steps]
         return {row for n in firsts for row in range(max(0, n - self.first), n)}
 
     @property
     def targets(self) -> list[Leaf]:
-        """What a step writes: every tape at every write tap, in the order of the arguments."""
+        """The targets of a step: every tape at every write tap, in the order of arguments."""
         return [
             Leaf(tape.name, write.tap, tape.argument) for tape in self.held for write in tape.writes
         ]
 
     def reads(self, leaf: Leaf) -> bool:
-        """Whether a step reads what `leaf` stands for: a variable of this name and number."""
+        """Return whether a step reads a variable with the name, number, and tap of `leaf`."""
         variable = self.variable(leaf)
         if variable is None:
             return leaf.variable in self.untraced and leaf.tap is None
@@ -304,20 +298,20 @@ class ScanTrace:
 
 @dataclass(frozen=True)
 class Generator:
-    """A random generator, by the algorithm and the state with which a run began."""
+    """A random generator: its algorithm, and its state at the start of a run."""
 
     algorithm: str
     state: str
 
     @classmethod
     def of(cls, generator: np.random.Generator) -> "Generator":
-        """The present state of `generator`."""
+        """Return the current state of `generator`."""
         state = generator.bit_generator.state
         return cls(state["bit_generator"], json.dumps(state, default=np.ndarray.tolist))
 
     @property
     def value(self) -> np.random.Generator:
-        """A generator in this state."""
+        """A new generator in this state."""
         bits = getattr(np.random, self.algorithm)()
         bits.state = json.loads(self.state)
         return np.random.Generator(bits)
@@ -325,23 +319,23 @@ class Generator:
 
 @record_of_arrays
 class Input:
-    """An input of the graph, and what it was given."""
+    """An input of the graph and its value."""
 
     name: str
     given: np.ndarray | Generator
 
     @property
     def value(self) -> np.ndarray | np.random.Generator:
-        """What it was given, as a graph takes it."""
+        """The value, in the form that a graph accepts."""
         return self.given.value if isinstance(self.given, Generator) else self.given
 
 
 @dataclass(frozen=True)
 class Untaken:
-    """A branch that a `where` did not take, and whose gradient is nan all the same, as 0·∞ is.
+    """A branch that a `where` did not select, but whose gradient is nan, as 0·∞ is.
 
     Step `step` of Scan `scan` is the first that computes such a `product`, for the gradient of
-    `branch`.  That is what step `forward_step` of Scan `forward` did not take, where it is known.
+    `branch`. If known, step `forward_step` of Scan `forward` did not select the branch.
     """
 
     scan: int
@@ -353,7 +347,7 @@ class Untaken:
 
     @property
     def operation(self) -> str:
-        """The name of the operation that made nan of a zero."""
+        """The name of the operation that computed nan from a zero."""
         return self.product.name if isinstance(self.product, Call) else ""
 
 
@@ -361,10 +355,10 @@ class Untaken:
 class OuterFault:
     """An operation outside of all Scans that computes nan or infinity from other values.
 
-    `inputs` are its inputs, called by their formulas.
-    `cause` is the fault from which one of its inputs comes, as its number in `Trace.outside`;
-    `reaches` are the values that are not finite for this reason: arguments of Scans, as the number
-    of the Scan and of the argument, and outputs of the trace, as None and the number of the output.
+    `inputs` are its inputs, named by their formulas.  `cause` is the index in `Trace.outside` of
+    the fault on which an input depends.  `reaches` lists the values that are not finite because of
+    the fault: arguments of Scans, as the numbers of the Scan and of the argument, and outputs of
+    the trace, as None and the number of the output.
     """
 
     operation: str
@@ -377,13 +371,13 @@ class OuterFault:
 
 @record_of_arrays
 class Trace:
-    """The run of a graph: the values asked for, and every Scan in the order in which they ran.
+    """The run of a graph: its outputs, and every Scan in the order of execution.
 
-    `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
-    Scans they are computed, `inputs` from which values of the graph's inputs, in their order;
-    `untaken` are the branches that were not taken and yet made nan of gradients, `outside` the
-    operations outside of the Scans that compute nan or infinity.  Where a window of steps was kept,
-    `backend` is what PyTensor ran the others by.
+    `names` are the names of `outputs`, possibly empty.  `feeds` are the Scans from which the
+    outputs are computed, and `inputs` the values of the inputs of the graph.  `untaken` are the
+    branches that no `where` selected but whose gradients are nan.  `outside` are the operations
+    outside of Scans that compute nan or infinity.  `backend` is PyTensor's backend for the steps
+    that were not recorded.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -398,17 +392,17 @@ class Trace:
     to_json, from_json = RetiredAttribute(), RetiredAttribute()
 
     def __repr__(self) -> str:
-        counted = enumerate(self.scans, 1)  # two may have the same name
-        told = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
-        told += [f"the others by PyTensor, {self.backend}"] if self.backend else []
-        return f"Trace({', '.join(told)})"
+        counted = enumerate(self.scans, 1)  # names can be equal
+        labels = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
+        labels += [f"other steps by PyTensor, {self.backend}"] if self.backend else []
+        return f"Trace({', '.join(labels)})"
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:
-        """Which tapes hold a part of a gradient, to be added up elsewhere, by Scan and argument.
+        """The number of each part of a gradient, by Scan and argument of its tape.
 
-        The parts of one gradient are counted from 1; the only one there is has the number 0.
-        A tape that collects them is a part itself if more is added to what it gives.
+        The parts of a gradient are counted from 1; a single part has number 0.  A tape that
+        accumulates parts is a part itself if more terms are added to its gradient.
         """
         more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
@@ -418,7 +412,7 @@ class Trace:
                     key = (scan.order, *self._origin(scan.parent, tape.gradient_of))
                     alike.setdefault(key, []).append((number, tape))
         found: dict[tuple[int, int], int] = {}
-        for tapes in alike.values():  # the tape of a state collects all parts
+        for tapes in alike.values():  # the tape of a state accumulates all parts
             parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
             whole = [(n, tape.argument) for n, tape in tapes if tape.collects]
             added = more & {*parts, *whole}
@@ -429,7 +423,7 @@ class Trace:
         return found
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
-        """The Scan that had a variable of Scan `number` first, and what it calls it."""
+        """Return the first Scan in the line of descent with a variable, and its name there."""
         scan = self.scans[number]
         if scan.parent is None:
             return number, name

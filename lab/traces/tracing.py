@@ -1,4 +1,4 @@
-"""From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
+"""Run a graph, and describe its Scans in a `Trace` with names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import outer_faults, untaken
-from lab.traces.window import backend_name, check_keep, refuse_beyond, run_window
+from lab.traces.window import backend_name, check_keep, check_memory, run_window
 
 
 def trace(
@@ -51,22 +51,21 @@ def trace(
     keep: str | slice = "all",
     backend: str | None = None,
 ) -> Trace:
-    """Run the graph of `outputs` uncompiled and note what its Scans read and write.
+    """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
-    `outputs` may be a `Derivative`, whose values and names are meant.  `given` has a value for
-    every input that the derivative of a loop does not know already; `also` are further variables
-    to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
-    is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
-    rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
-    second shows its progress and can be interrupted.
+    `outputs` can be a `Derivative`: its values and names are used.  `given` has a value for every
+    input that the derivative of a loop does not contain.  `also` are further variables whose Scans
+    are recorded, and `names` the names of the outputs.  The graph runs as it is, or with
+    `rewritten` after PyTensor's canonicalizing and stabilizing rewrites, as in the mode
+    FAST_COMPILE.  A run of more than a second shows its progress and can be interrupted.
 
     For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
-    range of the loop's steps (a slice, or "500:510") and the steps of its derivatives that go back
-    through them.  PyTensor then compiles the graph for its `backend`, a compilation mode, and runs
+    range of the loop's steps (a slice, or "500:510") and the corresponding steps of its
+    derivatives.  PyTensor then compiles the graph for its `backend`, a compilation mode, and runs
     it; the recorded steps are computed again from the contents of the buffers.
 
-    Raises GraphError if there is no Scan, ArgumentError if a value is missing or of the wrong type,
-    or a sequence is too short.
+    Raises GraphError for a graph without Scans, and ArgumentError if a value is missing or has the
+    wrong type, or if a sequence is too short.
     """
     derived = outputs if isinstance(outputs, Derivative) else None
     if isinstance(outputs, Derivative):
@@ -84,14 +83,12 @@ def trace(
     check_type("rewritten", rewritten, bool, "True or False")
     keep = check_keep(keep)
     if keep != "all" and rewritten:
-        raise argument_error(
-            "keep", keep, 'a graph that is rewritten is traced whole, by keep = "all".'
-        )
+        raise argument_error("keep", keep, 'expected "all" for a rewritten graph.')
     if backend is not None:
         check_type("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":
-            told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
-            raise ArgumentError(f"backend = {quote(backend)}: {told}.")
+            why = 'keep = "all" does not compile. Pass keep = "last", or a slice'
+            raise ArgumentError(f"backend = {quote(backend)}: {why}.")
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
@@ -102,7 +99,7 @@ def trace(
         everything, origins = rewritten_graph(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     if keep == "all":
-        refuse_beyond(everything, given)
+        check_memory(everything, given)
         values, recordings = run(everything, given)
     else:
         values, recordings = run_window(asked, extra, given, keep, backend)
@@ -119,14 +116,14 @@ def trace(
     return made
 
 
-_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace that is still in use
+_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace in use
 
 
 def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
-    """Return the derivative that `trace` is a run of, and the values of its inputs.
+    """Return the derivative of which `trace` is a run, and the values of its inputs.
 
-    A trace is plain data and has no graph; the graph is known in the process that recorded the
-    trace, as long as the trace is in use. None for any other trace.
+    A trace is plain data without a graph.  The process that recorded a trace stores its graph as
+    long as the trace is in use.  None for any other trace.
     """
     return _DERIVED.get(id(trace))
 
@@ -140,9 +137,9 @@ def traced(
     ids: Ids,
     steps: bool = True,
 ) -> Trace:
-    """What happened in a graph, in names and numbers; `ids` are those of what is printed.
+    """Describe the recordings of a graph as a `Trace`; `ids` are PyTensor's printed ids.
 
-    Without `steps` nothing is told of what the steps compute, which takes most of the time.
+    Without `steps`, the operations inside the steps are omitted, which saves most of the time.
     """
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
@@ -182,7 +179,7 @@ def traced(
 
 
 def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
-    """What happened in the Scans inside one step of a Scan."""
+    """Return a trace of the Scans inside one step of a Scan."""
     made = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
         list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings, ids
@@ -190,7 +187,7 @@ def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
 
 
 def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
-    """The Scan that this one differentiates; inside a step, where all are copies, one like it."""
+    """Return the recording of the differentiated Scan; inside a step, of an equal Scan."""
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
@@ -200,7 +197,7 @@ def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | No
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
-    """What the `inputs` of a graph were given."""
+    """Yield the values of the `inputs` of a graph."""
     for variable in inputs:
         value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):
@@ -220,15 +217,15 @@ def _scan_trace(
     filled: Mapping[Variable, tuple[int, int]],
     ids: Ids,
 ) -> ScanTrace:
-    parts, node = recording.parts, recording.node  # which may be the one that was rewritten
+    parts, node = recording.parts, recording.node
     filled_by = outer_outputs(parts, node)
     derivation = decisions_of(node.op)
     sources: dict[int, LoopVariable] = {}
     origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
-    if derivation is not None:  # the node's variables stand in the same order as its parts
+    if derivation is not None:  # in the same order as the parts of the node
         built = enumerate(derivation.backward.variables)
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
-        if above is not None and above.node is not derivation.parent:  # but a copy of it
+        if above is not None and above.node is not derivation.parent:  # a copy of it
             twins = zip(derivation.forward.variables, above.parts.variables, strict=True)
             twin = dict(twins)
             sources = {i: twin[source] for i, source in sources.items()}
@@ -290,7 +287,7 @@ def _scan_trace(
 
 
 def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
-    """What of the parent a gradient's sequences bring, and why, by the sequences' numbers."""
+    """Map sequences of a gradient, by number, to variables of the parent and reading groups."""
     numbers = {part: i for i, part in enumerate(derivation.backward.variables)}
     places = {part: i for i, part in enumerate(derivation.forward.variables)}
     return {
@@ -332,16 +329,16 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable, source: LoopVariable | None, values: Values, axes: Mapping[Variable, Axis]
 ) -> Axis:
-    """Of which quantity the sequence was cut, and at which of its indices."""
+    """Return the quantity from which a sequence was cut, and its indices."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
-    if source is None:  # a loop of its own, which counts what it is given by itself
+    if source is None:  # a loop, not a derivative
         filled, taken = rows_of(part.outer_input, values, axes)
         known = axes.get(filled)
-        if known is not None and known.variable == part.name:  # or one name had two values
+        if known is not None and known.variable == part.name:  # otherwise a name has two values
             return Axis(known.variable, freeze(known.index[taken]))
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)
-    if known is None:  # the gradient of an output, row by row
+    if known is None:  # the gradient of an output
         output = source.outer_output
         known = None if output is None else axes.get(output)
         if known is None or len(known.index) < len(values[array]):
@@ -352,7 +349,7 @@ def _sequence_axis(
 def _taken(
     part: LoopVariable, read: np.ndarray, values: Values, filled: Mapping[Variable, tuple[int, int]]
 ) -> Taken | None:
-    """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
+    """Return the rows of another Scan's output from which a sequence was cut, or None."""
     array, rows = rows_of(part.outer_input, values, filled)
     return Taken(*filled[array], freeze(rows[read])) if array in filled else None
 
@@ -364,11 +361,11 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 def _tape_axis(
     part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
-    """What the rows of a tape belong to.
+    """Return the quantity to which the rows of a tape belong.
 
-    The rows of a loop's own state are its values in time.  A gradient's tape holds, last
-    first, the gradients of the rows of its parent's tape; the gradients of a sequence come
-    out in the order of the backward steps.
+    The rows of a state are its values in time.  The tape of a gradient contains the gradients of
+    the rows of the parent's tape, last first; the gradients of a sequence have the order of the
+    backward steps.
     """
     if source is None:
         if part.kind is Kind.MIT_MOT:

@@ -1,11 +1,11 @@
-"""The operations that compute nan: outside of the Scans, and for a branch that was not taken.
+"""Find operations that compute nan: outside of the Scans, and for an unselected branch.
 
 `outer_faults` finds the operations outside of the Scans that compute nan or infinity.
 
-`untaken` finds the best-known trap of `where`: the gradient of a branch that was not taken is 0·∞.
-`where` gives the branch that is not taken the gradient 0, which is multiplied by the derivatives
-of whatever made that branch.  One that is not finite makes nan of it.  PyTensor's rewrites often
-avoid that (``lab.trace(…, rewritten=True)``); a `where` inside the branch as well always does.
+`untaken` finds the best-known trap of `where`: the gradient of an unselected branch is 0·∞.
+`where` gives the unselected branch the gradient 0, which is multiplied by the local derivatives of
+the branch. If one of them is not finite, the product is nan.  PyTensor's rewrites often avoid nan
+(``lab.trace(…, rewritten=True)``); a second `where` inside the branch always does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,28 +32,28 @@ from lab.traces.trace import (
     Untaken,
 )
 
-HANDS_ON = {"Neg", "second"}  # beside products and views: a zero stays a zero
+KEEPS_ZERO = {"Neg", "second"}  # in addition to products and views
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
-DEEPEST = 5  # of a formula, in operations; more is an ellipsis
+MAX_DEPTH = 5  # nested operations of a formula; deeper ones are written as …
 
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
-    """All branches of `scans` whose gradients are 0·∞, each once, by the first step that has it."""
+    """Return each branch of `scans` whose gradient is 0·∞ once, with its first step."""
     found: dict[tuple[int, Expression], Untaken] = {}
     for number, scan in enumerate(scans):
-        for one in _met(scans, number, scan):
+        for one in _find_products(scans, number, scan):
             found.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)
     return tuple(found.values())
 
 
-def _met(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
-    """What the products of a gradient's step make of the zeros of a `where`."""
-    zeros: dict[int, tuple[int, np.ndarray]] = {}  # of values: the where, and entries that are 0
+def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
+    """Yield the products in a gradient's step that multiply a zero of a `where` to nan."""
+    zeros: dict[int, tuple[int, np.ndarray]] = {}  # by value: its where, and its zero entries
     for place, value in enumerate(scan.inside):
         if not len(value.values) or value.values.dtype.kind != "f":
             continue
         if value.operation == "where":
-            mask = _dropped(scan, value.inputs)
+            mask = _zero_mask(scan, value.inputs)
             if mask is not None:
                 zeros[place] = place, np.broadcast_to(_rows(mask, value.values), value.values.shape)
             continue
@@ -62,19 +62,19 @@ def _met(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[U
                 continue
             origin, mask = zeros[source]
             is_product = value.operation in MULTIPLIES
-            if not (is_product or value.passes is not None or value.operation in HANDS_ON):
+            if not (is_product or value.passes is not None or value.operation in KEEPS_ZERO):
                 continue
             here = fitted(mask, value.values)
             lost = here & ~np.isfinite(value.values)
             if is_product and lost.any():
                 step = int(np.argmax(lost.reshape(len(lost), -1).any(axis=1)))
-                yield _told(scans, number, origin, place, step)
+                yield _record(scans, number, origin, place, step)
             elif (here & (value.values == 0)).any():
                 zeros[place] = origin, here & (value.values == 0)
 
 
-def _dropped(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
-    """At which steps, and entries, a `where` takes a constant 0 instead of its other branch."""
+def _zero_mask(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
+    """Return a mask of steps and entries for which `where` selects a constant 0."""
     condition = values_of(scan, inputs[0])
     for branch, taken in ((inputs[1], True), (inputs[2], False)):
         if condition is not None and _is_zero(scan, branch):
@@ -83,7 +83,7 @@ def _dropped(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
 
 
 def _is_zero(scan: ScanTrace, source: Source) -> bool:
-    """Whether a value is 0 at every step."""
+    """Return whether a value is 0 at every step."""
     if isinstance(source, Number):
         return source.written in ("0", "0.0")
     values = scan.inside[source].values if isinstance(source, int) else None
@@ -91,7 +91,7 @@ def _is_zero(scan: ScanTrace, source: Source) -> bool:
 
 
 def values_of(scan: ScanTrace, source: Source) -> np.ndarray | None:
-    """The values of a source over all steps; None where they were not kept."""
+    """Return the values of a source in all steps; None if they were not recorded."""
     if isinstance(source, int):
         values = scan.inside[source].values
         return values if len(values) else None
@@ -106,12 +106,12 @@ def values_of(scan: ScanTrace, source: Source) -> np.ndarray | None:
 
 
 def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """A mask, a row for each step, with as many dimensions as `like`."""
+    """Return a mask with the number of dimensions of `like`; axis 0 is the step."""
     return mask.reshape(len(mask), *[1] * (like.ndim - mask.ndim), *mask.shape[1:])
 
 
 def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A mask in the shape of `values`: entry by entry, or where that fails step by step."""
+    """Broadcast a mask to the shape of `values`; if that fails, by whole steps."""
     try:
         return np.broadcast_to(_rows(mask, values), values.shape)
     except ValueError:
@@ -119,8 +119,8 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.broadcast_to(_rows(every, values), values.shape)
 
 
-def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
-    """The record: in the loop that has the `where`, where that is known."""
+def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
+    """Return the record, for the loop that contains the `where` if it is known."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
     made = written(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
@@ -135,13 +135,13 @@ def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step:
 
 
 def written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
-    """A value of a step as a formula."""
+    """Return the formula of a value of a step."""
     if not isinstance(source, int):
         return source
     value = scan.inside[source]
     if value.passes is not None:
         return written(scan, value.inputs[value.passes], depth)
-    if depth == DEEPEST:
+    if depth == MAX_DEPTH:
         return Leaf("…", None, -1)
     return Call(value.operation, tuple(written(scan, v, depth + 1) for v in value.inputs))
 
@@ -154,12 +154,11 @@ def outer_faults(
     """Find the operations outside of the Scans that compute nan or infinity.
 
     `ends` are the arguments of Scans and the outputs of the trace, `names` the outputs of Scans.
-    An operation counts if it computes nan and none of its inputs has nan, or infinity and all of
-    its inputs are finite.
+    An operation counts if it computes nan from inputs without nan, or infinity from finite inputs.
     """
     if not any(_not_finite(values.get(v)).any() for v in ends.values()):
         return ()
-    origins: dict[Variable, int] = {}  # of values that are not finite: the fault behind them
+    origins: dict[Variable, int] = {}  # by value that is not finite: its fault
     found: list[OuterFault] = []
     for node in toposort(list(ends.values())):
         if is_scan(node) or plain_name(node) == "AllocEmpty":
@@ -210,7 +209,7 @@ def _plain(term: Term) -> str:
 
 
 def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> Term:
-    """A value outside of the Scans as a formula."""
+    """Return the formula of a value outside of the Scans."""
     node = variable.owner
     if isinstance(variable, Constant):
         return Number(constant_text(variable.data))
@@ -219,7 +218,7 @@ def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> T
     same = passed_on(node, variable)
     if same is not None:
         return _formula(node.inputs[same], names, depth)
-    if depth == DEEPEST:
+    if depth == MAX_DEPTH:
         return Leaf("…", None, -1)
     inputs = (v for v in node.inputs if hasattr(v.type, "dtype"))
     return Call(

@@ -1,12 +1,11 @@
-"""Runs of which only a window of steps is kept: the rest is PyTensor's work, compiled.
+"""Record a window of steps, and run the other steps by compiled code.
 
->>> lab.trace(derivative, keep="last")  # of every Scan its last step
+>>> lab.trace(derivative, keep="last")  # the last step of each Scan
 >>> lab.trace(derivative, keep=slice(500, 510))
 
-The whole graph is compiled once, with a few more outputs: what stands in every buffer where the
-window begins.  From there the window is stepped as any other run is, so that nothing of it is
-missing.  What is not left at the end, as a slot that was written again, is what a second Scan
-leaves that makes only the steps before the window.
+PyTensor compiles the whole graph once, with additional outputs: the contents of every buffer at the
+start of the window.  The window is then stepped like any other run.  If the final buffers no longer
+contain a value, such as an overwritten slot, a second Scan computes the steps before the window.
 """
 
 import re
@@ -43,7 +42,7 @@ MOST_BYTES = 4_000_000_000  # of a trace
 
 
 def check_keep(keep: object) -> Keep:
-    """What is to be kept; ArgumentError for what cannot be."""
+    """Return `keep` as "all", "last", or a slice; ArgumentError for others."""
     if isinstance(keep, str):
         found = re.fullmatch(r"(-?[0-9]{1,15})?:(-?[0-9]{1,15})?", keep)
         if keep in ("all", "last"):
@@ -58,31 +57,31 @@ def check_keep(keep: object) -> Keep:
 
 
 def keep_text(keep: Keep) -> str:
-    """What is to be kept as a text that `check_keep` reads: ``500:510``."""
+    """Return `keep` as a text that `check_keep` reads: ``500:510``."""
     if isinstance(keep, str):
         return keep
     return ":".join("" if end is None else str(end) for end in (keep.start, keep.stop))
 
 
-def refuse_beyond(outputs: Sequence[Variable], given: Values) -> None:
-    """ArgumentError if a trace of all steps could not be held, with the window that could."""
+def check_memory(outputs: Sequence[Variable], given: Values) -> None:
+    """Raise ArgumentError if a trace of all steps needs too much memory; suggest a window."""
     nodes = scan_nodes(outputs)
     known = [n for n in nodes if not scan_nodes([n.inputs[0]])]
     counts, _ = run([n.inputs[0] for n in known], given, record=False)
     made = [int(counts[node.inputs[0]]) for node in known]
-    needed = sum(steps * _bytes_a_step(node) for node, steps in zip(known, made, strict=True))
+    needed = sum(steps * _bytes_per_step(node) for node, steps in zip(known, made, strict=True))
     if needed > MOST_BYTES:
         steps = max(made)
         fits = max(1, steps * MOST_BYTES // needed)
         raise ArgumentError(
-            f'keep = "all": {steps:,} steps would take {needed / 1e9:,.3g} GB, of at most '
-            f'{MOST_BYTES / 1e9:g}; keep = "{steps - fits}:{steps}" keeps {fits:,} of them, '
-            'keep = "last" the last of each Scan.'
+            f'keep = "all": {steps:,} steps need {needed / 1e9:,.3g} GB, more than '
+            f'{MOST_BYTES / 1e9:g}. Pass keep = "{steps - fits}:{steps}" for {fits:,} steps, or '
+            'keep = "last".'
         )
 
 
-def _bytes_a_step(node: Apply) -> int:
-    """What a trace holds of every step: what is in the buffers, read, written and replaced."""
+def _bytes_per_step(node: Apply) -> int:
+    """Return the bytes per step of a trace: buffers, reads, writes, and old values."""
     parts = read_node(node)
     sizes = 0
     for part in parts.variables:
@@ -96,7 +95,7 @@ def _bytes_a_step(node: Apply) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """Of the `steps` that a Scan makes those from `start` to `stop`."""
+    """Steps `start` to `stop` of a Scan with `steps` steps."""
 
     steps: int
     start: int
@@ -104,14 +103,14 @@ class Window:
 
     @property
     def length(self) -> int:
-        """How many are kept."""
+        """The number of recorded steps."""
         return self.stop - self.start
 
     def rows(self, array: Variable, length: int, first: int, count: int) -> TensorVariable:
-        """So many rows of an array of some `length`, the first so far behind the window's start.
+        """Return `count` rows of an array, from `first` rows after the start of the window on.
 
-        At the end of a run they are counted from there, by which PyTensor sees that it need not
-        keep the others.
+        `length` is the length of the array.  At the end of a run, rows are counted from the end:
+        PyTensor then keeps only those in memory.
         """
         start = self.start + first
         if self.stop < self.steps:
@@ -120,7 +119,7 @@ class Window:
 
 
 def backend_name(backend: str | None) -> str:
-    """What PyTensor runs a graph by: ``Numba``, ``VM``, the usual one if none is named."""
+    """Return the name of PyTensor's backend: ``Numba``, ``VM``; by default, the configured one."""
     return type(get_mode(backend).linker).__name__.removesuffix("Linker")
 
 
@@ -131,9 +130,9 @@ def run_window(
     keep: Keep,
     backend: str | None,
 ) -> tuple[dict[Variable, Computed], list[Recording]]:
-    """What `lab.traces.run.run` gives, of the window; `values` has what a `Trace` is made of.
+    """Return the same as `lab.traces.run.run` for the window; `values` suffices for a `Trace`.
 
-    Of arrays that are not kept it has something that is as long.
+    Arrays that are not recorded are replaced by empty arrays of the same length.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -151,11 +150,11 @@ def run_window(
 def earliest(
     outputs: Sequence[Variable], given: Values, look: Callable[[np.ndarray], np.ndarray]
 ) -> slice | None:
-    """Steps of the loop around the first at which a Scan writes a value that is looked for.
+    """Return steps of the loop around the first step at which a Scan writes a value of interest.
 
-    The Scans are run compiled, one after another, and looked through in the order in which they
-    ran; the running totals of a gradient, and what a step does not write, are not.  What is found
-    in a gradient is told by the step of the loop that it goes back through.
+    `look` marks values of interest.  The compiled Scans are searched in the order of execution,
+    except running totals of gradients and values inside the steps.  A step of a gradient is
+    converted to the step of the loop that it differentiates.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -165,25 +164,25 @@ def earliest(
             written = _written_by(graph, node)
             rows = [] if written is None else written(*_given(graph.inputs, known))
             steps = int(values[parts.n_steps])
-            met = np.zeros(steps, dtype=bool)
+            matches = np.zeros(steps, dtype=bool)
             for filled in map(np.asarray, rows):
-                met |= look(filled[len(filled) - steps :]).reshape(steps, -1).any(axis=1)
-            if met.any():
-                number, turned = int(np.argmax(met)), False
+                matches |= look(filled[len(filled) - steps :]).reshape(steps, -1).any(axis=1)
+            if matches.any():
+                number, turned = int(np.argmax(matches)), False
                 while (derivation := decisions_of(node.op)) is not None:
                     node, turned = derivation.parent, not turned
                     number = int(values[graph.scans[node].n_steps]) - 1 - number
-                before = 0 if turned else min(number, BESIDE)
-                return slice(number - before, number + 1 + BESIDE)
+                before = 0 if turned else min(number, NEIGHBORS)
+                return slice(number - before, number + 1 + NEIGHBORS)
     return None
 
 
-BESIDE = 8  # steps that are kept beside the one that was found
+NEIGHBORS = 8  # recorded steps before and after a match
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
-    """A function that tells all that a Scan writes to its tapes and outputs, but for totals."""
+    """Return a function that computes all tapes and outputs of a Scan except totals."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
     held = [p for p in graph.scans[node].variables if p.outer_output is not None]
@@ -192,7 +191,7 @@ def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] |
 
 
 class _Graph:
-    """A graph, its Scans taken apart, and how long what they work on is.
+    """A graph with its Scans, read once, and the lengths of their arrays.
 
     `lengths` are those of the latest run.
     """
@@ -202,12 +201,11 @@ class _Graph:
         self.ready = Ready()
         self.scans = {n: self.ready.step(n).parts for n in scan_nodes([*outputs, *also])}
         for parts in self.scans.values():
-            odd = "it stops by itself; without a condition" if parts.until is not None else ""
+            reason = "it stops on a condition" if parts.until is not None else ""
             for part in parts.of_kind(Kind.UNTRACED):
-                odd = f"the untraced state {part.name} is nowhere kept; of a sequence in its place"
-            if odd:
-                known = 'some steps can be kept, and as it is all, by keep = "all"'
-                raise GraphError(f"keep: {parts.called}: {odd} {known}.")
+                reason = f"the untraced state {part.name} is not stored"
+            if reason:
+                raise GraphError(f'keep: {parts.called}: {reason}. Pass keep = "all".')
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
         told = dict.fromkeys(self._told())
@@ -218,7 +216,7 @@ class _Graph:
         self._function: Callable[..., list[Computed]] | None = None
 
     def _told(self) -> Iterator[Variable]:
-        """The numbers and arrays of which a trace needs the value, or the length."""
+        """Yield the numbers and arrays of which a trace needs the value or the length."""
         for parts in self.scans.values():
             yield parts.n_steps
             for part in parts.variables:
@@ -229,7 +227,7 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """The values of the numbers, and for each array nothing that is as long."""
+        """Return the values of the numbers, and for each array an empty array of its length."""
         if self._function is None:
             numbers = [_number(v) for v in self._asked]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
@@ -247,7 +245,7 @@ class _Graph:
         return values
 
     def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
-        """Which steps of each Scan are kept; a gradient's are those that go back through them."""
+        """Return the window of each Scan; a gradient has the steps that differentiate it."""
         found: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])
@@ -272,7 +270,7 @@ _graph = lru_cache(maxsize=REMEMBERED)(_Graph)
 
 
 def _number(variable: Variable) -> Variable:
-    """A number as it is, and of an array how long it is."""
+    """Return a number unchanged, and the length of an array."""
     if not isinstance(variable, TensorVariable):
         return as_tensor(tensor_from_scalar(variable))
     return variable.shape[0] if variable.type.ndim else variable
@@ -288,14 +286,14 @@ def _given(inputs: Sequence[Variable], known: Values) -> Iterator[Computed]:
 def _function(
     inputs: Sequence[Variable], outputs: Sequence[Variable], mode: str | Mode | None
 ) -> Callable[..., list[Computed]]:
-    """A compiled function; GraphError where that fails."""
+    """Compile a function; raise GraphError if that fails."""
     try:
-        with warnings.catch_warnings():  # that Numba runs in Python what calls it again
+        with warnings.catch_warnings():  # about callbacks to Python
             warnings.filterwarnings("ignore", "Numba will use object mode")
             return pytensor.function(
                 inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
             )
-    except Exception as error:  # whatever a backend makes of a graph
+    except Exception as error:  # backends raise many types
         raise GraphError(f"backend = {quote(mode)}: {first_line(error)}") from error
 
 
@@ -306,7 +304,7 @@ Found = Mapping[object, Computed]  # by variable, or by part and number
 def _compiled(
     graph: _Graph, windows: tuple[Window, ...], backend: str | None
 ) -> Callable[[Values], Found]:
-    """The graph, compiled, with what its windows begin with as further outputs."""
+    """Compile the graph, with the initial contents of its windows as additional outputs."""
     asked: dict[object, Variable] = {v: v for v in graph.outputs}
     for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
         before = _before(node, parts, window)
@@ -324,10 +322,10 @@ def _compiled(
 def _before(
     node: Apply, parts: ScanParts, window: Window
 ) -> Mapping[LoopVariable, Variable] | None:
-    """What the buffers of a Scan hold where a window begins, by a Scan that ends there.
+    """Return the buffers of a Scan at the start of a window, from a Scan that ends there.
 
-    None where that can be told from what the whole Scan leaves: a row that is written once, and
-    is kept anyway, as the running totals of a gradient are not.
+    None if the final buffers contain the same rows: rows that are written once and remain in
+    memory.
     """
     once = all(len(part.tape.writes) == 1 for part in parts.of_kind(Kind.MIT_MOT))
     at_end = window.stop == window.steps or decisions_of(node.op) is None
@@ -348,7 +346,7 @@ def _before(
 def _beginning(
     part: LoopVariable, window: Window, length: int, before: Mapping[LoopVariable, Variable] | None
 ) -> Iterator[TensorVariable]:
-    """The rows that a variable brings to a window; then those that were written meanwhile."""
+    """Yield the rows that a variable needs at the start of a window, then overwritten rows."""
     tape = part.tape
     if part.kind is Kind.SEQUENCE:
         yield window.rows(part.outer_input, length, 0, window.length)
@@ -358,7 +356,7 @@ def _beginning(
         yield as_tensor(before[part])[window.start : window.start + count]
     elif part.kind is not Kind.MIT_MOT:
         yield window.rows(part.filled, length, 0, count)
-    else:  # copied, or the Scan could not write over what it is handed
+    else:  # copied, so that the Scan can work in place
         yield as_tensor(deep_copy_op(window.rows(part.outer_input, length, 0, count)))
         (first, last) = _written(part, window)
         if last > first:
@@ -366,7 +364,7 @@ def _beginning(
 
 
 def _written(part: LoopVariable, window: Window) -> tuple[int, int]:
-    """From which to which of the rows of a window steps before it have written, at a single tap."""
+    """Return the range of rows of a window that earlier steps wrote, for a single write tap."""
     last = part.tape.origin + max(part.tape.writes)
     return max(0, last - window.start), last
 
@@ -374,7 +372,7 @@ def _written(part: LoopVariable, window: Window) -> tuple[int, int]:
 def _stepped(
     node: Apply, graph: _Graph, window: Window, found: Found, progress: Progress
 ) -> Recording:
-    """The steps of a window, from what stood in the buffers where it begins."""
+    """Run the steps of a window, from the contents of the buffers at its start."""
     parts = graph.scans[node]
     outer: dict[Variable, Computed] = {parts.n_steps: np.asarray(window.length)}
     unwritten: dict[LoopVariable, np.ndarray] = {}

@@ -166,7 +166,7 @@ def test_a_given_cell_is_dragged_and_the_sentence_follows(browser, path):
 
 def test_where_nothing_can_be_computed_a_sentence_says_why(browser, path):
     for link, why in (
-        ("loop=newton", "newton stops by itself"),
+        ("loop=newton", "newton stops on a condition"),
         ("loop=square&rule=accumulate-overwritten", "Both rules are shown with the given values"),
     ):
         with opened_at(browser, path, link) as opened:

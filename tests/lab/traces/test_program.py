@@ -89,7 +89,7 @@ def test_derivatives_of_a_power():
         np.testing.assert_allclose(told, wanted, rtol=1e-12)
 
 
-WRONG = [("newton", "stops by itself"), ("walk", "draws"), ("undefined", "jv")]
+WRONG = [("newton", "stops on a condition"), ("walk", "draws"), ("undefined", "jv")]
 
 
 @pytest.mark.parametrize(("name", "words"), WRONG)

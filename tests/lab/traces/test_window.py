@@ -106,7 +106,7 @@ def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
     assert backward.sequences[0].axis.index.tolist() == [13, 12, 11, 10]
     assert not forward.stopped_early
     assert "step k: x[t] is xₖ₊₁₁" in visual.tapes(trace).text()
-    assert repr(trace).endswith("the others by PyTensor, VM)")
+    assert repr(trace).endswith("other steps by PyTensor, VM)")
 
 
 def test_a_second_trace_compiles_nothing(monkeypatch):
@@ -154,7 +154,7 @@ def network(steps):
 def test_what_cannot_be_held_is_refused_before_it_is_run(monkeypatch):
     """Of 40,000 running totals of 64 × 64 numbers each, three times 1.3 GB."""
     monkeypatch.setattr(window, "run", _only_counts(window.run))
-    with pytest.raises(ArgumentError, match=r"40,000 steps would take 5\.\d+ GB") as caught:
+    with pytest.raises(ArgumentError, match=r"40,000 steps need 5\.\d+ GB") as caught:
         network(40_000).trace(wrt="w")
     start = int(str(caught.value).split('keep = "')[2].split(":")[0])
     held = (40_000 - start) / 40_000 * 40_000 * 64 * 64 * 8 * 4  # buffer, read, written, replaced
@@ -189,7 +189,9 @@ def test_what_cannot_be_is_one_sentence(arguments, error, words):
         lab.trace(gallery.loops["square"].derivative(1), **arguments)
 
 
-@pytest.mark.parametrize(("name", "words"), [("newton", "stops by itself"), ("walk", "untraced")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("newton", "stops on a condition"), ("walk", "untraced")]
+)
 def test_some_loops_are_kept_whole(name, words):
     with pytest.raises(GraphError, match=words):
         lab.trace(gallery.loops[name].derivative(1), keep="last")

@@ -142,8 +142,8 @@ def test_a_page_has_each_combination_in_both_arrangements():
 
 def test_where_a_page_cannot_compute_it_says_why(monkeypatch):
     for chosen, why in (
-        ({"loops": "newton"}, "Values cannot be dragged here: newton stops by itself"),
-        ({"loops": "undefined"}, "jv is not among"),
+        ({"loops": "newton"}, "Values cannot be dragged here: newton stops on a condition"),
+        ({"loops": "undefined"}, "jv: a page cannot compute"),
         ({"loops": "square", "rules": "never-accumulate"}, "choose the correct rule"),
     ):
         page = visual.Page(**{"orders": 1, "costs": "last", **chosen})
