@@ -1,8 +1,8 @@
-"""The rolled picture: a loop as one box with its taps, at one of its steps, and unrolled below.
+"""The rolled picture: a loop as a single box with its taps, and unrolled below.
 
-On the left stands what the step reads, on the right what it makes; what it makes comes back as
-many steps later as the taps say.  The values are those of the chosen step, and the boxes of
-the unrolled loop below are the same quantities.
+The step reads the values on the left and computes the values on the right.  Arrows lead from each
+computed value to the taps that read it in later steps.  The values belong to the chosen step; the
+unrolled loop below has the same keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, picture_function, shortened, text_width
 from visual.scene.theme import Role
 
-PORT = 104.0, 150.0  # the width of one, at least and at most
+PORT = 104.0, 150.0  # smallest and largest width of a port
 BETWEEN, ARM, LINE, TRACK = 14.0, 40.0, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
 MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
@@ -45,7 +45,7 @@ MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
 
 @dataclass(frozen=True, eq=False)
 class Port:
-    """What a step reads or makes: a leaf of its formulas, and the value at the step."""
+    """A value that a step reads or computes, with its leaf in the formulas."""
 
     leaf: Leaf
     label: str
@@ -57,7 +57,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Way:
-    """What is made at one tap of a tape comes back at another, `later` steps after."""
+    """A write at one tap of a tape and a read at another, `later` steps after it."""
 
     written: Leaf
     read: Leaf
@@ -72,12 +72,11 @@ def rolled(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled.
+    """Draw a Scan of a trace as a single box with its values at `step`, and unrolled below.
 
-    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  It is the loop
-    itself unless told otherwise, also where others open the Scan that holds the result: that a step
-    comes back to itself is seen in what has not been differentiated.  What does not fit in the
-    width is counted, and drawn with `all`.
+    `scan` is the number in the headings, from 1: number 1 is ``trace.scans[0]``.  By default, the
+    picture shows the loop itself, because its recurrence is easiest to see before differentiation.
+    Elements that do not fit in the width are counted; `all` draws them.
     """
     check_sheet(sheet)
     number = scan_index(trace, scan)
@@ -93,14 +92,14 @@ def rolled(
 
 
 def _shown_step(of: NamedScan, step: int) -> str:
-    """Which step is shown, and what the taps stand for."""
+    """Return the caption: the step in the box, and the meaning of the taps."""
     offsets = loop_offsets(of)
     last = of.scan.steps - 1
     return f"in the box step {step}, below all from 0 to {last}{offsets and f' · {offsets}'}"
 
 
 def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
-    """The step with its ports, from left to right, and the ways back below it."""
+    """Draw the step with its ports, and the feedback arrows below it."""
     scan = of.scan
     leaves = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
     port = partial(_port, of, step, Speller(of))
@@ -155,7 +154,7 @@ def _port(of: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: bool
 
 
 def _ways(scan: ScanTrace) -> list[Way]:
-    """How what a step makes comes back to later steps."""
+    """Return the pairs of a write and a read of the same tape by a later step."""
     found = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
     read = sorted(found, key=_order)
     return [
@@ -170,7 +169,7 @@ def _ways(scan: ScanTrace) -> list[Way]:
 
 
 def _step_box(of: NamedScan, wide: float, high: float, most: int | None, hint: str) -> Piece:
-    """The box of the step, with its formulas for all steps; `most` of their lines."""
+    """Draw the box of the step with its general formulas, at most `most` lines."""
     letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
         line
@@ -204,7 +203,7 @@ def _ports(
     moment: tuple[int, str],
     hint: str,
 ) -> Piece:
-    """The ports at one side of the box, as many as there is room for, each by its name."""
+    """Draw at most `most` ports on one side of the box; their names are anchors."""
     names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
     least, widest = PORT
     wide = min(max([least, *names]), widest)
@@ -216,7 +215,7 @@ def _ports(
 
 
 def _drawn(port: Port, wide: float, moment: tuple[int, str]) -> Piece:
-    """A port, with its value from the step on that is shown, when one walks."""
+    """Draw a port; an animation shows its value from `moment` on."""
     box = Box(0, 0, wide, HEIGHT, port.role)
     shown = cell(box, port.value, port.label, key=port.key, label=port.label)
     step, told = moment
@@ -228,7 +227,7 @@ def _name(leaf: Leaf, is_made: bool) -> str:
 
 
 def _way_back(places: Mapping[str, Envelope], way: Way, y: float, number: int) -> Piece:
-    """An arrow from what is made, below the box, to where it is read again, on its own track."""
+    """Draw an arrow on its own track below the box, from a write to a later read."""
     made, read = places[_name(way.written, True)], places[_name(way.read, False)]
     right, left, low = made.right + TRACK * number, read.left - TRACK * number, y + 22 * number
     start = (made.right, made.place(0, 0.5)[1] + 5 * number - 10)

@@ -1,7 +1,7 @@
-"""How the gradients of several Scans come together: what one puts out is a part of another's.
+"""Contributions of one Scan to the gradients of another.
 
-The gradient of a slot collects what its own Scan adds to it, and what other Scans of the same
-derivative have put out for the same slot before.
+The gradient of a slot accumulates the contributions of its own Scan and the outputs of earlier
+Scans of the same derivative for the same slot.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Variable = TapeTrace | SequenceTrace | ParameterTrace | None
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """`source` goes into what Scan `scan` finds in `into` for an index in time."""
+    """Summand `source` of the initial value that Scan `scan` reads from `into` at an index."""
 
     source: Value
     scan: int
@@ -26,12 +26,12 @@ class Contribution:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """The Scan, its variable by number, and the index."""
+        """Scan, argument number of its variable, and index."""
         return self.scan, self.into.argument, self.index
 
 
 def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[Contribution]:
-    """What a feed of Scan `later` brings, as far as it can be told row by row."""
+    """Yield the contributions of a feed of Scan `later` whose rows are known."""
     part = _variable(trace.scans[feed.scan], feed.variable)
     into = _variable(trace.scans[later], feed.into)
     if not isinstance(part, TapeTrace) or part.axis is None or part.gradient_of is None:
@@ -44,7 +44,7 @@ def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[
 
 
 def is_told(trace: Trace, feed: Feed, later: int) -> bool:
-    """Whether a feed is a reading, whose values are known step by step."""
+    """Return whether a sequence reads the feed, with known values at every step."""
     into = _variable(trace.scans[later], feed.into)
     if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False
@@ -56,7 +56,7 @@ def _variable(scan: ScanTrace, argument: int) -> Variable:
 
 
 def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Value | None:
-    """The slot of the `parent` of a Scan whose gradient a tape of that Scan holds for an index."""
+    """Return the slot of `parent` whose gradient is stored in the tape `part` at an index."""
     if parent is None:
         return None
     variables: list[TapeTrace | SequenceTrace] = [*parent.scan.held, *parent.scan.sequences]
@@ -67,7 +67,7 @@ def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Val
 
 
 def _index_in(trace: Trace, later: int, into: Variable, slot: Value) -> int | None:
-    """The index that a slot has in what Scan `later` takes gradients in through."""
+    """Return the index of a slot in the variable through which Scan `later` reads gradients."""
     parent = trace.scans[later].parent
     if parent is None or parent != slot.scan:
         return None
@@ -83,7 +83,7 @@ def _index_in(trace: Trace, later: int, into: Variable, slot: Value) -> int | No
 
 
 def fed_places(trace: Trace) -> frozenset[tuple[int, int, int]]:
-    """Where gradients of one loop go into those of another; empty for a single loop."""
+    """Return where gradients of one loop enter another loop; empty for a single loop."""
     if sum(scan.parent is None for scan in trace.scans) < 2:
         return frozenset()
     values = flow(trace)

@@ -1,9 +1,9 @@
-"""The quantities of a run: which of its values are one and the same box in a picture.
+"""The quantities of a run: the values of a trace, grouped into boxes of a picture.
 
-Every write makes a new value.  The values that a slot collects by mere addition are one
-quantity, the gradient, and what stood in the slot before is its direct part.  A direct part
-of zero is left out, unless all are asked for, and one to which nothing is added is the
-gradient itself, the seed.
+Every write creates a new value.  The values that a slot accumulates by addition are the same
+quantity, the gradient; the initial value of the slot is its direct part.  A direct part of zero
+is omitted unless `all_direct` is set.  If no step adds to a direct part, it is the total
+gradient, the seed.
 """
 
 from collections.abc import Container
@@ -24,8 +24,7 @@ from visual.scene.theme import Role
 class Place:
     """A row of the picture: a variable of a Scan, or the direct parts of a gradient.
 
-    `again` counts the values that a slot holds one after another where they are not parts of
-    one sum.
+    `again` numbers the successive values of a slot that are not parts of the same sum.
     """
 
     scan: int
@@ -37,12 +36,12 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A quantity: its name and value, and its role.
+    """A quantity: name, value, and role.
 
-    It is ``variable[index]`` in time, or its gradient; `index` is None where no time is known,
-    `row` its row in the array.
-    `step` is the step that made it, None for what was given.  A `lasting` one is the same at
-    all steps: a parameter, or its gradient.  A `faded` one is not needed for the result.
+    It is ``variable[index]``, or its gradient; `index` is None if the time is unknown, `row` is
+    the row of the array.  `step` is the step that computed the value, None for an input.
+    `lasting` marks a parameter or its gradient, equal at all steps; `faded` marks a value that
+    does not affect the result.
     """
 
     place: Place
@@ -59,12 +58,11 @@ class Node:
 
 
 class Quantities:
-    """The nodes found so far, and which values they stand for.
+    """The nodes so far, and the values that they represent.
 
-    `of` holds the number of the node of a value, `acted_on` that of the node through which
-    other gradients of the same quantity come in, by Scan, variable and index; `parts` are
-    pairs of a direct part and its gradient.  `fed` are the places where the gradients of
-    other Scans come in, which are there even if they happen to be zero.
+    `of` maps a value to its node number.  `acted_on` maps a Scan, variable, and index to the node
+    that receives other gradients of the same quantity.  `parts` are pairs of a direct part and
+    its gradient.  `fed` lists the slots that receive gradients of other Scans, even if zero.
     """
 
     def __init__(
@@ -81,7 +79,7 @@ class Quantities:
         self.of: dict[Value, int] = {}
         self.acted_on: dict[tuple[int, str, int], int] = {}
         self.parts: list[tuple[int, int]] = []
-        self.wanted: set[int] = set()  # rows of the tape whose nodes are being made
+        self.wanted: set[int] = set()  # rows of the current tape
         self.read = {  # by other slots than their own
             source
             for write in flow.writes.values()
@@ -90,15 +88,15 @@ class Quantities:
         }
 
     def named(self, number: int) -> NamedScan:
-        """A Scan of the trace, which gives names and keys."""
+        """Return a Scan of the trace with its names and keys."""
         return NamedScan(self.trace, number)
 
     def is_loop(self, number: int) -> bool:
-        """Whether a Scan is drawn as a loop, and not as the derivative of another."""
+        """Return whether a Scan is drawn as a loop, not as the derivative of another."""
         return self.trace.scans[number].parent not in self.chosen
 
     def add_tape(self, number: int, tape: TapeTrace) -> None:
-        """Nodes for all that a tape holds in the run."""
+        """Add nodes for all values of a tape."""
         if tape.is_total:
             self._total(number, tape)
             return
@@ -112,7 +110,7 @@ class Quantities:
             self._slot(number, tape, row, role, Role.INPUT if loop else given)
 
     def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
-        """Nodes for all that one slot holds; its initial content has the role `given`."""
+        """Add nodes for all values of a slot; its initial value has the role `given`."""
         first, *written = self.flow.chain(number, tape, row)
         initial = tape.initial[row]
         changes = (self.flow.writes[value] for value in written)
@@ -136,14 +134,14 @@ class Quantities:
         self._versions(number, tape, row, role, written)
 
     def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
-        """Whether there is more than a zero in a slot before the loop."""
+        """Return whether the initial value of a slot may be nonzero."""
         index = int(tape.axis.index[row]) if tape.axis is not None else row
         return (number, tape.argument, index) in self.fed or bool(np.any(tape.initial[row] != 0))
 
     def _versions(
         self, number: int, tape: TapeTrace, row: int, role: Role, written: list[Value]
     ) -> None:
-        """One node for the values that are sums of one another, a new one after a break."""
+        """Add a node for each group of values that accumulate into the same sum."""
         again = 0
         for value in written:
             write = self.flow.writes[value]
@@ -160,7 +158,7 @@ class Quantities:
             self._join([value], node)
 
     def _total(self, number: int, tape: TapeTrace) -> None:
-        """One node for the gradient of a parameter, which is summed up over the steps."""
+        """Add a node for the gradient of a parameter, accumulated over the steps."""
         row = len(tape.final) - 1
         node = self._node(number, tape, row, Role.INTERMEDIATE, tape.final[row])
         node = replace(node, index=None, lasting=True)
@@ -190,23 +188,23 @@ class Quantities:
         return Node(place, variable, index, row, label, value, role, key, step, faded=faded)
 
     def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
-        """A node for what stood in a slot before the loop: the cost acts on it directly."""
-        # Among all of them, as in the lesson, that of an input is blue like the input.
+        """Add a node for the initial value of a slot, the direct contribution of the cost."""
+        # With all direct parts, as in the lesson, the part of an input is blue like the input.
         role = Role.INPUT if self.all_direct and row in self.wanted else Role.SEED
         zero = not self._is_something(number, tape, row)
         node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
-        if row in self.trace.scans[number].arrived(tape):  # what steps that were not kept left
+        if row in self.trace.scans[number].arrived(tape):  # written by steps that were not recorded
             node = replace(node, role=Role.INTERMEDIATE, label="from before")
         self._join(values, node)
         self._note(number, tape, node)
 
     def _note(self, number: int, tape: TapeTrace, node: Node) -> None:
-        """Note that the newest node is where other gradients of the same quantity come in."""
+        """Record that the newest node receives other gradients of the same quantity."""
         if tape.gradient_of is not None and node.index is not None:
             self.acted_on[number, tape.gradient_of, node.index] = len(self.nodes) - 1
 
     def _join(self, values: list[Value], node: Node) -> None:
-        """Add a node that stands for `values`."""
+        """Add a node that represents `values`."""
         for value in values:
             self.of[value] = len(self.nodes)
         self.nodes.append(node)
@@ -216,19 +214,19 @@ class Quantities:
         return next(a.values[write.step] for a in tape.writes if a.tap == tap)
 
     def _reached(self, number: int, tape: TapeTrace) -> set[int]:
-        """The rows of a tape of the loop on which the cost acts, or may act."""
+        """Return the rows of a tape of the loop on which the cost acts, or may act."""
         if self.all_direct and tape.tape.reads:
             return set(range(tape.tape.origin, len(tape.initial)))
         return reached_rows(self.named(number), tape, self.fed)
 
     def source(self, value: Value) -> int | None:
-        """The node of a value; what was given from outside gets one when it is first read."""
+        """Return the node of a value; add a node for an input at its first read."""
         if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
             self._join([value], self._input(value))
         return self.of.get(value)
 
     def _input(self, value: Value) -> Node:
-        """A node for a value that none of the chosen Scans has made."""
+        """Return a node for a value that the chosen Scans do not compute."""
         named = self.named(value.scan)
         scan = named.scan
         place = Place(value.scan, value.variable, value.argument)
@@ -254,16 +252,16 @@ class Quantities:
 
 
 def passes_on(write: Write) -> bool:
-    """Whether a write leaves in its slot what stood there."""
+    """Return whether a write preserves the value of its slot."""
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
 
 def reached_rows(
     of: ScanOf, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
 ) -> set[int]:
-    """The rows of a tape on which the cost acts directly: their gradient does not begin at 0.
+    """Return the rows of a tape with a seed, the nonzero start of a gradient.
 
-    Those that are `fed` got it from other Scans.
+    Rows in `fed` receive their gradient from other Scans and are excluded.
     """
     places: set[tuple[int, int, int]] = set()
     for later, other in enumerate(of.trace.scans):
@@ -284,7 +282,7 @@ def reached_rows(
 
 
 def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
-    """Those of `index` at which there is something else than zero."""
+    """Return the entries of `index` with nonzero values."""
     if not values.size:
         return []
     different = np.any(values.reshape(len(values), -1) != 0, axis=1)
@@ -292,7 +290,7 @@ def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
 
 
 def _reading(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
-    """The sequence that brings a value, and the step that reads it."""
+    """Return the sequence that contains a value, and the first step that reads it."""
     for sequence in scan.sequences:
         steps = np.flatnonzero(sequence.axis.index == value.row)
         if sequence.name == value.variable and len(steps):

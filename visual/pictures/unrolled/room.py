@@ -1,4 +1,4 @@
-"""How much room an unrolled picture has, and how wide its boxes are."""
+"""Space for an unrolled picture, and the width of its boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from visual.layout.routes import TRACK
 from visual.layout.sheet import SCREEN, Sheet
 
 FOLD = 34  # the width of a gap
-SLIM = 0.85  # of the width of a box, for the sake of the words beside it
+SLIM = 0.85  # smallest fraction of the width of a box, to leave space for labels
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where the boxes stand, how wide they may be, how small letters are, and what is told.
+    """Positions and widths of the boxes, size of the smallest letters, and level of detail.
 
-    Without `right` the picture becomes as wide as it needs.  What is `open` has the factors on its
-    arrows, and of the loop on top nothing is washed out.
+    Without `right`, the width is unlimited.  If `open`, arrows carry local derivatives, and the
+    loop on top has no faded values.
     """
 
     top: float = 40.0
@@ -31,25 +31,25 @@ class Room:
 
     @property
     def margin(self) -> float:
-        """On the left of all."""
+        """Left margin of the sheet."""
         return self.sheet.margin
 
     @property
     def headings(self) -> float:
-        """How wide the heading of a block is, at the left of the arrows that lead to it."""
+        """Width of the heading of a block, to the left of the arrows that lead to it."""
         return self.left - 12 - self.margin
 
     @property
     def has_headings(self) -> bool:
-        """Whether there is room for the headings of all blocks."""
+        """Whether the headings of all blocks fit."""
         return self.headings > 80
 
     def sizes(
         self, columns: Sequence[int | Gap], wanted: float, count: int, words: float
     ) -> tuple[float, float]:
-        """How wide boxes are, and how far apart they stand, with so many tracks between.
+        """Return the width of the boxes and their distance, with `count` tracks between them.
 
-        Boxes are a little narrower if then there is room for `words` between them.
+        Boxes become slightly narrower if labels of width `words` then fit between them.
         """
         width = min(max(self.narrowest, wanted), self.widest)
         between = 26.0 + TRACK * count
@@ -70,6 +70,6 @@ FREE = Room()
 
 
 def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
-    """The room on a sheet."""
+    """Return the space on a sheet."""
     sizes = sheet.labels - 2, sheet.width - sheet.margin, 72.0, 110.0
     return Room(16.0, *sizes, 11.0, is_open, sheet)
