@@ -221,9 +221,12 @@ def test_a_theme_changes_colours_and_nothing_else(kind):
 
 
 def test_the_same_input_gives_the_same_bytes():
-    """In two processes, in which sets have another order."""
+    """In two processes, in which sets have another order.
+
+    After other graphs, dprint can number the same graph differently; all else is the same.
+    """
     code = """
-import hashlib, visual
+import hashlib, re, visual
 from lab.loops import gallery
 from lab.tape import Tape
 from visual.drawing.catalogue import PICTURES
@@ -231,11 +234,13 @@ for kind in PICTURES:
     scene = visual.draw(gallery.loops["coupled"], kind, order=2)
     svg = scene.svg() + scene.dot
     print(kind, hashlib.sha256(svg.encode()).hexdigest())
+svg = visual.draw(gallery.loops["coupled"], "tapes", order=2).svg()
+print("without_ids", hashlib.sha256(re.sub(r"\\[id \\w+\\]", "", svg).encode()).hexdigest())
 """
-    told = dict(line.split() for line in printed_with_two_seeds(code).decode().splitlines())
-    assert told.keys() == {*PICTURES}
-    own = draw("coupled", "tapes", order=2).svg()
-    assert told["tapes"] == hashlib.sha256(own.encode()).hexdigest()
+    hashes = dict(line.split() for line in printed_with_two_seeds(code).decode().splitlines())
+    assert hashes.keys() == {*PICTURES, "without_ids"}
+    own = re.sub(r"\[id \w+\]", "", draw("coupled", "tapes", order=2).svg())
+    assert hashes["without_ids"] == hashlib.sha256(own.encode()).hexdigest()
     with pytest.raises(AssertionError):
         printed_with_two_seeds("print(set('abcdefgh'))")
 

@@ -83,7 +83,7 @@ class Kind:
         if least is not width:
             raise ArgumentError(
                 f"width = {width.written!r}: the picture {self.name} of this loop needs "
-                f"at least {least.written} to stay legible."
+                f"{least.written} or more to stay legible."
             )
         return on_paper(scene, width)
 

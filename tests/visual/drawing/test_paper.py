@@ -114,7 +114,7 @@ def test_what_cannot_be_narrow_says_how_wide_it_is(kind, name):
     with pytest.raises(ArgumentError) as refused:
         visual.draw(loop, kind, width="50mm")
     told = re.fullmatch(
-        rf"width = '50mm': the picture {kind} of this loop needs at least (\d+)mm to stay legible.",
+        rf"width = '50mm': the picture {kind} of this loop needs (\d+)mm or more to stay legible.",
         str(refused.value),
     )
     least = int(told[1])
