@@ -56,7 +56,7 @@ def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
     drawn = visual.draw(model, "tapes", wrt="rho", order=2, at={"x0": 0.5})
     made = replace(lab.derivative(density.cost, rho, 2), cost="the log-density")
     assert drawn.svg() == visual.draw(made, "tapes", given=density.bind_values({"x0": 0.5})).svg()
-    with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
+    with pytest.raises(ArgumentError, match="A model accepts order, wrt, and at"):
         visual.draw(model, taps={"x": (-2,)})
     with pytest.raises(ArgumentError, match="wrt = 'nope'"):
         visual.draw(model, wrt="nope")
@@ -84,7 +84,7 @@ def test_all_pictures_of_a_model_are_written(models, tmp_path, monkeypatch):
     assert "Not drawn" not in page
     assert {path.stem for path in index.parent.glob("*.svg")} == set(PICTURES)
     assert (index.parent / "taps.svg").read_text("utf-8") == drawn.svg()
-    with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
+    with pytest.raises(ArgumentError, match="A model accepts order, wrt, and at"):
         visual.export(models["ar"], tmp_path / "no", steps=3)
     (tmp_path / "own.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
