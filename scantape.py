@@ -104,9 +104,9 @@ def check_pytensor() -> None:
 
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Let Sphinx draw: ``extensions = ["scantape"]`` adds the directive ``scantape``."""
-    from visual.cli.directive import Drawn
+    from visual.cli.directive import PictureDirective
 
-    app.add_directive("scantape", Drawn)
+    app.add_directive("scantape", PictureDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -314,7 +314,7 @@ def scantape(*words, **options):
 
 def check_closed_output(done):
     assert done.returncode == 2
-    assert done.stderr.startswith("scantape: out = '-': the screen cannot be written: ")
+    assert done.stderr.startswith("scantape: out = '-': cannot write to standard output: ")
     check_sentence(done.stderr.removesuffix("\n"))
 
 

@@ -1,8 +1,8 @@
 """Options of derivatives, each declared once: name, allowed values, and description.
 
-A `Choice` serves Python (`check`), the command line (`argument`, `read`), and forms (`control`,
-`typed`).  `visual.drawing.catalogue` declares the options of pictures.  Scan numbers start at 1:
-``2 · gradient of square`` is ``trace.scans[1]``.  Step numbers start at 0.
+A `Choice` serves Python (`check`), the command line (`argument`, `parse`), and forms (`control`,
+`from_form`). `visual.drawing.catalogue` declares the options of pictures. Scan numbers start at 1:
+``2 · gradient of square`` is ``trace.scans[1]``. Step numbers start at 0.
 """
 
 import json
@@ -32,19 +32,18 @@ from lab.traces.window import check_keep, keep_text
 from visual.scene.shapes import MM
 from visual.scene.theme import THEMES
 
-Value = Any  # what is chosen: of a number, a text, a mapping, what the choice says
-Argument = Mapping[str, Value]  # what `argparse` is to know about an option, by name
-Control = dict[str, object]  # what a form is to know about a control, as JSON
+Value = Any  # the value of an option
+Argument = Mapping[str, Value]  # the keyword arguments of `ArgumentParser.add_argument`
+Control = dict[str, object]  # the description of a form's control, as JSON
 Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that can be chosen: here the name of something, below what else there is.
+    """An option whose value is a name; the subclasses have other values.
 
-    `name` is the argument in Python, and the option of the command line, where `help` explains it
-    and `metavar` stands for a value.  `label` stands beside its control on a form; what has none
-    is not on it.  What is not chosen is `default`.
+    `name` is the argument in Python and the option of the command line, with `help` and `metavar`.
+    `label` is the text beside the control in a form; an option without a label is not in forms.
     """
 
     name: str
@@ -57,57 +56,57 @@ class Choice:
 
     @property
     def option(self) -> str:
-        """The option of the command line."""
+        """The name on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def argument(self) -> Argument:
-        """What `argparse` is to know about the option."""
+        """The keyword arguments of `ArgumentParser.add_argument`."""
         return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
 
     def check(self, value: object) -> Value:
-        """The value as it is kept; ArgumentError for what can be none."""
+        """Return the valid value in its standard form; raise ArgumentError if it is invalid."""
         if value is not None:
             check_type(self.name, value, str, "a name")
         return identifier(value)
 
-    def read(self, text: Value, loop: Loop) -> Value:
-        """The value that the command line, read by `argparse`, names about a loop."""
+    def parse(self, text: Value, loop: Loop) -> Value:
+        """Convert the value from `argparse`, for a loop."""
         return text
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """The control that shows a value: a list of `names`, or what fits the kind."""
+        """Describe the control for a value; if the option is a list, `names` are its entries."""
         return self._control("select", value, options=[[name, name] for name in names])
 
     def _control(self, kind: str, value: object, **more: object) -> Control:
         return {"kind": kind, "label": self.label, "value": value, **more}
 
-    def typed(self, written: object) -> object:
-        """The value that was handed in on a form."""
-        return written
+    def from_form(self, entry: object) -> object:
+        """Convert the entry of a form; keep an invalid entry, for `check`."""
+        return entry
 
 
 @dataclass(frozen=True)
 class OneOf(Choice):
-    """One of several by its name."""
+    """One of several names."""
 
     _: KW_ONLY
     known: Registry[object]
 
     def check(self, value: object) -> Value:
-        """The name."""
+        """Return the name."""
         if value is not None or self.default is not None:
-            self.known[value]  # refuses what is none
+            self.known[value]  # raises for an unknown name
         return value
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A list of all."""
+        """Describe a list of all names."""
         return super().control(value, names or self.known)
 
 
 @dataclass(frozen=True)
 class Whole(Choice):
-    """A whole number from `least` to `most`; without `most`, only a trace or a loop knows."""
+    """A whole number from `least` to `most`; without `most`, the trace or the loop checks it."""
 
     _: KW_ONLY
     metavar: str = "N"
@@ -116,7 +115,7 @@ class Whole(Choice):
     read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> int | None:
-        """The number; None stands for what is not chosen."""
+        """Return the number; for None, the default."""
         if self.most is None:
             return whole_or_none(self.name, value)
         if value is None:
@@ -128,23 +127,23 @@ class Whole(Choice):
         raise ArgumentError(f"{self.name} = {quote(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A field for a number, empty where none is chosen; or a button for each of a few."""
+        """Describe a field, which is empty for the default, or a button for each of few numbers."""
         most = self.most or MOST
         if most < 9 and not self._may_be_empty:
             return self._control("buttons", value, options=[*range(self.least, most + 1)])
         shown = "" if value is None or (value == self.default and self._may_be_empty) else value
         return self._control("number", shown, min=self.least, max=most)
 
-    def typed(self, written: object) -> object:
-        """The number; what is none is kept, to be refused, and an empty field is no choice."""
-        text = str(written).strip()
+    def from_form(self, entry: object) -> object:
+        """Return the number, None for an empty field, or the invalid text."""
+        text = str(entry).strip()
         if not text and self._may_be_empty:
             return None
         return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else text
 
     @property
     def _may_be_empty(self) -> bool:
-        """Whether nothing is another choice than every number that can be typed."""
+        """Whether the default differs from every number that the field accepts."""
         return self.default is None or self.default < self.least
 
 
@@ -156,27 +155,27 @@ class Wholes(Choice):
     metavar: str = "N,N"
 
     def check(self, value: object) -> Value:
-        """The numbers: a trace knows which there are."""
+        """Return the numbers; the trace checks whether they exist."""
         return None if value is None else wholes(self.name, value)
 
-    def read(self, text: Value, loop: Loop) -> tuple[int, ...]:
-        """Numbers between commas."""
+    def parse(self, text: Value, loop: Loop) -> tuple[int, ...]:
+        """Split the text at commas."""
         return numbers(f"{self.option} {shorten(text)}", words(text))
 
-    def typed(self, written: object) -> object:
-        """The numbers between commas."""
-        return numbers(self.name, words(str(written)))
+    def from_form(self, entry: object) -> object:
+        """Split the text at commas."""
+        return numbers(self.name, words(str(entry)))
 
 
 @dataclass(frozen=True)
 class Path(Wholes):
-    """A way into Scans inside steps: the number of a Scan, that of a step, and so on."""
+    """The path to a Scan inside steps: a Scan's number, a step's number, and so on."""
 
     _: KW_ONLY
     metavar: str = "SCAN,STEP"
 
     def check(self, value: object) -> Value:
-        """The numbers, two for each level; none for the outermost one."""
+        """Return two numbers for each level, or None for the outermost level."""
         path = tuple(super().check(value) or ())
         if len(path) % 2:
             raise ArgumentError(
@@ -187,12 +186,12 @@ class Path(Wholes):
 
 @dataclass(frozen=True)
 class Steps(Whole):
-    """How many steps there are; or which of them are shown, which `Shown` reads."""
+    """The number of steps, or the shown steps as text, which `Shown` converts."""
 
     read_as = {}  # noqa: RUF012 (see `Choice`)
 
-    def read(self, text: Value, loop: Loop) -> int | str | None:
-        """A number, or what has a colon."""
+    def parse(self, text: Value, loop: Loop) -> int | str | None:
+        """Return a number, or the text if it has a colon."""
         if text is None or ":" in text:
             return text
         return numbers(f"{self.option} {shorten(text)}", [text], STEPS_OR_SOME)[0]
@@ -200,13 +199,13 @@ class Steps(Whole):
 
 @dataclass(frozen=True)
 class Shown(Choice):
-    """Some steps, as Python cuts them out: ``2:5`` for 2, 3 and 4."""
+    """The shown steps, as a slice: ``2:5`` for 2, 3 and 4."""
 
     def check(self, value: object) -> range:
-        """The steps: a trace knows which there are."""
+        """Return the steps; the trace checks whether they exist."""
         text = value if isinstance(value, str) else ""
-        found = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
-        shown = range(int(found[1] or 0), int(found[2])) if found else value
+        bounds = re.fullmatch("([0-9]{0,9}):([0-9]{1,9})", text)
+        shown = range(int(bounds[1] or 0), int(bounds[2])) if bounds else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
             raise ArgumentError(f"{self.name} = {quote(value)}: expected {STEPS_OR_SOME}.")
         return shown
@@ -214,20 +213,20 @@ class Shown(Choice):
 
 @dataclass(frozen=True)
 class Keep(Choice):
-    """Which steps of a long loop are kept: a text that `lab.trace` takes."""
+    """The recorded steps of a long loop, as for `lab.trace`."""
 
     def check(self, value: object) -> str:
-        """``all``, ``last``, ``500:510``, or ``100000`` for every so many."""
+        """Return ``all``, ``last``, a slice such as ``500:510``, or a count."""
         return keep_text(check_keep(value))
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A text."""
+        """Describe a text field."""
         return self._control("text", value)
 
 
 @dataclass(frozen=True)
 class Length:
-    """A length as it is written, and in CSS pixels; on paper, or on a screen."""
+    """A length as text and in CSS pixels; `on_paper` if its unit is not a pixel."""
 
     written: str
     pixels: float
@@ -236,19 +235,19 @@ class Length:
 
 @dataclass(frozen=True)
 class Width(Choice):
-    """A length with a unit, or by the name that papers have for it."""
+    """A length with a unit, or the name of a width in publishing."""
 
     def check(self, value: object) -> Length:
-        """The length; a number is one of pixels."""
+        """Return the length; a number without unit is in pixels."""
         if isinstance(value, Length):
             return value
         is_short = not isinstance(value, int) or abs(value) <= MOST_WIDTH
-        told = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
-        written = NAMED_WIDTHS.get(str(value), str(value)) if told else ""
-        found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
-        unit = UNITS[found[2]] if found else 0.0
-        pixels = float(found[1]) * unit if found else 0.0
-        on_paper = found is not None and found[2] not in ("", "px")
+        is_text = isinstance(value, str | int | float) and not isinstance(value, bool) and is_short
+        written = NAMED_WIDTHS.get(str(value), str(value)) if is_text else ""
+        match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(mm|cm|in|px|)", written)
+        unit = UNITS[match[2]] if match else 0.0
+        pixels = float(match[1]) * unit if match else 0.0
+        on_paper = match is not None and match[2] not in ("", "px")
         if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
             raise ArgumentError(
                 f"{self.name} = {quote(value)}: expected 50mm to 1000mm, column (85mm), page "
@@ -257,7 +256,7 @@ class Width(Choice):
         return Length(written, pixels, on_paper)
 
 
-MOST_WIDTH = 10**9  # of an integer: a longer one may have more digits than Python writes
+MOST_WIDTH = 10**9  # Python refuses to print integers of more than 4,300 digits
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
 NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
@@ -272,53 +271,55 @@ class Switch(Choice):
 
     @property
     def argument(self) -> Argument:
-        """A flag."""
+        """The keyword arguments of a flag."""
         return {"action": "store_true", "help": self.help}
 
     def check(self, value: object) -> bool:
-        """True or False, and nothing like it."""
+        """Return a Boolean; other true or false values are errors."""
         return switch(self.name, value)
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A box to tick."""
+        """Describe a check box."""
         return self._control("check", bool(value))
 
 
 @dataclass(frozen=True)
 class Cost(Choice):
-    """What a loop is differentiated of: a word, or a weight for each step."""
+    """The cost of a loop: a name, or a weight for each step."""
 
     _: KW_ONLY
     known: tuple[str, ...]
 
     def check(self, value: object) -> str | tuple[float, ...]:
-        """A word, of which the loop knows whether it has such a cost, or weights."""
+        """Return a name, which the loop checks, or weights."""
         return value if isinstance(value, str) else tuple(as_weights(value).tolist())
 
-    def read(self, text: Value, loop: Loop) -> Value:
-        """A word, or weights between commas."""
+    def parse(self, text: Value, loop: Loop) -> Value:
+        """Return a name, or weights that the text separates by commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        said = f"{self.option} {shorten(text)}"
-        return text if text in self.known else list(numbers(said, text.split(","), expected, float))
+        quoted = f"{self.option} {shorten(text)}"
+        if text in self.known:
+            return text
+        return list(numbers(quoted, text.split(","), expected, float))
 
 
 @dataclass(frozen=True)
 class ByName(Choice):
-    """A value for each of several variables; on the command line, one with every option."""
+    """A value for each of several variables; each option on the command line has one value."""
 
     read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: object) -> Mapping[str, Value]:
-        """Values by the names of variables."""
+        """Return the values by the names of variables."""
         given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
         return by_name(self.name, given.items())
 
-    def read(self, text: Value, loop: Loop) -> dict[str, Value]:
-        """``x=0.95`` or ``x=[1,2]``."""
+    def parse(self, text: Value, loop: Loop) -> dict[str, Value]:
+        """Convert texts such as ``x=0.95`` or ``x=[1,2]``."""
         return self.values(text)
 
     def values(self, texts: Iterable[str]) -> dict[str, Value]:
-        """``x=0.95`` or ``x=[1,2]``, of any graph."""
+        """Convert texts such as ``x=0.95`` or ``x=[1,2]``, without a loop."""
         return dict(map(self._named, texts))
 
     def _named(self, text: str) -> tuple[str, object]:
@@ -335,46 +336,46 @@ class ByName(Choice):
 
 @dataclass(frozen=True)
 class Taps(ByName):
-    """The taps of states and sequences, by their names; without one, of the first state."""
+    """The taps of states and sequences by name; taps without a name are the first state's."""
 
     def check(self, value: object) -> Mapping[str, Value]:
-        """Tuples of taps, of which the loop knows whether it can have them."""
-        alone = isinstance(value, Iterable) and not isinstance(value, Mapping)
-        given = super().check({"": value} if alone else value).items()
-        said = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
-        return {n: None if t is None else check_taps(t, said[n]) for n, t in given}
+        """Return tuples of taps; the loop checks whether it accepts them."""
+        is_unnamed = isinstance(value, Iterable) and not isinstance(value, Mapping)
+        given = super().check({"": value} if is_unnamed else value).items()
+        quoted = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
+        return {n: None if t is None else check_taps(t, quoted[n]) for n, t in given}
 
-    def read(self, text: Value, loop: Loop) -> dict[str, tuple[int, ...]]:
-        """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
+    def parse(self, text: Value, loop: Loop) -> dict[str, tuple[int, ...]]:
+        """Convert texts such as ``-2,-1`` or ``x:-2,-1``."""
         return dict(map(self.named, text))
 
     def named(self, text: str) -> tuple[str, tuple[int, ...]]:
-        """``x:-2,-1``; without a name they are those of the first state."""
+        """Return name and taps of a text; the name is empty for ``-2,-1``."""
         name, _, taps = text.rpartition(":")
-        said = f"{self.option} {shorten(text)}"
-        return name.strip(), numbers(said, words(taps) or [""], "taps as in -2,-1")
+        quoted = f"{self.option} {shorten(text)}"
+        return name.strip(), numbers(quoted, words(taps) or [""], "taps as in -2,-1")
 
 
 def words(text: str | None) -> list[str]:
-    """What stands between commas."""
+    """Split a text at commas, without blanks and empty parts."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def numbers(
-    said: str,
-    listed: Iterable[str],
+    quoted: str,
+    texts: Iterable[str],
     expected: str = "whole numbers, as in -2,-1",
     kind: Callable[[str], Number] = int,
 ) -> tuple[Number, ...]:
-    """Words of the command line as numbers; `said` is quoted in errors."""
+    """Convert texts to numbers; errors begin with `quoted`, the option and its value."""
     try:
-        return tuple(map(kind, listed))
+        return tuple(map(kind, texts))
     except ValueError:
-        raise ArgumentError(f"{said}: expected {expected}.") from None
+        raise ArgumentError(f"{quoted}: expected {expected}.") from None
 
 
 STEPS_OR_SOME = "a whole number, or 2:5 to show the steps 2 to 4"
-MOST = 10_000  # the greatest number that a form offers
+MOST = 10_000  # the largest number that a form accepts
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
 )
@@ -408,7 +409,7 @@ KEEP = Keep(
     metavar="STEPS",
     default="all",
 )
-# All that can be said about the derivative of a loop; of a graph, it is in the graph.
+# The options of a loop's derivative; a graph contains its own.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
 INSIDE = Path("inside", "Scan and step whose inner Scans are drawn")
 TRUNCATE = Whole(
@@ -430,62 +431,62 @@ RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", kn
 
 
 def wholes(name: str, values: object) -> tuple[int, ...]:
-    """Several whole numbers; ArgumentError for all else."""
+    """Return whole numbers as a tuple; raise ArgumentError for other values."""
     listed = check_sequence(name, values, "some numbers, as in (1, 2)")
     return tuple(check_integer(name, number) for number in listed)
 
 
 def whole_or_none(name: str, value: object) -> int | None:
-    """A whole number, or None where none was chosen."""
+    """Return a whole number, or None for None."""
     return None if value is None else check_integer(name, value)
 
 
 def switch(name: str, value: object) -> bool:
-    """True or False; ArgumentError for all else."""
+    """Return a Boolean; raise ArgumentError for other values."""
     if not isinstance(value, bool):
         raise ArgumentError(f"{name} = {quote(value)}: expected True or False.")
     return value
 
 
 def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
-    """The index in ``trace.scans`` of the Scan with a heading's number."""
-    of_trace(trace)
+    """Return the index in ``trace.scans`` of the Scan with this number in headings."""
+    check_trace(trace)
     number = check_integer(argument, scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"{argument} = {quote(scan)}: {_known(trace)}")
+        raise ArgumentError(f"{argument} = {quote(scan)}: {_listed(trace)}")
     return number - 1
 
 
-def opened(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
-    """The index of the Scan that a picture of one opens: with a heading's number, or by the rule.
+def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
+    """Return the index of the Scan that a picture of a single Scan draws.
 
-    The rule is: the one that the last output, the result, comes from; `among` those of which
-    there is something to be seen, it or else their last.
+    It is the Scan with the number `scan`; without a number, the Scan `among` these (default: all)
+    that computes the last output of the trace, or the last Scan `among` these.
     """
     if scan is not None:
         return scan_index(trace, scan)
-    known = among or range(len(trace.scans))
+    allowed = among or range(len(trace.scans))
     last = [feed.scan for feed in trace.feeds if feed.into == len(trace.outputs) - 1]
-    return max(set(last) & set(known), default=known[-1])
+    return max(set(last) & set(allowed), default=allowed[-1])
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
-    """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
+    """Return the sorted indices in ``trace.scans`` of the Scans with these numbers."""
     numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
         raise ArgumentError(f"scans = {quote(scans)}: a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise ArgumentError(f"scans = {quote(scans)}: {_known(trace)}")
+        raise ArgumentError(f"scans = {quote(scans)}: {_listed(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
 
 
-def of_trace(trace: object) -> None:
-    """KindError for a `trace` that is none."""
+def check_trace(trace: object) -> None:
+    """Raise KindError if `trace` is not a Trace."""
     check_type("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
 
 
-def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:
-    """Check the number of a step of a Scan."""
+def check_step(scan: ScanTrace, step: object, argument: str = "step") -> int:
+    """Return the number of a step of a Scan; raise ArgumentError if the Scan lacks it."""
     number = check_integer(argument, step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"
@@ -493,7 +494,7 @@ def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:
     return number
 
 
-def _known(trace: Trace) -> str:
+def _listed(trace: Trace) -> str:
     named = [f"{number} · {scan.name}" for number, scan in enumerate(trace.scans, start=1)]
     shown = listing(named) if len(named) <= 8 else f"1 to {len(named)}"
     return f"the Scans of this trace are {shown}."

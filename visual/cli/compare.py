@@ -5,17 +5,17 @@ import argparse
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, save_report
+from visual.cli.shared import Commands, add, add_graph, load, load_graph, save_report
 from visual.options import ORDER
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
-    told = "compare our pullback of a Scan with PyTensor's own"
+    """Add the command to the parser."""
+    summary = "compare our pullback of a Scan with PyTensor's own"
     returns = "(cost, wrt), (cost, wrt, given) or a lab.Loop"
     out = ".html or .txt"
-    parser = add_graph(commands, "compare", told, returns, out, _compare)
-    add(parser, ORDER, help="up to this order (1)")
+    parser = add_graph(commands, "compare", summary, returns, out, _compare)
+    add(parser, ORDER, help="highest order to compare (default: 1)")
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -23,8 +23,8 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def compared(name: str, order: int) -> Comparison:
-    """The comparison of what a person names on the command line."""
-    subject = made_by("NAME", name)
+    """Compare the gradients of the loop or graph with this name on the command line."""
+    subject = load("NAME", name)
     if isinstance(subject, Loop):
         return compare(subject, order=order)
-    return compare(*graph_of(name), order)
+    return compare(*load_graph(name), order)

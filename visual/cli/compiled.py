@@ -8,25 +8,25 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
-from visual.cli.shared import Commands, add, add_graph, made_by, save_report
+from visual.cli.shared import Commands, add, add_graph, load, save_report
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT
 
 
 def add_command(commands: Commands) -> None:
     """Add the command to the parser."""
-    told = "show the Scans, rewrites, and buffers of a compiled function"
+    summary = "show the Scans, rewrites, and buffers of a compiled function"
     returns = (
         "a variable, several in a list, (cost, wrt), (cost, wrt, given) or a compiled function"
     )
-    parser = add_graph(commands, "compiled", told, returns, ".html or .txt", _compiled)
+    parser = add_graph(commands, "compiled", summary, returns, ".html or .txt", _compiled)
     add(parser, WRT, help="include the gradient wrt this variable (loops only)")
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
-    add(parser, SCAN, help="number of one Scan, whose slots are shown")
+    add(parser, SCAN, help="number of the only Scan to show, with its slots")
 
 
 def _compiled(options: argparse.Namespace) -> None:
-    report = _report(made_by("NAME", options.graph), options)
+    report = _report(load("NAME", options.graph), options)
     if options.scan is None:
         save_report(report, options)
     elif options.scan in range(1, len(report.after) + 1):

@@ -7,15 +7,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lab.errors import LabError
-from visual.cli.lessons import copied
+from visual.cli.lessons import copy_lessons
 from visual.cli.shared import Commands, show
 from visual.exercises.progress import score_table
 
 
 def add_command(commands: Commands) -> None:
-    """Add the commands to the others."""
+    """Add the commands to the parser."""
     parser = commands.add_parser("lessons", help="copy the lessons to a folder and open them")
-    parser.add_argument("folder", metavar="FOLDER", help="where to; what is there stays")
+    parser.add_argument("folder", metavar="FOLDER", help="target; existing files are not changed")
     parser.add_argument("--no-open", action="store_true", help="only copy them")
     parser.set_defaults(run=_lessons)
     parser = commands.add_parser("score", help="print the scores of learners as CSV")
@@ -25,8 +25,8 @@ def add_command(commands: Commands) -> None:
 
 def _lessons(options: argparse.Namespace) -> None:
     folder = Path(options.folder)
-    for told in copied(folder):
-        show(told)
+    for path in copy_lessons(folder):
+        show(path)
     if options.no_open:
         return
     if find_spec("jupyterlab") is None:

@@ -1,4 +1,4 @@
-"""A directive of Sphinx and MyST: ``scantape``, a picture that is drawn when a text is built.
+"""The directive ``scantape`` for Sphinx and MyST, which draws a picture during the build.
 
     .. scantape:: tapes
        :loop: square
@@ -43,8 +43,8 @@ def _options() -> dict[str, bool]:
     }
 
 
-class Drawn(SphinxDirective):
-    """The directive."""
+class PictureDirective(SphinxDirective):
+    """A picture with the options of ``scantape draw``."""
 
     required_arguments = 1
     option_spec = {  # noqa: RUF012 (as docutils has it)
@@ -53,7 +53,7 @@ class Drawn(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        """The picture, for HTML and for LaTeX."""
+        """Return the nodes of the picture for HTML and LaTeX."""
         words = [
             f"--{name}" if value is None else f"--{name}={value}"
             for name, value in self.options.items()

@@ -5,7 +5,15 @@ import re
 from typing import Any
 
 from lab.errors import ArgumentError, listing
-from visual.cli.shared import Commands, add, add_drawing, check_drawing, made_by, posed, write
+from visual.cli.shared import (
+    Commands,
+    add,
+    add_drawing,
+    check_drawing,
+    drawing_arguments,
+    load,
+    write,
+)
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.figures import FIGURES, figure
@@ -27,7 +35,7 @@ EXAMPLES = """\
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "draw",
         help="draw one picture of a derivative",
@@ -52,22 +60,22 @@ def _draw(options: argparse.Namespace) -> None:
 
 
 def picture(options: argparse.Namespace) -> Scene:
-    """The picture that is asked for; ArgumentError for one that cannot be."""
+    """Draw the picture that the options select; raise ArgumentError if they are invalid."""
     number = re.fullmatch(r"figure(\d)", options.picture)
     if number is not None:
         if options.loop is not None:
-            raise ArgumentError("--loop: a figure has a loop of its own; leave the option out.")
+            raise ArgumentError("--loop: a figure always draws the loop square; omit the option.")
         paper = {one.name: getattr(options, one.name) for one in PAPER}
         given = {name: value for name, value in paper.items() if value}
         return figure(int(number[1]), options.theme, **given)
     PICTURES[options.picture]
     if options.loop is None:
         raise ArgumentError("--loop: expected the name of a gallery loop, or module:function.")
-    subject: Any = made_by("--loop", options.loop)
+    subject: Any = load("--loop", options.loop)
     own = {
-        option.name: option.read(value, subject)
+        option.name: option.parse(value, subject)
         for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
-    subject, values, about = posed(options, subject)
+    subject, values, about = drawing_arguments(options, subject)
     return draw(subject, options.picture, options.theme, values, **own, **about)

@@ -7,16 +7,16 @@ from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation
 from lab.reports.tables import Section
-from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, save_report
+from visual.cli.shared import Commands, add, add_graph, load, load_graph, save_report
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT, words
 
 
 def add_command(commands: Commands) -> None:
     """Add the command to the parser."""
-    told = "describe the Scans in a graph, the gradient of its cost, and known traps"
+    summary = "describe the Scans in a graph, the gradient of its cost, and known traps"
     returns = "(cost, wrt), (cost, wrt, given) or a PyMC model"
-    parser = add_graph(commands, "explain", told, returns, ".html or .txt", _explain)
+    parser = add_graph(commands, "explain", summary, returns, ".html or .txt", _explain)
     add(parser, SCAN, help="number of the only Scan to describe")
     add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
     parser.add_argument("--details", action="store_true", help="add ids, source lines and orders")
@@ -39,10 +39,10 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _explained(options: argparse.Namespace) -> Explanation:
     """Return the explanation of a graph or of a model."""
-    subject = made_by("NAME", options.graph)
+    subject = load("NAME", options.graph)
     if log_density(subject) is not None:
         return explain(subject, words(options.wrt) if options.wrt else None)
     if options.wrt is not None:
         raise ArgumentError(f"--wrt {options.wrt}: only a model has names; return (cost, wrt).")
-    cost, wrt, _ = graph_of(options.graph)
+    cost, wrt, _ = load_graph(options.graph)
     return explain(cost, wrt)

@@ -3,15 +3,15 @@
 import argparse
 
 from lab.errors import listing
-from visual.cli.shared import Commands, add_drawing, made_by, posed, show
+from visual.cli.shared import Commands, add_drawing, drawing_arguments, load, show
 from visual.drawing.export import FORMATS, export
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
-    told = "write all pictures of a derivative and an index page"
-    parser = commands.add_parser("export", help=told)
-    add_drawing(parser, "where to write", "FOLDER")
+    """Add the command to the parser."""
+    summary = "write all pictures of a derivative and an index page"
+    parser = commands.add_parser("export", help=summary)
+    add_drawing(parser, "folder to write", "FOLDER")
     parser.add_argument(
         "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
     )
@@ -19,6 +19,6 @@ def add_command(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    subject, given, about = posed(options, made_by("--loop", options.loop))
+    subject, given, about = drawing_arguments(options, load("--loop", options.loop))
     formats = [name.strip() for name in options.formats.split(",")]
     show(export(subject, options.out, formats, options.theme, options.scale, given, **about))

@@ -36,7 +36,7 @@ def lessons() -> list[Path]:
     return sorted(paths)
 
 
-def copied(folder: Path) -> Iterator[str]:
+def copy_lessons(folder: Path) -> Iterator[str]:
     """Copy all lessons to `folder`, and yield the path of each notebook that is new."""
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")

@@ -7,9 +7,9 @@ from visual.cli.shared import Commands, show
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
+    """Add the command to the parser."""
     parser = commands.add_parser("loops", help="list the loops of the gallery")
-    parser.add_argument("--names", action="store_true", help="only the names, one a line")
+    parser.add_argument("--names", action="store_true", help="print the names only, each on a line")
     parser.set_defaults(run=_loops)
 
 

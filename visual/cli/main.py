@@ -1,4 +1,4 @@
-"""The command ``scantape``, each of whose commands has a file of its own."""
+"""The command ``scantape``; each of its commands is a file in this folder."""
 
 import argparse
 import re
@@ -16,7 +16,7 @@ from lab.errors import LabError, check_choice, printable, shorten
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
-# By the files, whose `add_command` adds them to the parser.
+# Each command, and the file whose `add_command` adds it to the parser.
 COMMANDS = {
     "loops": "loops",
     "draw": "draw",
@@ -31,31 +31,31 @@ COMMANDS = {
 }
 EXAMPLES = f"""\
 examples:
-  scantape loops                                         what there is to draw, and why
+  scantape loops                                         the loops of the gallery
 {DRAWING}
-  scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
-  scantape why mymodule:mygraph --value nan              the first nan, and what led there
+  scantape explain mymodule:mygraph -o mine.html         the gradient of (cost, wrt), and its traps
+  scantape why mymodule:mygraph --value nan              the first nan and its causes
   scantape compare mymodule:mygraph --order 2 -o report.html
-  scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
+  scantape compiled gap --mode CVM -o gap.html           the buffer of the compiled loop
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
-  scantape page --out lesson.html                        many loops to choose from, without Python
-  scantape lessons course                                the lessons as notebooks, opened
+  scantape page --out lesson.html                        machines that run without Python
+  scantape lessons course                                the lessons, opened in JupyterLab
 
-A loop of your own is a lab.Loop, or a function without arguments that returns one.
+In mymodule:myloop, myloop is a lab.Loop, or a function without arguments that returns one.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status is 0, or 2 if something was asked that cannot be."""
+    """Run the command; return the exit status: 0, 2 for an error, or 130 for an interrupt."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         if arguments and not arguments[0].startswith("-"):
             refuse_retired(arguments[0], RETIRED_COMMANDS, "scantape {}")
             check_choice("command", arguments[0], COMMANDS)
-        made = parser(arguments)
-        options = made.parse_args(list(_joined(arguments)))
+        parser = create_parser(arguments)
+        options = parser.parse_args(list(_joined(arguments)))
         if options.run is None:
-            made.print_help()
+            parser.print_help()
             return 0
         with _interrupts(), warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("scantape: stopped.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output, head for one, has seen enough
+    except BrokenPipeError:  # a reader such as `head` closed the pipe
         sys.stderr.close()
         return 0
     return 0
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, once: what is open can be closed.  Then stop at once."""
+    """Let the first Ctrl-C raise KeyboardInterrupt, so that files are closed."""
     before = signal.getsignal(signal.SIGINT)
     if before in (None, signal.default_int_handler) or current_thread() is not main_thread():
         yield
@@ -93,7 +93,7 @@ def _interrupts() -> Iterator[None]:
 
 
 def _joined(arguments: Sequence[str]) -> Iterator[str]:
-    """``--taps -2,-1`` as ``--taps=-2,-1``: argparse takes numbers below 0 for options."""
+    """Join ``--taps -2,-1`` to ``--taps=-2,-1``: argparse parses a negative number as an option."""
     waiting = list(arguments)
     while waiting:
         argument = waiting.pop(0)
@@ -103,7 +103,7 @@ def _joined(arguments: Sequence[str]) -> Iterator[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one line, and names the replacement of an old option."""
+    """A parser whose errors have one line and name the replacement of a removed option."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments of a command."""
@@ -114,15 +114,15 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """End the process with the line."""
+        """Print the message and end the process with status 2."""
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 
 class _Version(argparse.Action):
-    """Says which Scantape this is, and on which PyTensor: numbers may differ by that."""
+    """Prints the versions of Scantape and PyTensor, both of which affect the numbers."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        """Say it, and end the process."""
+        """Print the versions and end the process."""
         try:
             own = version("scantape")
         except PackageNotFoundError:
@@ -135,18 +135,18 @@ def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 
-def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the command that is asked for; of all, if none is or it is not known."""
-    made = _Parser(
+def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser of the command in `arguments`, or of all if it is unknown or absent."""
+    parser = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
-    made.set_defaults(run=None)
-    commands = made.add_subparsers(title="commands", metavar="COMMAND")
-    asked = [name for name in arguments[:1] if name in COMMANDS]
-    for file in dict.fromkeys(COMMANDS[name] for name in asked or COMMANDS):
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the versions and exit")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    selected = [name for name in arguments[:1] if name in COMMANDS]
+    for file in dict.fromkeys(COMMANDS[name] for name in selected or COMMANDS):
         import_module(f"visual.cli.{file}").add_command(commands)
-    return made
+    return parser

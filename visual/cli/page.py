@@ -1,10 +1,10 @@
-"""The command ``scantape page``: machines to choose from as one offline file."""
+"""The command ``scantape page``: an offline file of tape machines."""
 
 import argparse
 
 from lab.errors import ArgumentError, LabError, listing, shorten
 from lab.loops.loop import Loop
-from visual.cli.shared import Commands, add, loop_named, show
+from visual.cli.shared import Commands, add, load_loop, show
 from visual.options import TAPS, words
 from visual.player.grid import CHOICES, LOOPS, TITLE
 from visual.player.page import Page
@@ -17,13 +17,13 @@ examples:
       --taps="coupled=prey:-1;hunters:-2" --rules correct,never-accumulate --out two.html
   scantape page --loops mymodule:myloop --costs last/0,0,1 --out mine.html
 
-Write / between patterns of taps, and between costs that have weights.  The page needs neither
-Python nor a network.  Its readers choose, play, and drag given values.
+Write / between tap patterns, and between costs that have weights. The page needs neither Python
+nor a network. Its readers choose a loop, play the machine, and drag the given values.
 """
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "page",
         help="write a page with the tape machine that recomputes itself without Python",
@@ -31,50 +31,52 @@ def add_command(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help="where to write; ends in .html"
+        "-o", "--out", required=True, metavar="FILE", help="file to write; ends in .html"
     )
     parser.add_argument(
-        "--loops", metavar="NAME,…", help=f"of the gallery, or module:function ({','.join(LOOPS)})"
+        "--loops",
+        metavar="NAME,…",
+        help=f"gallery loops, or module:function (default: {','.join(LOOPS)})",
     )
     parser.add_argument(
         "--taps",
         action="append",
         default=[],
         metavar="TAPS/…",
-        help="the patterns of a loop, as in square=-1/-2,-1; of a single loop without its name. "
-        "Taps of named variables: prey:-1;hunters:-2 (the loop's own, and a few others)",
+        help="tap patterns of a loop, as in square=-1/-2,-1, or -1/-2,-1 for a single loop; "
+        "several variables: prey:-1;hunters:-2 (default: the loop's taps and a few others)",
     )
     add(parser, *CHOICES)
-    parser.add_argument("--title", default=TITLE, metavar="WORDS", help="the title of the page")
+    parser.add_argument("--title", default=TITLE, metavar="TITLE", help="title of the page")
     parser.set_defaults(run=_page)
 
 
 def _page(options: argparse.Namespace) -> None:
-    loops = [loop_named(name, "--loops") for name in words(options.loops) or LOOPS]
+    loops = [load_loop(name, "--loops") for name in words(options.loops) or LOOPS]
     page = Page(
         loops=loops if options.loops else None,
         taps=dict(_taps(text, loops) for text in options.taps),
-        **{one.name: one.read(getattr(options, one.name), None) for one in CHOICES},
+        **{choice.name: choice.parse(getattr(options, choice.name), None) for choice in CHOICES},
         title=options.title,
     )
     path = page.save(options.out)
     missing = sum(isinstance(run, LabError) for run in page.runs.values())
     count, size = len(page.runs) - missing, path.stat().st_size / 1e6
-    more = f"; {missing} combinations have none" if missing else ""
+    more = f"; {missing} combinations have no derivative" if missing else ""
     show(f"{path}: {count} machines, {size:.1f} MB{more}.")
 
 
 def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
-    """``square=-1/-2,-1`` as a loop's name and patterns."""
+    """Split ``square=-1/-2,-1`` into a loop's name and its patterns."""
     name, equals, patterns = text.rpartition("=")
     if not equals:
         if len(loops) > 1:
             raise ArgumentError(
-                f"--taps {shorten(text)}: of which loop? Write it as in square=-2,-1."
+                f"--taps {shorten(text)}: expected the name of a loop first, as in square=-2,-1."
             )
         name = loops[0].name
     named = [loop for loop in loops if loop.name == name.strip()]
     if not named:
         known = listing(loop.name for loop in loops)
         raise ArgumentError(f"--taps {shorten(text)}: the loops of this page are {known}.")
-    return named[0].name, [TAPS.read(one.split(";"), named[0]) for one in patterns.split("/")]
+    return named[0].name, [TAPS.parse(p.split(";"), named[0]) for p in patterns.split("/")]

@@ -1,7 +1,7 @@
-"""What several commands share: options, and what a person names on the command line.
+"""Options of several commands, and the loop or graph that the command line names.
 
-Start with `add_drawing`: whatever can be chosen is declared in `visual.options`, and becomes
-options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:function``.
+Start with `add_drawing`: `visual.options` declares the options, `add` adds them to a parser.
+`load` finds a gallery loop or ``module:function``; `load_loop` and `load_graph` check its type.
 """
 
 import argparse
@@ -32,16 +32,19 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str | bool) -> None:
-    """Options for what can be chosen; `otherwise` says what the command says in other words."""
+    """Add options to a parser; `otherwise` replaces keyword arguments of `add_argument`."""
     for choice in choices:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
 
 
 def add_graph(
-    commands: Commands, name: str, told: str, returns: str, out: str, run: Callable[..., None]
+    commands: Commands, name: str, summary: str, returns: str, out: str, run: Callable[..., None]
 ) -> argparse.ArgumentParser:
-    """A command about a graph of a person's own, which a function `returns`; `out` is its file."""
-    parser = commands.add_parser(name, help=told)
+    """Add a command that reports on a graph.
+
+    In the help texts, `returns` describes the result of the user's function, and `out` the file.
+    """
+    parser = commands.add_parser(name, help=summary)
     parser.add_argument(
         "graph",
         metavar="NAME",
@@ -80,49 +83,51 @@ def add_drawing(
     return output
 
 
-def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
-    """What was said about the loop's derivative."""
-    return {name: choice.read(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
+def derivative_options(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
+    """Return the options of the loop's derivative."""
+    return {name: choice.parse(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
 
 
-def posed(options: argparse.Namespace, subject: Any) -> tuple[Any, Values | None, dict[str, Any]]:
-    """What is drawn of a `subject`, the values of its inputs, and what was said about it.
+def drawing_arguments(
+    options: argparse.Namespace, subject: Any
+) -> tuple[Any, Values | None, dict[str, Any]]:
+    """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
-    It is a loop or a PyMC model as it is, or a graph's derivative, which a function returned.
+    The subject is a loop, a PyMC model, or the derivative of a graph.
     """
     if isinstance(subject, Loop):
-        return subject, None, chosen(options, subject)
+        return subject, None, derivative_options(options, subject)
     given, about = None, dict[str, Any]()
     for name, choice in DERIVATIVE.items():
         if (value := getattr(options, name)) not in (choice.default, []):
-            about[name] = choice.read(value, subject) if choice in (AT, STEPS) else value
+            about[name] = choice.parse(value, subject) if choice in (AT, STEPS) else value
     if log_density(subject) is None:
         if not isinstance(subject, tuple):
-            loop_named(options.loop)  # which says what is no loop
-        cost, wrt, given = graph_of(options.loop, subject)
+            load_loop(options.loop)  # raises an error that names the type
+        cost, wrt, given = load_graph(options.loop, subject)
         subject = derivative(cost, wrt, about.pop(ORDER.name, ORDER.default))
     return subject, given, about
 
 
 def check_drawing(options: argparse.Namespace, animate: bool = False) -> None:
-    """Raise ArgumentError, before anything is computed, for a picture that cannot be written."""
+    """Raise ArgumentError, before the computation, if the picture could not be written."""
     THEMES[options.theme]
     check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out), animate)
     elif animate:
-        raise ArgumentError("--animate: text on the screen does not move; expected an .svg.")
+        raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
 
 
 def show(words: object, end: str = "\n") -> None:
-    """Print on the screen, or where it leads to."""
+    """Print to standard output; raise ArgumentError if it is closed or full."""
     try:
         print(words, end=end, flush=True)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # `main` ends without an error
         raise
-    except (OSError, ValueError) as error:  # ValueError: somebody has closed it
+    except (OSError, ValueError) as error:  # ValueError: the stream is closed
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"out = '-': the screen cannot be written: {reason}.") from error
+        raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
 
 
 def save_report(report: Report, options: argparse.Namespace) -> None:
@@ -139,9 +144,9 @@ def write(picture: Scene, options: argparse.Namespace, animate: bool = False) ->
         picture.save(options.out, options.scale, animate)
 
 
-def loop_named(name: str, option: str = "--loop") -> Loop:
-    """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
-    loop = made_by(option, name)
+def load_loop(name: str, option: str = "--loop") -> Loop:
+    """Return a gallery loop, or the Loop of ``module:function``; errors name the `option`."""
+    loop = load(option, name)
     if not isinstance(loop, Loop):
         raise ArgumentError(
             f"{option} {shorten(name)}: expected a lab.Loop, not {quote(loop)}, a "
@@ -150,48 +155,49 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     return loop
 
 
-def graph_of(name: str, subject: object = None) -> tuple[Any, Any, Any]:
-    """``(cost, wrt, given)`` of what a function, or `subject`, is or returns; `given` may be None.
+def load_graph(name: str, subject: object = None) -> tuple[Any, Any, Any]:
+    """Return ``(cost, wrt, given)`` of a named object or of `subject`; `given` may be None.
 
-    A loop, and a PyMC model, is differentiated by the first variable.
+    For a loop or a PyMC model, `wrt` is the first variable.
     """
-    subject = made_by("NAME", name) if subject is None else subject
+    subject = load("NAME", name) if subject is None else subject
     density = log_density(subject)
     if density is not None:
         return density.cost, density.resolve_wrt()[0], density.given
     if isinstance(subject, Loop):
         graph = subject.build()
-        by = next(iter(graph.inputs[v] for v in subject.variables))
-        return subject.cost(graph), by, graph.given
+        first = next(iter(graph.inputs[v] for v in subject.variables))
+        return subject.cost(graph), first, graph.given
     match subject:
         case (Variable() as cost, wrt):
             return cost, wrt, None
         case (Variable() as cost, wrt, None | Mapping() as given):
             return cost, wrt, given
     raise ArgumentError(
-        f"{name} = {quote(subject)}: expected (cost, wrt) or (cost, wrt, given), with a cost that "
-        "is a variable of PyTensor, and values of inputs in a dictionary."
+        f"{name} = {quote(subject)}: expected (cost, wrt) or (cost, wrt, given), where cost is a "
+        "PyTensor variable and given a dictionary with the values of inputs."
     )
 
 
-def made_by(option: str, name: str) -> object:
-    """A gallery loop, or what ``module:function`` names or returns."""
+def load(option: str, name: str) -> object:
+    """Return a gallery loop, or the object that ``module:function`` names or returns."""
     if name in loops:
         return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
         like = closest_match(name, loops)
-        told = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
+        hint = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
         raise ArgumentError(
-            f"{option} {shorten(name)}: {told} For your own, write module:function."
+            f"{option} {shorten(name)}: {hint} For your own, write module:function."
         )
     sys.path.insert(0, "")
     try:
-        named = getattr(importlib.import_module(module), function)
-        made = named() if callable(named) else named
+        member = getattr(importlib.import_module(module), function)
+        result = member() if callable(member) else member
     except (LabError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever the user's module raises
         raise ArgumentError(f"{option} {shorten(name)}: {first_line(error)}") from error
-    is_unnamed = isinstance(made, Loop) and made.name == UNNAMED
-    return replace(made, name=function) if is_unnamed else made
+    if isinstance(result, Loop) and result.name == UNNAMED:
+        return replace(result, name=function)
+    return result

@@ -10,30 +10,30 @@ from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.cli.shared import Commands, add, chosen, graph_of, made_by, show
+from visual.cli.shared import Commands, add, derivative_options, load, load_graph, show
 from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
 from visual.options import AT, DERIVATIVE
 
-MANY_STEPS = 20_000  # of which more are run by PyTensor
+MANY_STEPS = 20_000  # PyTensor runs longer loops, since a trace would be too large
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
+    """Add the command to the parser."""
     parser = commands.add_parser(
         "why", help="find the first nan or other value of a run, and its causes"
     )
     parser.add_argument(
         "graph",
         metavar="NAME",
-        help="module:function that returns (cost, wrt, given), where given has the values of the "
-        "graph's inputs, which --at has as well, or a lab.Loop; or a gallery loop",
+        help="gallery loop, or module:function that returns a lab.Loop or (cost, wrt, given); "
+        "given has the values of inputs, which --at can set as well",
     )
     parser.add_argument(
         "--value",
         default="nan",
         metavar="VALUE",
-        help="nan, inf, '>1e6' for what is larger in size, or =2 for exactly that number (nan)",
+        help="nan, inf, '>1e6' for a larger magnitude, or =2 for this number (default: nan)",
     )
     add(parser, *DERIVATIVE.values())
     parser.set_defaults(run=_why)
@@ -41,30 +41,30 @@ def add_command(commands: Commands) -> None:
 
 def _why(options: argparse.Namespace) -> None:
     run = _run(options)
-    found = first(run, options.value)
-    where = "all that the steps write"
+    origin = first(run, options.value)
+    where = "any step"
     if isinstance(run, Trace):
         steps = sum(scan.steps for scan in run.scans)
         where = f"{steps:,} steps of {len(run.scans):,} Scans"
-    show(f"{options.value}: no value is, in {where}." if found is None else found)
+    show(f"{options.value}: not found in {where}." if origin is None else origin)
 
 
 def _run(options: argparse.Namespace) -> Trace | Derivative:
-    """The run of the derivative that is meant, or of many steps the derivative itself."""
-    subject = made_by("NAME", options.graph)
+    """Return the trace of the derivative, or the derivative itself if it has many steps."""
+    subject = load("NAME", options.graph)
     if isinstance(subject, Loop):
-        chose = choose(**chosen(options, subject))
-        study, steps = cached_study(subject, chose), chose.steps or subject.steps
+        choice = choose(**derivative_options(options, subject))
+        study, steps = cached_study(subject, choice), choice.steps or subject.steps
         return study.trace if steps <= MANY_STEPS else study.derivative
-    cost, wrt, given = graph_of(options.graph)
-    said = [
+    cost, wrt, given = load_graph(options.graph)
+    given_options = [
         choice.option
         for name, choice in DERIVATIVE.items()
         if name not in ("order", "at") and getattr(options, name) not in (choice.default, [])
     ]
-    if said:
+    if given_options:
         raise ArgumentError(
-            f"{listing(said)}: chosen of a loop; of (cost, wrt) only --order and --at are."
+            f"{listing(given_options)}: only for loops; a graph takes --order and --at."
         )
     inputs = {
         variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     missing = [name for name, v in inputs.items() if v not in {**(given or {}), **values}]
     if missing:
         raise ArgumentError(
-            f"{options.graph}: of (cost, wrt) there is no value for {listing(missing)}; give one "
-            f"with --at {missing[0]}=…, or return (cost, wrt, given)."
+            f"{options.graph}: no value for {listing(missing)}. Use --at {missing[0]}=…, or return "
+            "(cost, wrt, given)."
         )
     return trace(derivative(cost, wrt, options.order), {**(given or {}), **values})

@@ -30,8 +30,8 @@ from visual.options import (
     Value,
     Whole,
     Wholes,
-    opened,
-    step_of,
+    check_step,
+    selected_scan,
 )
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.arrange import arrange
@@ -128,7 +128,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     if not derivations:
         at_order_0 = "order = 0: expected 1 or more, because phases build a derivative."
         raise GraphError(f"phases: {NO_PULLBACK}." if study.order else at_order_0)
-    number = opened(study.trace, scan, tuple(derivations))
+    number = selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
         raise ArgumentError(f"scan = {quote(scan)}: the Scans of derivatives are {known}.")
@@ -174,9 +174,9 @@ def _machine(
     if scan is None and step is None:
         machine = machine_on(study.trace, sheet)
         return still(arrange(machine, sheet.width), machine.moments, study.trace, sheet)
-    number = opened(study.trace, scan)
+    number = selected_scan(study.trace, scan)
     of = study.trace.scans[number]
-    chosen = step_of(of, of.steps - 1 if step is None else step)
+    chosen = check_step(of, of.steps - 1 if step is None else step)
     return moment_of_step(study.trace, number, chosen, sheet)
 
 

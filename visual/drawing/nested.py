@@ -15,7 +15,7 @@ from lab.scans.replacing import scan_nodes
 from lab.traces.trace import ScanTrace, Trace
 from visual.drawing.study import Study
 from visual.layout.canvas import MARGIN
-from visual.options import INSIDE, scan_index, step_of
+from visual.options import INSIDE, check_step, scan_index
 from visual.scene.combinators import Piece, above, beside, piece, shifted
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, moved, outline
 from visual.scene.theme import Role
@@ -62,7 +62,7 @@ def within(study: Study, path: Sequence[int]) -> Study:
     for number, step in zip(path[::2], path[1::2], strict=True):
         scan = scan_index(study.trace, number, INSIDE.name)
         outer = study.trace.scans[scan]
-        step_of(outer, step, INSIDE.name)
+        check_step(outer, step, INSIDE.name)
         if not outer.nested:
             raise ArgumentError(
                 f"inside = {quote(path)}: {number} · {outer.name} has no Scan in its step, or "

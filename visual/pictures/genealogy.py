@@ -26,7 +26,7 @@ from visual.layout.graphviz import Edge, Node, dot_source
 from visual.layout.gutters import tracks
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, switch
+from visual.options import check_trace, switch
 from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,
@@ -62,7 +62,7 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     Of more than twelve those of the higher orders are folded, but for the last of each order; with
     `all` none is, and arrows and words tell what flows between them, through which tapes.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     shown = _shown(trace, switch("all", all), FEW)
     order, count = max(scan.order for scan in trace.scans), len(trace.scans)

@@ -19,7 +19,7 @@ from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import scan_index, step_of, switch
+from visual.options import check_step, scan_index, switch
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -80,7 +80,7 @@ def rolled(
     """
     check_sheet(sheet)
     number = scan_index(trace, scan)
-    step = step_of(trace.scans[number], 0 if step is None else step)
+    step = check_step(trace.scans[number], 0 if step is None else step)
     of = NamedScan(trace, number)
     alike = "" if of.scan.order else ": the loop itself, at every order"
     title = f"{scan} · {of.called}, rolled up{alike}"

@@ -25,7 +25,7 @@ from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table
-from visual.options import of_trace, opened, switch
+from visual.options import check_trace, selected_scan, switch
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, gap, over, shifted
@@ -54,7 +54,7 @@ def ssa(
     `all` every Scan is, with all its slots, in a picture of any size. Of long loops both ends are
     shown, as for `tapes`. Raises GraphError for a trace without a derivative.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     requested, all = one_or_more("step", step), switch("all", all)
     known = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
@@ -65,7 +65,7 @@ def ssa(
             else f"{trace.scans[0].name}: no state is passed on from step to step, so no "
             "derivative overwrites a tape."
         )
-    chosen = opened(trace, scan, known)
+    chosen = selected_scan(trace, scan, known)
     if chosen not in known:
         names = listing(f"{n + 1} · {trace.scans[n].name}" for n in known)
         raise ArgumentError(f"scan = {quote(scan)}: the Scans with shared slots are {names}.")

@@ -256,7 +256,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             if name not in own:
                 PICTURES[bench.state.view].check({name: value})  # the error lists the options
             before = dict.fromkeys(own.keys() & {"scan", "step"}) if name == "inside" else {}
-            return {"options": {**before, name: own[name].typed(value)}}
+            return {"options": {**before, name: own[name].from_form(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:
@@ -264,7 +264,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case ["view"] if value == FAULTY_RULE:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
-            return {field: CHOICES[field].typed(value)}
+            return {field: CHOICES[field].from_form(value)}
     raise ArgumentError(f"key = {quote(key)}: expected the key of a control.")
 
 

@@ -33,7 +33,7 @@ from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
-from visual.options import opened
+from visual.options import selected_scan
 from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
@@ -688,7 +688,7 @@ def test_a_step_is_read_at_a_glance(name):
     for order in (1, 2, 3):
         trace = gallery.loops[name].trace(order=order)
         scene = stepgraph(trace)
-        scan = trace.scans[opened(trace)]
+        scan = trace.scans[selected_scan(trace)]
         read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
         assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
         assert scene.height <= 700

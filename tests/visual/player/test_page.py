@@ -264,7 +264,10 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     options += ["--taps=square=-1/-2,-1", "--taps=coupled=prey:-1;hunters:-2"]
     options += ["--costs", "sum/0,0,0,1", "--rules", "correct"]
     assert main(["page", "--out", str(path), *options]) == 0
-    assert capsys.readouterr().out == f"{path}: 5 machines, 0.1 MB; 1 combinations have none.\n"
+    assert (
+        capsys.readouterr().out
+        == f"{path}: 5 machines, 0.1 MB; 1 combinations have no derivative.\n"
+    )
     (data,) = Data(path.read_text(encoding="utf-8")).found
     assert [loop["taps"][-1]["value"] for loop in data["loops"]] == [
         {"x": "-2,-1"},
@@ -279,7 +282,7 @@ MISTYPED = [
     (["--out", "nowhere/x.html"], "there is no folder"),
     (["--loops", "circle"], "the gallery has"),
     (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
-    (["--taps=-1"], "of which loop?"),
+    (["--taps=-1"], "expected the name of a loop first"),
     (["--taps=ring=-1"], "the loops of this page are"),
     (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
     (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),

@@ -18,7 +18,7 @@ from lab.traces.trace import Trace
 from visual.layout.cells import is_told
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, scan_index, switch
+from visual.options import check_trace, scan_index, switch
 from visual.pictures.plots.series import SUMS, Series, growth_of, series_of, table_of
 from visual.scene.combinators import above, gap, over, piece, scene, sized
 from visual.scene.fonts import text_width
@@ -80,7 +80,7 @@ def values(
     With `ax`, matplotlib axes, draw the sizes of these quantities as curves on a logarithmic scale
     there, and return `ax`. Raises ArgumentError for an unknown Scan.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     number, every = None if scan is None else scan_index(trace, scan), switch("all", all)
     steps = sheet.steps and sheet.steps_of(trace.scans[0])

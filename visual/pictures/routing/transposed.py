@@ -28,7 +28,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
-from visual.options import of_trace
+from visual.options import check_trace
 from visual.scene.combinators import Piece, above, grouped, sized
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded, picture_function
 from visual.scene.theme import Role
@@ -92,7 +92,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     Scan does.  Raises GraphError if nothing is differentiated, ArgumentError for another Scan
     or step.
     """
-    of_trace(trace)
+    check_trace(trace)
     known = differentiated(trace)
     if not known:
         raise GraphError(

@@ -23,7 +23,7 @@ from visual.layout.canvas import FORMULA, finished, formula, formula_lines, head
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, step_of, switch
+from visual.options import check_step, check_trace, selected_scan, switch
 from visual.pictures.stepgraph.cards import (
     DIGITS,
     IN_A_COLUMN,
@@ -87,12 +87,12 @@ def stepgraph(
     a quantity are its formula; with `all` each is drawn, up to 50.
     Raises ArgumentError for a Scan or a step that there is not.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
-    number = opened(trace, scan)
+    number = selected_scan(trace, scan)
     named, first = NamedScan(trace, number), first_sum(trace.scans[number]) or 0
     why = FIRST_SUM if step is None and first else ""
-    step = step_of(named.scan, first if step is None else step)
+    step = check_step(named.scan, first if step is None else step)
     if switch("all", all):
         return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene()
     for strips, shared, lines in PLANS:

@@ -17,7 +17,7 @@ from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan, seeds_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, step_of, switch
+from visual.options import check_step, check_trace, selected_scan, switch
 from visual.pictures.tapes.backward import Backward
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.unrolled.overview import overview
@@ -40,13 +40,13 @@ def tapes(
     small tapes. If not all steps fit, both ends of the loop are shown, and the requested `step` or
     steps with their neighbors. With `all`, everything is open, in a picture of any size.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     all = switch("all", all)
-    number = opened(trace, scan, [n for n, one in enumerate(trace.scans) if _has_tape(one)])
+    number = selected_scan(trace, scan, [n for n, one in enumerate(trace.scans) if _has_tape(one)])
     requested = one_or_more("step", step)
     for one in requested if not all else ():
-        step_of(trace.scans[number], one)
+        check_step(trace.scans[number], one)
     run, words = events(trace), [*result_words(trace), *untaken_words(trace)]
     parts, is_pair = list[Piece](), scan is None and [s.parent for s in trace.scans] == [None, 0]
     if not all and not is_pair and len(trace.scans) > 1:

@@ -23,7 +23,7 @@ from visual.layout.columns import Gap, Steps, one_or_more, with_gaps
 from visual.layout.names import NamedScan, counted, listed, seeds_of, wholes_of
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, scan_indices, switch
+from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview
@@ -93,7 +93,7 @@ def unrolled(
     loop whose steps do not fit in the width, or of more than 12, both ends are shown, and the steps
     next to `step`.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     one_or_more("step", step)  # refuses what is none
     all_direct = switch("all_direct", all_direct)
@@ -109,7 +109,7 @@ def unrolled(
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
         return finished(part, (), trace, chosen, width, sheet=sheet)
-    number = opened(trace, scan)
+    number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     alone = len(chosen) == len(trace.scans)
     top = gap() if alone else overview(trace, number, sheet=sheet)

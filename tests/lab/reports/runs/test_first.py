@@ -292,7 +292,7 @@ def test_the_command(capsys, monkeypatch):
         assert main(["why", *arguments]) == 0
         return capsys.readouterr().out
 
-    assert "no value is, in 8 steps of 2 Scans" in told("square")
+    assert "not found in 8 steps of 2 Scans" in told("square")
     assert "step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
     monkeypatch.setattr(why, "MANY_STEPS", 10)  # of more, PyTensor runs what --steps asks for
     assert "in all that the steps write" in told("square", "--steps", "11", "--at", "x=0.5")
