@@ -512,7 +512,7 @@ def test_saving_preserves_permissions_and_read_only_files(folder):
     assert (folder / "a.svg").stat().st_mode & 0o777 == 0o640
     (folder / "a.svg").write_text("preserved")
     (folder / "a.svg").chmod(0o444)
-    with pytest.raises(ArgumentError, match=r"a\.svg.* cannot be written: it is read-only"):
+    with pytest.raises(ArgumentError, match=r"a\.svg.* cannot be written: the file is read-only"):
         scene.save("a.svg")
     assert (folder / "a.svg").read_text() == "preserved"
     assert [path.name for path in folder.iterdir()] == ["a.svg"]

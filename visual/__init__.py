@@ -1,41 +1,39 @@
-"""The pictures of Scantape: from traces to scenes, from scenes to files.
+"""The pictures and widgets of Scantape.
 
 The tape machine
 
-- `machine`: all tapes of a run, played event by event in a notebook or a page; or one moment of it;
-  two runs in lockstep, of two loops or by the correct and by a faulty rule
+- `machine`: the tapes of a run, played event by event in a notebook or a page, or at a single
+  moment; also two runs in lockstep, of two loops or of a correct and a faulty rule
 
-Any of thirteen kinds, by its name
+Pictures by name
 
-- `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
-- `export`: all pictures of it, with an index page
+- `draw`: a picture of a loop, or of a graph's derivative, with all its options
+- `export`: all pictures of a loop or a derivative, with an index page
+- `figure`: the eight figures of the square loop
 
-One kind each
+Pictures of a specific object
 
-- of a trace: `unrolled`, `rolled`, `tapes`, `moment`, `ssa`, `taps`, `genealogy`, `stepgraph` and
-  `values`; of a trace and a system: `equations`
-- of a derivation: `phases`
-- of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
-- of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
-  `transposed`; of a loop's two derivatives and their products: `dot_product`
-- of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`
-- the eight figures of the square loop: `figure`
+- a trace: `unrolled`, `rolled`, `tapes`, `ssa`, `taps`, `genealogy`, `stepgraph`, `values`
+- a derivation: `phases`
+- the results of `lab.influence` and `lab.memory`: `influence`, `memory`
+- the structural primitives where, cat, narrow, and clamp: `routing`; a step of a tape in these
+  primitives: `transposed`
+- the forward and reverse derivatives of a loop, and their dot products: `dot_product`
+- a recording of `lab.eager`: `eager`; a loop as a Scan and as an eager recording: `two_tapes`
 
-To choose from, to answer: widgets, which go into a box
+Widgets, which also go into boxes of ipywidgets
 
-- `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
-- `Page`: machines of loops, taps, orders, costs, and rules to choose from, as one page without
-  Python that recomputes them when a value is dragged
-- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
-  `Question`: one of your own; `puzzles`: six loops with one part missing
-- `Work`: a task to write code for, which is run and compared
+- `Workbench`: a loop with controls for every choice, in a notebook
+- `Page`: machines to choose from, as a page without Python, which recomputes dragged values
+- `Exercise`, `Exercises`: questions about a trace, with checked and explained answers, also as a
+  page without Python; `Question`: a question with your own text; `puzzles`: six loops with a
+  missing part
+- `Work`: a programming task, whose solution is run and compared
 
-What they are
-
-- `Scene`: a picture; `save`, `svg` and `text` make a file of it, or a text
+`Scene` is a picture; its methods `save`, `svg`, and `text` convert it.
 """
 
-# ruff: noqa: E402  # nothing else is imported before it is known whose `lab` would be imported
+# ruff: noqa: E402  # the check comes first, because another package may have the name `lab`
 
 from pathlib import Path
 from runpy import run_path

@@ -1,4 +1,4 @@
-"""What `visual` exports, and where it stands."""
+"""The names that `visual` exports, and their modules."""
 
 from .drawing.draw import draw as draw
 from .drawing.export import export as export

@@ -1,8 +1,8 @@
-"""Scenes in the formats of files: each backend is a walk over the same shapes.
+"""Backends, which write a scene in a file format by a walk over its shapes.
 
-`svg` (start there), `text`, `typeset`, which makes PDF and PNG of the SVG, `films`, which makes a
-GIF of them, and `page`, the HTML around pictures.  A backend registers in `visual.scene.formats`
-the function that writes its format, by suffix; importing this package loads all backends.
+Start with `svg`. `text` writes plain text, `typeset` converts the SVG to PDF and PNG, `films`
+writes GIF from PNG, and `page` is the HTML around pictures. Each backend registers its function for
+a suffix in `visual.scene.formats`; importing this package loads all backends.
 """
 
 from visual.backends import films as films

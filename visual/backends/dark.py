@@ -1,8 +1,7 @@
 """Dark pictures on a dark screen: a style sheet that replaces every light color of a scene.
 
-A page holds every scene once, in light colours; `light-dark()` follows the scheme of the page,
-which the reader's screen or the switch of the theme sets.  A picture in a file of its own can ask
-for the scheme itself.
+A page contains every scene in light colors; `light-dark()` follows the color scheme of the page,
+which depends on the screen or on the theme of the widget. A picture file queries the scheme itself.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ Key = tuple[str, str, str]
 
 def style() -> str:
     """Return the style sheet; its selectors start at the frame of a light picture."""
-    # The root has the usual colour of letters; what has no colour of its own has that.
+    # Elements without a color inherit the color of text from the root.
     return "\n".join(
         f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
         for (element, attribute, light), dark in darkened().items()
@@ -35,16 +34,16 @@ def alone(name: str, drawn: str) -> str:
 
 @cache
 def darkened() -> dict[Key, str]:
-    """Yield pairs of a light color, with element and attribute, and its dark color.
+    """Return the dark color of each light color; the key contains element and attribute.
 
-    Two roles may share a light colour and differ in the dark; then the one that contrasts more
-    with the background stands for both.
+    If two roles share a light color but not the dark color, both get the dark color with the higher
+    contrast.
     """
-    found: dict[Key, str] = {}
+    colors: dict[Key, str] = {}
     for key, dark in _pairs():
-        if key not in found or _distance(dark) > _distance(found[key]):
-            found[key] = dark
-    return found
+        if key not in colors or _distance(dark) > _distance(colors[key]):
+            colors[key] = dark
+    return colors
 
 
 def _distance(colour: str) -> float:

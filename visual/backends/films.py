@@ -1,4 +1,4 @@
-"""Moving pictures: one frame per moment, without shapes of later moments."""
+"""Animated GIF: a frame for each moment, without shapes of later moments."""
 
 import io
 from collections.abc import Generator, Iterable, Iterator
@@ -36,17 +36,17 @@ def _images(scene: Scene, scale: float) -> Generator[bytes, None, None]:
 
 
 def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
-    """The frames, in the 256 most frequent colours of the last one, which has them all.
+    """Return the frames in the 256 most frequent colors of the last frame, which has all shapes.
 
-    Pillow's own way to a palette changes even white.
+    The palettes of Pillow do not contain the exact colors, not even white.
     """
     from PIL import Image
 
     with closing(_images(scene, scale)) as images:  # an interrupt removes the progress bar at once
         rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
     codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
-    found, counts = np.unique(codes[-1], return_counts=True)
-    palette = found[np.argsort(counts)[::-1][:256]]
+    colors, counts = np.unique(codes[-1], return_counts=True)
+    palette = colors[np.argsort(counts)[::-1][:256]]
     painted = [Image.fromarray(_nearest(frame, palette)) for frame in codes]
     for image in painted:
         image.putpalette(_parts(palette).astype("uint8").tobytes())
@@ -59,8 +59,8 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
 
 def _nearest(codes: np.ndarray, palette: np.ndarray) -> np.ndarray:
     """Return the index of the nearest color of a palette for every pixel."""
-    found, places = np.unique(codes, return_inverse=True)
-    apart = np.square(_parts(found)[:, None] - _parts(palette)).sum(axis=2)
+    colors, places = np.unique(codes, return_inverse=True)
+    apart = np.square(_parts(colors)[:, None] - _parts(palette)).sum(axis=2)
     return apart.argmin(axis=1).astype("uint8")[places].reshape(codes.shape)
 
 

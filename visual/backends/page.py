@@ -1,7 +1,7 @@
-"""A page around HTML: one file that works offline and loads nothing.
+"""A page around HTML: a file that works offline and loads no other file.
 
-The page allows itself no more than its own style, by its hash: whatever came in with a
-name that a person wrote would not run and would not be fetched.
+Its content security policy allows only its own style and scripts, by their hashes. A browser
+therefore neither runs nor loads code in the names that users choose.
 """
 
 import json
@@ -37,9 +37,9 @@ details{{display:none}}
 def document(
     title: str, theme: Theme, body: str, script: str | Sequence[str] = "", more: str = ""
 ) -> str:
-    """A page around `body`, which is HTML; `script` is an ES module or several, allowed by hash.
+    """Return a page with the HTML `body`.
 
-    `more` is style that the page has besides the usual one.
+    `script` is an ES module, or several; `more` is style in addition to that of all pages.
     """
     style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",

@@ -1,8 +1,8 @@
 """Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
 
-Without identifiers several pictures can share a page.  The same scene gives the same
-bytes, and not many of them: what most texts have in common stands once, at the root, and
-what the texts of a group have in common stands at the group.
+Without identifiers, several pictures can share a page. The same scene always has the same bytes.
+The document is short because the root has the most frequent attributes of all texts, and each group
+those of its texts.
 """
 
 import json
@@ -35,7 +35,7 @@ DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
 HARMLESS: dict[int, str | None] = {
-    # not in XML at all
+    # characters that XML excludes
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
     **dict.fromkeys([*range(0xD800, 0xE000), 0xFFFE, 0xFFFF]),
     ord("&"): "&amp;",
@@ -49,7 +49,7 @@ Style = Mapping[str, str]
 def to_svg(scene: Scene, animate: bool = False) -> str:
     """Return the SVG document of a scene.
 
-    If it is to `animate`, its moments appear one by one; a light one is dark on a dark screen.
+    With `animate`, its moments appear in turn, and a light picture is dark on a dark screen.
     """
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
@@ -74,9 +74,9 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
 
 
 def _moving(scene: Scene, own: str) -> str:
-    """The rules by which moments appear in turn, in a picture whose class is its `own`.
+    """Return the style that lets moments appear in turn; the picture has the class `own`.
 
-    Who prefers less motion sees the whole picture at once.
+    With the setting for reduced motion, the whole picture appears immediately.
     """
     moments = [*scene.moments]
     whole = PACE * (len(moments) - 1) + HOLD
@@ -229,7 +229,7 @@ def _box(box: Box, theme: Theme) -> str:
     if lines:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
     if look.line is Line.DOUBLE:
-        inset = min(3, min(box.width, box.height) / 4)  # of a small box of an overview, less
+        inset = min(3, min(box.width, box.height) / 4)  # overviews have small boxes
         return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)
     return outer
 

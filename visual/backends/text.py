@@ -1,7 +1,7 @@
 """Scenes as plain text, for terminals, screen readers, and tests.
 
-Texts stand where they stand in the picture, as far as letters allow; a box marks its role
-with brackets around what is written in it.
+Texts have about the same positions as in the picture. Brackets around the text in a box mark the
+role of the box.
 """
 
 from collections.abc import Iterable

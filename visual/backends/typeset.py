@@ -1,8 +1,7 @@
-"""PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts.
+"""PDF and PNG: the SVG of a scene, typeset by Typst with the DejaVu fonts of matplotlib.
 
-So they show what the SVG shows, with letters that can be selected and searched in PDF.  The fonts
-are those that matplotlib brings, whatever a machine has; the same scene gives the same bytes.
-Typst is loaded when one of them is asked for.  Tooltips have no place in these formats.
+Text in a PDF can be selected and searched. The same scene always has the same bytes, since fonts of
+the system are not used. These formats have no tooltips. The module imports Typst on first use.
 """
 
 import math
@@ -36,29 +35,28 @@ def to_pdf(scene: Scene) -> bytes:
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     """Return the PNG image of a scene, with `scale` pixels per CSS pixel, rounded up.
 
-    Letters stand on whole pixels, as in browsers: else their feet and heads are blurred, each line
-    in its own way.
+    Baselines have whole pixels, as in browsers; otherwise letters are blurred.
     """
     scale *= scene.zoom
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)
 
-    def on_a_pixel(found: re.Match[str]) -> str:
-        return f"{found[1]}{math.floor(float(found[2]) * scale + 0.5) / scale:.3f}"
+    def on_a_pixel(match: re.Match[str]) -> str:
+        return f"{match[1]}{math.floor(float(match[2]) * scale + 0.5) / scale:.3f}"
 
-    drawn = BASELINE.sub(on_a_pixel, to_svg(scene))
-    # Typst draws the SVG in an image of its own, of a size that it rounds up, and moves whole
-    # pixels of that to the page: a little less than a pixel row, or one is lost, with letters' feet
+    svg = BASELINE.sub(on_a_pixel, to_svg(scene))
+    # Typst renders the SVG to an image, rounds its size up, and copies whole pixels to the page.
+    # A slightly smaller size prevents the loss of a row of pixels.
     size = f"{across / scale:.6f}", f"{(down - LESS) / scale:.6f}"
-    drawn = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), drawn, count=1)
-    placed = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"
-    return _set(scene, "png", drawn, (across, down), placed)
+    svg = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), svg, count=1)
+    image = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"
+    return _set(scene, "png", svg, (across, down), image)
 
 
 def _set(
-    scene: Scene, form: Literal["pdf", "png"], drawn: str, page: tuple[float, float], size: str
+    scene: Scene, form: Literal["pdf", "png"], svg: str, page: tuple[float, float], size: str
 ) -> bytes:
     across, down = page
-    given = {"svg": drawn, "title": scene.title, "description": scene.description}
+    given = {"svg": svg, "title": scene.title, "description": scene.description}
     inputs = {name: words.encode(errors="replace").decode() for name, words in given.items()}
     background = scene.theme.background
     source = PAGE.format(across=across, down=down, size=size, background=background)
@@ -66,10 +64,7 @@ def _set(
 
 
 def typeset(source: str, form: Literal["pdf", "png"], inputs: dict[str, str]) -> bytes:
-    """Compile a Typst document with the fonts of all pictures.
-
-    A point of a PNG is a pixel.
-    """
+    """Compile a Typst document with the fonts of all pictures; a point is a pixel of a PNG."""
     import typst
 
     document = typst.compile(  # type: ignore[misc]  # the stub has another type for fonts

@@ -1,4 +1,4 @@
-"""Where columns stand, and the pieces that every picture of tapes is made of."""
+"""Headings, formulas, columns, and the margins and legend of a finished picture."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,22 +22,22 @@ MARGIN, LABELS = 24, 150
 BASELINE = 16  # of a title
 FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
 CELL, BETWEEN, GAP = 92, 20, 64
-NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
+NARROW_CELL = 65  # narrower cells have narrower folds
 HEIGHT, THIN = 44, 24
-HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
+HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The left edges of the columns that are shown; gaps stand between them."""
+    """The left edges of the shown columns, and the gaps between them."""
 
     left: Mapping[int, float]
     gaps: tuple[tuple[float, Gap], ...]
     right: float
-    cell: float = CELL  # how wide what stands in them is
+    cell: float = CELL  # the width of a cell
 
     def has(self, column: int) -> bool:
-        """Whether a column is shown."""
+        """Return whether a column is shown."""
         return column in self.left
 
 
@@ -48,9 +48,9 @@ def place_columns(
     start: float = LABELS,
     every: Collection[int] = (),
 ) -> Columns:
-    """Columns from left to right, neighbours close together, a gap where some are left out.
+    """Place columns from left to right, with a gap instead of hidden ones.
 
-    Those of `every` column that are left out at the ends are in a gap as well.
+    Hidden columns before the first and after the last of `every` column have a gap as well.
     """
     left: dict[int, float] = {}
     gaps = []
@@ -66,10 +66,10 @@ def place_columns(
 
 
 def columns_within(columns: Iterable[int], start: float) -> Columns:
-    """Columns as wide as there is room for on a page, and not narrower than 50 pixels."""
+    """Place columns with the largest width of at least 50 pixels that fits on a page."""
     known = [*columns]
     placed = [place_columns(known, wide, wide / 5, start) for wide in (CELL, 80, 70, 60, 50)]
-    return next((found for found in placed if found.right <= HEADING + found.cell / 5), placed[-1])
+    return next((c for c in placed if c.right <= HEADING + c.cell / 5), placed[-1])
 
 
 def touched_columns(
@@ -79,7 +79,7 @@ def touched_columns(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """The columns of all slots that the shown steps of a loop read or write."""
+    """Return the columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
@@ -102,7 +102,7 @@ def touched_rows(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """The rows of a tape that the shown steps read or write; all initial ones without steps."""
+    """Return the rows of a tape that the shown steps access; without steps, the initial rows."""
     steps = numbers(shown_steps(scan.steps, requested, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
@@ -111,17 +111,17 @@ def touched_rows(
 
 
 def numbers(items: Iterable[int | Gap]) -> list[int]:
-    """The items that are no gaps."""
+    """Return the items except gaps."""
     return [item for item in items if not isinstance(item, Gap)]
 
 
 def fold_width(cell: float) -> float:
-    """How much room columns that are not shown take up beside cells so wide."""
+    """Return the width of a gap between cells of this width."""
     return min(GAP, GAP * cell / NARROW_CELL)
 
 
 def gap_text(gap: Gap, x: float, y: float, cell: float = CELL) -> Text:
-    """The mark of columns that are not shown."""
+    """Return the mark of hidden columns."""
     return Text(
         x + (fold_width(cell) - BETWEEN * min(1, cell / NARROW_CELL)) / 2,
         y,
@@ -135,16 +135,16 @@ def gap_text(gap: Gap, x: float, y: float, cell: float = CELL) -> Text:
 def column_header(
     x: float, y: float, label: str, position: str, cell: float = CELL, apart: float = BETWEEN
 ) -> tuple[Text, Text]:
-    """What a column of a tape holds, in two lines above its cell at `x`."""
+    """Return the label and the position of a column, above its cell at `x`."""
     middle = x + cell / 2
-    held = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
-    return held, Text(middle, y + 27, position, 11, "middle", muted=True)
+    first = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
+    return first, Text(middle, y + 27, position, 11, "middle", muted=True)
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
-    """The title of a picture or of a part, `more` as its tooltip, and lines under it."""
+    """Return the title of a picture or of a part, with the tooltip `more`, and its subtitles."""
     big = folded(title, sheet.line, 16, bold=True)
-    small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
+    small = [line for subtitle in subtitles for line in folded(subtitle, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
     texts = [
         *(
@@ -156,16 +156,16 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 
-def note(told: str) -> Piece:
-    """A sentence about what stands above, in as many lines as it needs."""
-    lines = folded(told, HEADING, 12)
+def note(sentence: str) -> Piece:
+    """Return a sentence in as many lines as necessary."""
+    lines = folded(sentence, HEADING, 12)
     return above(*(words(line, 12, muted=True) for line in lines), apart=3)
 
 
 def formula(
     content: str, muted: bool = False, most: int = 3, letters: int = LONGEST_FORMULA
 ) -> Piece:
-    """A formula in as many lines as it needs, at `most`."""
+    """Return a formula in `most` lines or fewer."""
     size = FORMULA - 1 if muted else FORMULA
     lines = formula_lines(content, letters, most)
     title, texts = content if lines[-1].endswith("…") else "", list[Text]()
@@ -176,9 +176,9 @@ def formula(
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """A formula in at most so many lines of so many letters, the later ones indented.
+    """Split a formula into `most` lines of `letters` letters or fewer; later lines are indented.
 
-    Words are kept whole, or the factors of those that are longer than a line.
+    Lines break between words, and within a long word between factors.
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
@@ -208,12 +208,27 @@ def finished(
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
-    """The picture of a part: with margins, unless it has a `width` and stands where it is.
+    """Return the picture of a part with legend and notes.
 
-    Below it is a legend in `words` of its own for what is drawn.  Without `words` they are called
-    what they are called everywhere; what brings its `seeds` is its own, too.  Notes explain arrays
-    and steps that are not shown.  `said` are further lines, `below` is the room beneath the last.
-    The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
+    Parameters
+    ----------
+    part
+        The content. With a `width`, it is in its final position; otherwise it gets margins.
+    words
+        The meanings of the roles that occur, for the legend; by default, those of all pictures.
+    sheet
+        The sheet with margins; without legend, the picture has no notes either.
+    said
+        Further notes; the others explain arrays, folds, and parts of gradients.
+    below
+        The height below the last note.
+    close
+        Whether each column of the legend is only as wide as its own words.
+    seeds
+        The meaning of the role of seeds.
+    wholes
+        As for `notes`.
+
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -225,19 +240,19 @@ def finished(
     words = {**words, Role.SEED: seeds} if seeds else words
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    words = {role: told for role, told in words.items() if role in drawn}
+    words = {role: meaning for role, meaning in words.items() if role in drawn}
     shapes, scales = on_one_scale(told_apart(part.shapes))
     said, full = [*notes(shapes, wholes), *said], scale_words(scales)
     if not sheet.legend:
         words, said, full = {}, [], []
     legend, low = explained(words, bottom, width, close, margin)
-    told, ends = (
-        [line for one in few for line in folded(one, width - 2 * margin, 12)]
-        for few in (said, full)
+    note_lines, ends = (
+        [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
+        for sentences in (said, full)
     )
     lines = [
         Text(margin, low + 20 * number + 12, line, 12, muted=True)
-        for number, line in enumerate((*told, *ends))
+        for number, line in enumerate((*note_lines, *ends))
     ]
     scene = Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
@@ -249,13 +264,17 @@ def finished(
     )
     if not (ends and scene.moments):
         return scene
-    last, moment = max(scene.moments.items())  # only then are the largest entries known
-    known = Group(tuple(lines[len(told) :]), last, moment=moment)
-    return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
+    last, moment = max(scene.moments.items())  # earlier, the largest entries are unknown
+    count = len(note_lines)
+    at_end = Group(tuple(lines[count:]), last, moment=moment)
+    return replace(scene, shapes=(*shapes, *legend, *lines[:count], at_end))
 
 
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for; `in_short`, that alone."""
+    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape.
+
+    With `in_short`, only the purpose.
+    """
     if tape.is_total:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:

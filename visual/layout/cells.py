@@ -1,4 +1,4 @@
-"""Numbers, vectors and matrices as they stand in a cell."""
+"""Cells: boxes with numbers, vectors, and matrices."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,41 +14,38 @@ from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
-MOST_ENTRIES, TOLD_ENTRIES = 24, 4  # in a tooltip; of a vector whose numbers are told
+MOST_ENTRIES, TOLD_ENTRIES = 24, 4  # in a tooltip, and in a cell
 VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
-NARROW = 60  # a cell in which names have more room than numbers
-WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
-HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
-MOST_NAME = 0.7  # of a thin cell
-TWO_LINES = 30  # the height of a thin cell in which a value stands below its name
+NARROW = 60  # narrower cells have no names
+WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # the number in a tooltip
+HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell
+MOST_NAME = 0.7  # the largest part of a thin cell for its name
+TWO_LINES = 30  # higher thin cells have the value below the name
 USUAL = "1.234", "‖1.234‖"  # a number, a norm
-LEAST_NORM = 47.0  # room for a norm with two digits
+LEAST_NORM = 47.0  # the width of a norm with two digits
 
 
 def value_text(value: np.ndarray, digits: int = 4) -> str:
-    """A number, or of an array its norm."""
+    """Return a number, or the norm of an array."""
     if value.ndim == 0:
         return number_text(value, digits)
     return f"‖{number_text(norm(value), digits)}‖"
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """A number, or a norm, with as many of four digits as there is room for: ``-0.0094``.
-
-    It is rounded, and not cut: ``-9e-3`` if need be.
-    """
+    """Return a number or a norm, rounded to four digits or fewer so that it fits: ``-9e-3``."""
     number = value.item() if value.ndim == 0 else norm(value)
-    known = (number_text(number, digits) for digits in (4, 3, 2, 1))
-    told = ""
-    for written in (*known, _shortest(number)):
-        told = f"‖{written}‖" if value.ndim else written
-        if text_width(told, size, mono=True) <= room:
+    rounded = (number_text(number, digits) for digits in (4, 3, 2, 1))
+    text = ""
+    for written in (*rounded, _shortest(number)):
+        text = f"‖{written}‖" if value.ndim else written
+        if text_width(text, size, mono=True) <= room:
             break
-    return told
+    return text
 
 
 def _shortest(number: object) -> str:
-    """A number with one digit and a power of ten."""
+    """Return a number with one digit and a power of ten."""
     if not isinstance(number, float):
         return number_text(number)
     mantissa, e, exponent = f"{number:.0e}".partition("e")
@@ -56,7 +53,7 @@ def _shortest(number: object) -> str:
 
 
 def values_text(value: np.ndarray) -> str:
-    """A number, the entries of a short vector, or of a larger array shape and norm."""
+    """Return a number, the entries of a short vector, or the norm and the shape of an array."""
     if value.ndim == 1 and len(value) <= 12:
         return f"[{', '.join(map(number_text, value))}]"
     shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
@@ -64,20 +61,20 @@ def values_text(value: np.ndarray) -> str:
 
 
 def is_told(value: np.ndarray | None) -> bool:
-    """Whether all numbers of an array are told where there is room: of a vector of a few."""
+    """Return whether an array is a vector that is short enough to show all its entries."""
     return value is not None and value.ndim == 1 and 0 < len(value) <= TOLD_ENTRIES
 
 
 def norm(value: np.ndarray) -> float:
-    """The Euclidean norm of all entries."""
+    """Return the Euclidean norm of all entries."""
     return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
 
 
 def full_text(value: np.ndarray) -> str:
-    """A number with all its digits; an array with its shape and, if it is small, its entries."""
+    """Return a number with all its digits, or the entries and the shape of an array."""
     if value.ndim == 0:
         item = value.item()
-        return repr(item or type(item)())  # no zero is below zero
+        return repr(item or type(item)())  # 0 instead of -0
     shape = "×".join(map(str, value.shape))
     if value.size <= MOST_ENTRIES:
         return f"{_entries(value.tolist())} ({shape})"
@@ -86,12 +83,12 @@ def full_text(value: np.ndarray) -> str:
 
 
 def entry_text(value: object) -> str:
-    """A number with six significant digits; 0 for −0."""
+    """Return a number with six significant digits, and 0 for −0."""
     return f"{value or 0:.6g}"
 
 
 def _entries(values: object) -> str:
-    """Nested lists of numbers with six significant digits."""
+    """Return nested lists of numbers with six significant digits."""
     if isinstance(values, list):
         return f"[{', '.join(map(_entries, values))}]"
     return entry_text(values)
@@ -106,14 +103,14 @@ def cell(
     key: str = "",
     label: str = "",
 ) -> Group:
-    """A box with a value in it; `old` stands above it, struck through; `label` names it."""
+    """Return a box with a value, its name `label`, and above it the crossed-out value `old`."""
     if value is None:
         dash = _centred(box, box.y + box.height / 2 + 4, "—")
         return Group((box, dash), step, key, f"{name}: not written yet")
     title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
-    fits = text_width(label, 12, bold=True) <= box.width / 2  # beside the picture of an array
+    fits = text_width(label, 12, bold=True) <= box.width / 2  # next to a strip
     names = box.width >= NARROW or (fits and old is None)
     has_room = box.height >= TWO_LINES and names
     draw = _array_inside if value.ndim and has_room else _number_inside
@@ -123,7 +120,7 @@ def cell(
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """A number, or of an array the norm alone, and above it the old one or its name."""
+    """Yield a number or a norm, and above it the old value or the name."""
     alone = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
@@ -136,7 +133,7 @@ def _number_inside(
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
+    """Yield a strip, the norm and the shape below it, and the old norm or the name beside it."""
     room = 0.0
     if old is not None or label:
         beside = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
@@ -157,7 +154,7 @@ def _array_inside(
 
 
 def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
-    """The value that was replaced, struck through, or the name of the cell."""
+    """Return the crossed-out old value, or the name of the cell."""
     middle = anchor == "middle"
     x = box.x + (box.width / 2 if middle else 6)
     if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
@@ -166,17 +163,17 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
         short = shortened(label, room, 12, bold=True)
         return inside(box, x, box.y + 16, short, 12, anchor, bold=True)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
-    top = min(16, box.height - 21)  # of a low box as well, it stands above the value
+    top = min(16, box.height - 21)  # above the value also in a low box
     return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
 def thin_width(value: np.ndarray, name: str) -> float:
-    """How wide a thin cell has to be for its name and its value, side by side."""
+    """Return the width of a thin cell for its name and its value, next to each other."""
     return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """The same for a number of usual length, or 0, so that other values move nothing."""
+    """Return the width for a number of typical length, so that other values move nothing."""
     if not value.any():
         return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
@@ -191,21 +188,21 @@ def thin_cell(
     digits: int = 4,
     short: str = "",
 ) -> Group:
-    """A low box with a name and a value side by side; in a higher one the value stands below.
+    """Return a low box with a name and a value; in a higher box, the value is below the name.
 
-    A tooltip has the whole name where the box has it in `short`.
+    The tooltip has the whole name even if the box has a `short` one.
     """
-    told = short or name
+    shown = short or name
     written, baseline = value_text(value, digits), box.y + box.height - 8
     if box.height >= TWO_LINES:
         written, beside = value_within(value, box.width - 6, 11), 0.0
         above, baseline = box.y + 12.5, box.y + box.height - 5.5
     else:
-        named = min(text_width(told, 11, mono=True), MOST_NAME * (box.width - 10))
+        named = min(text_width(shown, 11, mono=True), MOST_NAME * (box.width - 10))
         if box.width - 12 - named < text_width(written, 11, mono=True):
             written = value_within(value, box.width - 12 - named, 11)
         above, beside = baseline, text_width(written, 11, mono=True) + 2
-    label = shortened(told, box.width - 10 - beside, 11, mono=True)
+    label = shortened(shown, box.width - 10 - beside, 11, mono=True)
     left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
     if not beside:
@@ -224,7 +221,7 @@ def inside(
     bold: bool = False,
     struck: bool = False,
 ) -> Text:
-    """A text in a box, in the colour of its role."""
+    """Return a text in a box, in the color of its role."""
     look = (x, y, words, size, anchor, mono, bold, False, struck)
     return Text(*look, role=box.role, faded=box.faded)
 
@@ -240,19 +237,19 @@ def _centred(
 
 
 def _sampled(length: int) -> np.ndarray:
-    """Up to eight indices, from the first to the last."""
+    """Return up to eight indices, from the first to the last."""
     return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
 
 
 def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
-    """How many entries of an array a strip, or a small picture of it, shows."""
+    """Return the shape of the entries that a strip shows."""
     return tuple(min(length, SEGMENTS) for length in value.shape)
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
-    """A vector as a strip, a matrix as a small picture; `on_one_scale` gives them their colours.
+    """Yield the colored patches of a vector or a matrix; `on_one_scale` scales their colors.
 
-    What is near zero has the colour of the page: the edge around them tells where it is.
+    Values near zero have the color of the page, so that a frame is necessary.
     """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
@@ -270,10 +267,10 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """The shapes with scaled patches, and for every quantity what the full colour stands for.
+    """Return the shapes with scaled patches, and the value of the full color for every quantity.
 
-    All values of a quantity, and the parts (∂) of a gradient, are on one scale: that of the
-    largest finite entry that is shown.
+    All values of a quantity, and the parts (∂) of a gradient, have a common scale: the largest
+    finite magnitude that is shown.
     """
     shapes = tuple(shapes)
     scales: dict[str, float] = {}
@@ -284,17 +281,17 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 
 
 def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """The shapes, in which cells beside one another do not look the same unless they are.
+    """Return the shapes with different texts for different numbers of a row.
 
-    Where four digits are too few there are up to seven, or an ellipsis after four: there are more.
+    If four digits are too few, a number has up to seven, or an ellipsis after four.
     """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], set[float]] = {}
-    found = list(_numbers(shapes))
-    for _, text, row, value in found:
+    numbers = list(_numbers(shapes))
+    for _, text, row, value in numbers:
         rows.setdefault((row, text.y), set()).add(value)
     longer: dict[int, str] = {}
-    for box, text, row, value in found:
+    for box, text, row, value in numbers:
         alike = {v for v in rows[row, text.y] if number_text(v) == text.content} - {value}
         if alike:
             room = box.width - 6
@@ -303,14 +300,14 @@ def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Box, Text, str, float]]:
-    """The numbers in cells: box, text, quantity, and what the number is."""
+    """Yield box, text, quantity, and value of the numbers in cells."""
     for shape in shapes:
         if not isinstance(shape, Group):
             continue
-        found = WHOLE.search(shape.title) if shape.cell else None
+        match = WHOLE.search(shape.title) if shape.cell else None
         boxes = [s for s in shape.shapes if isinstance(s, Box)]
-        if found and boxes:
-            value, written = float(found.group(1)), number_text(float(found.group(1)))
+        if match and boxes:
+            value, written = float(match.group(1)), number_text(float(match.group(1)))
             for text in shape.shapes:
                 if isinstance(text, Text) and text.content == written and not text.struck:
                     yield boxes[0], text, quantity(shape.title), value
@@ -318,7 +315,7 @@ def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Box, Text, str, float]]:
 
 
 def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
-    """A number with as many digits as tell it from others that are not the same."""
+    """Return a number with enough digits to differ from the others."""
     for digits in range(5, 8):
         written = number_text(value, digits)
         if text_width(written, text.size, True, text.bold) > room:
@@ -338,7 +335,7 @@ def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
 
 
 def patches(shapes: Iterable[Shape], name: str = "") -> Iterator[tuple[str, Box]]:
-    """All patches, with the quantity that they show."""
+    """Yield all patches with the names of their quantities."""
     for shape in shapes:
         if isinstance(shape, Group):
             yield from patches(shape.shapes, quantity(shape.title) or name)
@@ -357,17 +354,17 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
 
 @lru_cache(maxsize=4096)
 def quantity(title: str) -> str:
-    """What a cell shows at some time, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``; "" if no value.
+    """Return the quantity in a tooltip, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``, or "".
 
-    What has only the name of an operation is one of all that a step computes.
+    A value with only the name of an operation is an intermediate result.
     """
-    name, told, _ = title.removeprefix("→ ").partition(" = ")
-    if told and ("▢" in name or not any(map(str.isalpha, name))):
-        return "what is computed"
+    name, equals, _ = title.removeprefix("→ ").partition(" = ")
+    if equals and ("▢" in name or not any(map(str.isalpha, name))):
+        return "intermediate results"
     whole = re.sub(r"∂[₀-₉]*", "d", name.partition(": ")[0])
-    return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if told else ""
+    return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if equals else ""
 
 
 def _edges(start: float, stop: float, count: int) -> list[int]:
-    """Where `count` patches begin and end, on whole pixels, so that they are crisp."""
+    """Return the edges of `count` patches in whole pixels, so that they are crisp."""
     return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

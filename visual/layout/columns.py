@@ -1,8 +1,8 @@
-"""Time from left to right: which column a quantity stands in, and which columns are folded.
+"""Time from left to right: the column of each quantity, and the folded columns.
 
-A column is one moment of the loop.  Column t holds what step t computed; initial values
-stand to the left of column 0.  Long loops are folded: first steps, last steps, and the
-neighbourhood of a chosen one are shown; between them stands a gap that tells its size.
+Column t has the results of step t; initial values are to the left of column 0. Long loops are
+folded: the picture shows the first and last steps, and those next to a chosen step. A gap between
+them shows the number of hidden columns.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,11 +14,11 @@ from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
-Steps = int | Sequence[int] | None  # a step, or several, that are shown of a long loop
+Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """A whole number, or several; none where nothing was chosen."""
+    """Return a whole number, or several, as a tuple; it is empty for None."""
     expected = "a whole number, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
@@ -27,7 +27,7 @@ def one_or_more(name: str, values: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Gap:
-    """Steps, or columns, that are not shown."""
+    """Hidden steps or columns."""
 
     hidden: int
 
@@ -35,10 +35,9 @@ class Gap:
 def shown_steps(
     steps: int, requested: Steps = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
-    """The steps to show, of any loop at most two times `ends`, and a gap for those left out.
+    """Return the shown steps: `ends` at both ends, and the requested ones with their neighbors.
 
-    The `requested` ones and those next to them are shown as well.  If `only` some are wanted,
-    these are.
+    Gaps replace the others. With `only`, exactly these steps are shown.
     """
     if only is not None:
         return with_ends(only, steps)
@@ -53,15 +52,15 @@ def shown_steps(
 
 
 def with_ends(chosen: range, steps: int) -> list[int | Gap]:
-    """Some steps of a loop, and gaps for those before and after them."""
+    """Return some steps of a loop, with gaps for those before and after them."""
     before, after = chosen.start, steps - chosen.stop
     return [*([Gap(before)] if before else []), *chosen, *([Gap(after)] if after else [])]
 
 
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
-    """The numbers in ascending order, with gaps between those that are not neighbours.
+    """Return the numbers in ascending order, with gaps between numbers that are not neighbors.
 
-    Of `every` number, those before the first and after the last one are in a gap as well.
+    The missing ones of `every` number before the first and after the last have gaps as well.
     """
     chosen = sorted(set(chosen))
     if chosen and every:
@@ -82,24 +81,25 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 class Timeline:
     """The columns of one loop and of all its derivatives.
 
-    `starts` holds, for every variable of the loop, the index that stands in column 0.
+    `starts` has, for every variable of the loop, the index in column 0.
     """
 
     starts: dict[str, int]
 
     def column(self, variable: str, index: int) -> int:
-        """The column of ``variable[index]``."""
+        """Return the column of ``variable[index]``."""
         return index - self.starts.get(variable, 0)
 
     def knows(self, axis: Axis | None) -> bool:
-        """Whether the rows of an array with `axis` belong to columns."""
+        """Return whether the rows of an array with `axis` have columns."""
         return axis is not None and axis.variable in self.starts
 
 
 def timeline(root: ScanTrace) -> Timeline:
-    """The columns of a loop: what a step reads of sequences stands where its results do.
+    """Return the columns of a loop.
 
-    States with the same number of initial values have the same index in a column.
+    A step's results and its values of sequences have the same column. States with the same number
+    of initial values have the same index in a column.
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
     others = [sequence.axis.variable for sequence in root.sequences]  # without initial values
@@ -107,7 +107,7 @@ def timeline(root: ScanTrace) -> Timeline:
 
 
 def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:
-    """The column of a row of a tape; its position where it belongs to no time axis."""
+    """Return the column of a row of a tape, or its position if it has no time axis."""
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))
     return tape.position(row)

@@ -1,10 +1,8 @@
-"""Graphs laid out by Graphviz, in the process: boxes and edges in, places and curves out.
+"""The layout of graphs by Graphviz: from boxes and edges to positions and curves.
 
-Graphviz only places things.  What stands in a box is drawn by the picture, so that every
-theme and format shows the same; therefore no name ever reaches the layout.  `dot_source`
-writes the same graph with its labels, for other tools.
-
-Graphviz comes with the package pygraphviz, which is loaded when the first graph is drawn.
+The picture draws the content of the boxes, so that every theme and format shows the same, and no
+label reaches Graphviz. `dot_source` writes the same graph with its labels, for other tools.
+The module imports pygraphviz, which contains Graphviz, on first use.
 """
 
 import json
@@ -17,17 +15,17 @@ Point = tuple[float, float]
 INCH = 72
 HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
 HOW_TO_INSTALL = (
-    "This picture is laid out by Graphviz, which pygraphviz brings along: pip install pygraphviz. "
-    "Where PyPI has no wheel for the system: conda install -c conda-forge pygraphviz."
+    "This picture needs Graphviz. Run: pip install pygraphviz, or, without a wheel for your "
+    "system, conda install -c conda-forge pygraphviz."
 )
 
 
 @dataclass(frozen=True)
 class Node:
-    """A box of a size in pixels.
+    """A box with a size in pixels.
 
-    Nodes of the same `rank` stand in one row.  Edges into an `ordered` node arrive from left
-    to right in the order in which they are listed.  `label` is for `dot_source` alone.
+    Nodes of the same `rank` form a row. Edges into an `ordered` node arrive from left to right in
+    the order of the list. Only `dot_source` uses `label`.
     """
 
     key: str
@@ -40,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """From node to node; `label` is for `dot_source` alone."""
+    """An edge between nodes; only `dot_source` uses `label`."""
 
     tail: str
     head: str
@@ -49,7 +47,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything stands, y downwards: upper left corners of nodes, curves of edges."""
+    """The positions, with y downward: upper left corners of nodes, and curves of edges."""
 
     width: float
     height: float
@@ -85,14 +83,14 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
 
 
 def quoted(label: str) -> str:
-    """`label` as a quoted string of the DOT language, in which nothing has a meaning."""
+    """Return `label` as a quoted string of the DOT language, without escape sequences."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
     plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'
 
 
 def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool = True) -> str:
-    """The graph in Graphviz' language, with its labels if it is not only laid out."""
+    """Return the graph in the DOT language, with its labels if it is `labelled`."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")

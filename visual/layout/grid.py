@@ -1,7 +1,7 @@
-"""The entries of an array as a grid of cells, of which a large one shows some.
+"""The entries of an array as a grid of cells; a large array shows some of its entries.
 
-The last axis runs across, all others down, row by row; a vector stands upright where no
-matrix takes part, so that arrows reach its cells from the side.
+The last axis runs across, all others down. A vector is a column if no matrix is involved, so that
+arrows reach its cells from the side.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,10 +18,9 @@ MOST_ROWS, MOST_COLUMNS = 8, 6
 
 @dataclass(frozen=True)
 class CellGrid:
-    """Which entries of an array of `shape` are shown, in cells of `height`.
+    """The shown entries of an array of `shape`, in cells of `height`.
 
-    `across` is how many entries stand side by side, shown or not; `rows` and `columns` are
-    those that are shown, with gaps between them.
+    `across` is the number of all columns; `rows` and `columns` are the shown ones, with gaps.
     """
 
     shape: tuple[int, ...]
@@ -32,27 +31,27 @@ class CellGrid:
 
     @property
     def empty(self) -> bool:
-        """Whether there are no entries at all."""
+        """Whether the array has no entries."""
         return 0 in self.shape
 
     @property
     def width(self) -> float:
-        """How wide the whole grid is."""
+        """The width of the grid."""
         return _length(self.columns, CELL) if not self.empty else CELL
 
     @property
     def depth(self) -> float:
-        """How high the whole grid is."""
+        """The height of the grid."""
         return _length(self.rows, self.height, fold=20) if not self.empty else self.height
 
     def places(self) -> Iterator[tuple[int, float, float]]:
-        """Every entry that is shown, by its place in the flattened array, and its corner."""
+        """Yield the index of each shown entry in the flattened array, and its corner."""
         for row, top in _offsets(self.rows, self.height, fold=20):
             for column, left in _offsets(self.columns, CELL):
                 yield row * self.across + column, left, top
 
     def gaps(self, x: float, y: float) -> Iterator[Shape]:
-        """The marks of what is not shown, for a grid that stands at x, y."""
+        """Yield the marks of hidden entries, for a grid at x, y."""
         top = y
         for row in self.rows:
             if isinstance(row, Gap):
@@ -69,7 +68,7 @@ class CellGrid:
 
 
 def across(shape: tuple[int, ...], upright: bool) -> int:
-    """How many entries of an array stand side by side."""
+    """Return the number of columns of an array."""
     return 1 if upright or not shape else shape[-1]
 
 
@@ -80,7 +79,7 @@ def cell_grid(
     height: float,
     most: tuple[int, int] = (MOST_ROWS, MOST_COLUMNS),
 ) -> CellGrid:
-    """The grid of an array; of more than `most` rows and columns the ends and what is `wanted`."""
+    """Return the grid of an array with `most` rows and columns, or its ends and `wanted` ones."""
     wide = across(shape, upright)
     size = int(np.prod(shape, dtype=int))
     if not size:
@@ -92,16 +91,16 @@ def cell_grid(
 
 
 def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
-    """0 to `count`, if they are not more than `most`; else the ends, what is wanted, and gaps."""
+    """Return 0 to `count` if there are `most` or fewer; else the ends, `wanted` ones, and gaps."""
     if count <= most:
         return tuple(range(count))
-    found = with_gaps({0, count - 1, *wanted})
-    # a gap of one would take as much room as what it hides
-    return tuple(with_gaps(set(_filled(found))))
+    items = with_gaps({0, count - 1, *wanted})
+    # a gap needs as much space as a single entry
+    return tuple(with_gaps(set(_filled(items))))
 
 
 def _filled(items: Iterable[int | Gap]) -> Iterator[int]:
-    """The numbers, and those that a gap of one hides."""
+    """Yield the numbers, and each number that is alone in a gap."""
     last = -1
     for item in items:
         if isinstance(item, Gap):
@@ -127,7 +126,7 @@ def _offsets(
 
 
 def entry_name(name: str, shape: tuple[int, ...], entry: int) -> str:
-    """``x[0,2]``; a number without dimensions has its bare name."""
+    """Return ``x[0,2]``, or the name of an array without dimensions."""
     if not shape:
         return name
     return f"{name}[{','.join(map(str, np.unravel_index(entry, shape)))}]"

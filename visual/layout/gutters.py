@@ -1,6 +1,6 @@
-"""Beside a column of boxes: vertical tracks on which arrows run past the boxes between.
+"""Vertical tracks beside a column of boxes, on which arrows pass the boxes between their ends.
 
-All arrows from one box share a track, as wires from one pin do.
+All arrows from the same box share a track.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,10 +16,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Way:
-    """An arrow from one named part of a column to another, which belongs to a `moment`.
+    """An arrow between two named parts of a column, which appears at a `moment`.
 
-    `leave` and `arrive` are how far down the two it begins and ends, from 0 to 1.  Without a
-    moment there is room for it, and no arrow.
+    `leave` and `arrive` are the relative heights of its ends in the two parts, 0 at the top to 1.
+    Without a moment, only the space of the arrow is reserved.
     """
 
     start: Name
@@ -30,9 +30,9 @@ class Way:
 
 
 def along(part: Piece, ways: Iterable[Way], is_right: bool = False, track: float = TRACK) -> Piece:
-    """A column with arrows on tracks at its left, or at its right, where gradients go.
+    """Return a column with arrows on tracks at its left, or at its right for gradients.
 
-    The place where a track begins is named as the part that it comes from, and ``track``.
+    The start of a track has the name of its part, followed by ``track``.
     """
     spans: dict[Name, tuple[float, float]] = {}
     routes = []
@@ -55,9 +55,9 @@ def along(part: Piece, ways: Iterable[Way], is_right: bool = False, track: float
 
 
 def tracks(spans: Mapping[Key, tuple[float, float]]) -> dict[Key, int]:
-    """A track for every span from top to bottom: 0 is nearest to the boxes, short ones first.
+    """Return a track for every span (top, bottom); 0 is next to the boxes, for short spans.
 
-    Spans on one track neither overlap nor touch.
+    Spans on a track neither overlap nor touch.
     """
     taken: list[list[tuple[float, float]]] = []
     numbers: dict[Key, int] = {}

@@ -1,4 +1,4 @@
-"""What stands above the tapes of a backward Scan: what it is, and what each tape holds."""
+"""The heading above the tapes of a Scan: its purpose, and the content of each tape."""
 
 from collections.abc import Sequence
 
@@ -15,33 +15,33 @@ def block_heading(
     in_short: bool = False,
     in_full: bool = False,
 ) -> tuple[str, list[str]]:
-    """The title of a Scan, and the lines that explain it, with all its `outputs` or some.
+    """Return the title of a Scan, and lines about its purpose and about its `outputs` (or all).
 
-    `in_short`, they do without PyTensor's words for tapes, and their taps; `in_full`, they say what
-    is differentiated, where nothing else in a picture does.
+    With `in_short`, the lines omit the kinds and taps of tapes; with `in_full`, they contain the
+    definition of the differentiated cost.
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
-        title = f"{named.number + 1} · {named.called}: the loop, and what it carries"
-        lines = ["forward: a step reads what the one before it made, so that no value is stored"]
+        title = f"{named.number + 1} · {named.called}: the loop and its carried values"
+        lines = ["forward: a step reads the results of the previous step; no value is stored"]
     elif parent is None:
         title = f"{named.number + 1} · {named.called}: a loop of tapes"
-        lines = ["in buffer order: its rows belong to no time axis"]
+        lines = ["in buffer order: its rows have no time axis"]
     else:
         title = f"{named.number + 1} · {named.called}: the tape, order {scan.order}"
         through = f"backward through {parent.number + 1} · {parent.called}"
         if scan.steps < parent.scan.steps:
-            through += f", its last {scan.steps} of {parent.scan.steps} steps only"
+            through += f", only its last {scan.steps} of {parent.scan.steps} steps"
         of = named.differentiated if in_full else cost_name(scan.order)
         lines = [f"{through} · gradient of {of}"]
-    told: dict[tuple[str, str, str], list[str]] = {}  # a sequence has one gradient for each tap
+    tapes: dict[tuple[str, str, str], list[str]] = {}  # a sequence has a gradient for each tap
     for tape in scan.held:
         if outputs is None or tape not in scan.outputs or tape in outputs:
             is_part = named.share(tape) is not None and not tape.collects
             whole = named.whole_label(tape, None) if is_part else ""
             label = named.tape_label(tape, None)
-            told.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)
-    for (name, whole, kind), labels in told.items():
+            tapes.setdefault((tape.name, whole, kind_text(tape, in_short)), []).append(label)
+    for (name, whole, kind), labels in tapes.items():
         meaning = f" = {listing(labels)}" if labels != [name] else ""
         part = f", {'a part' if len(labels) == 1 else 'parts'} of {whole}" if whole else ""
         lines.append(f"{name}{meaning}{part}{kind and f' · {kind}'}")

@@ -1,4 +1,4 @@
-"""The legend of a picture: what its colours stand for, and sentences about what else is drawn."""
+"""The legend of a picture: the meanings of its colors, and notes about arrays, folds, and parts."""
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
@@ -12,21 +12,21 @@ from visual.scene.theme import Role
 NORM = "‖ ‖ is the norm"
 STRIPS = "strips: olive is positive, magenta, in the lower half, negative"
 ARRAYS = f"{STRIPS}; {NORM}"
-SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
-TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
-PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
+SAMPLED = "a strip of more than 8 entries shows 8 of them, from the first to the last"
+TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
+PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
 INDEX, NOTHING = "₀₁₂₃₄₅₆₇₈₉", MappingProxyType[str, str]({})
-FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
+FOLDS = "⋯ and a number: the number of hidden moments of a long loop"
 
 
 def explained(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
-    """A legend in words of the picture's own, in as many columns as fit; and where it ends.
+    """Return the shapes of a legend from height `y`, in as many columns as fit, and its lower end.
 
-    If it is `close`, a column is only as wide as its own words.
+    If it is `close`, each column is only as wide as its own words.
     """
-    apart = 50 if close else 60  # from word to word, with the box between them
+    apart = 50 if close else 60  # between words, including the box
     words = {role: role.told(meaning) for role, meaning in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
@@ -50,15 +50,14 @@ def explained(
 
 
 def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[str]:
-    """What is said below the legend of arrays and of what is folded, where there are any.
+    """Return notes about the arrays, folds, and parts of gradients in the shapes.
 
-    `wholes` tell of parts of gradients what the whole is.
+    `wholes` has the sentences about the parts of gradients, by their labels.
     """
     drawn = list(walk(shapes))
     words = [shape.content for shape in drawn if isinstance(shape, Text)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
-    told = ARRAYS if strips else NORM
-    said = [told] if any("‖" in content for content in words) else []
+    said = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         said.append(SAMPLED)
     direct = {content for content in words if content.startswith("∂") and "/∂" in content}
@@ -66,20 +65,20 @@ def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[
         said.append(TOTAL)
     if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):
         named = {content.partition(",")[0].rstrip(INDEX) for content in direct}
-        said += dict.fromkeys(wholes[one] for one in wholes if one in named) or [PARTS]
+        said += dict.fromkeys(wholes[part] for part in wholes if part in named) or [PARTS]
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         said.append(FOLDS)
     return said
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """What the full colours of strips stand for, for every quantity."""
-    told = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
-    return [f"full colour: {', '.join(told)}"] if told else []
+    """Return the values of the full colors of strips, for every quantity."""
+    ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
+    return [f"full color: {', '.join(ends)}"] if ends else []
 
 
 def _is_sampled(content: str) -> bool:
-    """Whether the words in a cell, as ``‖57‖ 64``, tell of more entries than a strip shows."""
+    """Return whether the text of a cell, as ``‖57‖ 64``, has more entries than a strip."""
     _, bars, shape = content.rpartition("‖ ")
     lengths = shape.split(" of ")[-1].split("×")
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)

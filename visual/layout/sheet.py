@@ -1,4 +1,4 @@
-"""The sheet that a picture is laid out on: its width, its steps, and whether it has a legend."""
+"""The sheet of a picture: its width, its steps, and whether it has a legend."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from lab.traces.trace import ScanTrace
 
 @dataclass(frozen=True)
 class Sheet:
-    """The width of a picture whose smallest letters have 11 pixels; its height is what it needs.
+    """The width of a picture in pixels; its smallest letters have 11 pixels.
 
-    `steps` are the only steps that are shown; None shows the usual ones.  A sheet is `on_paper` if
-    nobody can change the options of the picture.
+    `steps` are the only shown steps, None for the default. `on_paper` is True if a reader cannot
+    change the options of the picture.
     """
 
     width: float = 840.0
@@ -35,19 +35,19 @@ class Sheet:
         return self.width - 2 * self.margin
 
     def hint(self, words: str, before: str = ": ") -> str:
-        """Return the `words` that name an option, with the words `before`; on paper, nothing."""
+        """Return `before` and `words`, which name an option; on paper, an empty text."""
         return "" if self.on_paper else before + words
 
     def steps_of(self, scan: ScanTrace) -> range:
-        """Return the steps of a Scan that are shown; ArgumentError if it does not run them all."""
+        """Return the shown steps of a Scan; raise ArgumentError if it does not run all of them."""
         return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
 
     def steps_within(self, steps: int, name: str) -> range:
-        """Return the shown steps of a loop that has `steps` of them and a name."""
+        """Return the shown steps of a loop with this number of steps and this name."""
         shown = range(steps) if self.steps is None else self.steps
         if shown.stop > steps:
             raise ArgumentError(
-                f"steps = {quote(f'{shown.start}:{shown.stop}')}: {name} makes "
+                f"steps = {quote(f'{shown.start}:{shown.stop}')}: {name} runs "
                 f"{steps} steps; expected 0:{steps} or a part of it."
             )
         return shown
@@ -57,5 +57,5 @@ SCREEN = Sheet()
 
 
 def check_sheet(sheet: object) -> None:
-    """Raise ArgumentError for a `sheet` that is none."""
+    """Raise ArgumentError if `sheet` is not a Sheet."""
     check_type("sheet", sheet, Sheet, "a visual.layout.sheet.Sheet")

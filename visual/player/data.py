@@ -22,14 +22,14 @@ WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
 
 
 def for_page(machine: Machine) -> dict[str, Any]:
-    """Return a machine for a page of any width: as a wide page shows it, and as a phone does."""
+    """Return the data of a machine for wide pages and for phones."""
     return {**as_data(arrange(machine, WIDE)), "narrow": as_data(arrange(machine, PHONE))}
 
 
 def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
-    """Return the machine of a run for a page with so many pixels, 0 if that is not known.
+    """Return the data of a run's machine for a page of `width` pixels, 0 if it is unknown.
 
-    Below the usual width, the machine is arranged for the page; wider pages scale it.
+    Pages below the standard width get an own arrangement; wider pages scale the machine.
     """
     return as_data(arrange(machine_of(trace), _sheet(width)))
 
@@ -137,7 +137,7 @@ def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
 
 
 def _given(cell: Cell) -> int | None:
-    """The place of the given value with which a cell begins."""
+    """Return the place of the given value in a cell at moment 0."""
     first = cell.keys[0]
     text = first.text
     if not isinstance(text, Numeral) or text.style is not Style.PLAIN:

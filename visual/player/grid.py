@@ -1,7 +1,7 @@
-"""The choices of a page: loops, taps, orders, costs, and rules, each of them checked.
+"""The choices of a page: loops, taps, orders, costs, and rules, all of them checked.
 
-Start with `Grid`; a `Combination` has one of each.  A loop's taps are a `Pattern`; the other
-choices are declared in `CHOICES`, each as several of a choice in `visual.options`.
+Start with `Grid`; a `Combination` has one value of each choice. A loop's taps are a `Pattern`.
+`CHOICES` declares the others, each as several values of a choice in `visual.options`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
 from visual.options import COST, ORDER, RULE, Argument, Choice, Value, check_integer, numbers, words
 
-# For steps that take any number of taps, and for those that take one or two.
+# Tap patterns for steps that take any number of taps, one tap, or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
 ONE = ((-1,), (-2,))
 TWO = ((-2, -1), (-3, -1), (-3, -2))
@@ -28,7 +28,7 @@ LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
 Cost = str | tuple[float, ...]
-Kept = TypeVar("Kept")
+Checked = TypeVar("Checked")
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,22 @@ class Pattern:
 
     @property
     def chosen(self) -> dict[str, tuple[int, ...]]:
-        """As `visual.draw` takes them."""
+        """The taps as an argument of `visual.draw`."""
         return dict(self.taps)
 
     @property
     def key(self) -> str:
-        """As in ``x:-2,-1``; several are parted by a semicolon."""
+        """The text, as in ``x:-2,-1``, with semicolons between variables."""
         return ";".join(f"{name}:{','.join(map(str, taps))}" for name, taps in self.taps)
 
     @property
     def names(self) -> str:
-        """Whose taps they are, for a reader."""
+        """The label: ``taps of`` and the names of the variables."""
         return f"taps of {listing(name for name, _ in self.taps)}" if self.taps else "taps"
 
     @property
     def words(self) -> str:
-        """For a reader; a single variable needs no name."""
+        """The taps for a reader, without the name of a single variable."""
         if len(self.taps) == 1:
             return _written(self.taps[0][1])
         return " · ".join(f"{name} {_written(taps)}" for name, taps in self.taps) or "none"
@@ -65,15 +65,15 @@ def _written(taps: tuple[int, ...]) -> str:
 
 
 def own(loop: Loop) -> Pattern:
-    """The pattern that a loop was declared with."""
+    """Return the pattern of a loop's declaration."""
     return Pattern(tuple((state.name, state.taps) for state in loop.states))
 
 
 def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
-    """A pattern as a person gives it: taps of the first state, or taps by name.
+    """Return the pattern for taps of the first state, or for taps by name.
 
-    It has the taps of all states, and of the variables that are in `names` besides.
-    ArgumentError if the loop cannot have them.
+    It contains the taps of all states and of the other variables in `names`. Raises ArgumentError
+    if the loop does not accept the taps.
     """
     given = loop.named_taps(given)
     variables = loop.with_taps(given).variables
@@ -82,47 +82,41 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     return Pattern(tuple((name, chosen[name]) for name in all_names))
 
 
-def offered(loop: Loop) -> tuple[Pattern, ...]:
-    """A loop's own taps, and others that its step can take, one state at a time."""
-    return tuple(dict.fromkeys(_offered(loop)))
-
-
-def _offered(loop: Loop) -> Iterator[Pattern]:
-    yield own(loop)
-    for state in loop.states:
-        for taps in _fitting(state):
-            yield pattern(loop, {state.name: taps})
-
-
-def _fitting(state: State) -> tuple[tuple[int, ...], ...]:
-    counted: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
-    return counted.get(state.takes, ())
+def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
+    """Return a loop's own taps, and patterns in which a single state has other taps."""
+    by_count: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
+    others = (
+        pattern(loop, {state.name: taps})
+        for state in loop.states
+        for taps in by_count.get(state.takes, ())
+    )
+    return tuple(dict.fromkeys((own(loop), *others)))
 
 
 def each(
-    name: str, given: object, usual: tuple[object, ...], one_of: Callable[[Value], Kept]
-) -> tuple[Kept, ...]:
-    """What `one_of` makes of all that was given, or else of what is usual; every one once."""
+    name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
+) -> tuple[Checked, ...]:
+    """Return the checked values, without repetitions; for None, those of `default`."""
     if given is None:
-        given = usual
+        given = default
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
     given = check_sequence(name, given, "one, or several")
-    kept = tuple(dict.fromkeys(map(one_of, given)))
-    if not kept:
-        raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
-    return kept
+    values = tuple(dict.fromkeys(map(check, given)))
+    if not values:
+        raise ArgumentError(f"{name} = {given!r:.60}: expected at least one.")
+    return values
 
 
-def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
-    """Loops, by name or themselves, whose names differ."""
-    loops = each("loops", given, usual, _loop)
+def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Return loops, given as Loops or by their names in the gallery; the names differ."""
+    loops = each("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(
-                f"loops: two are called {quote(name)}; on a page every loop has a name of its "
-                "own, as in lab.Loop(…, name='decay')."
+                f"loops: two loops have the name {quote(name)}. Give each loop of a page a unique "
+                "name, as in lab.Loop(…, name='decay')."
             )
     return loops
 
@@ -132,13 +126,14 @@ def _loop(given: object) -> Loop:
         return given
     if not isinstance(given, str) or given not in gallery.loops:
         raise ArgumentError(
-            f"loops: {quote(given)} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
+            f"loops = {quote(given)}: expected a lab.Loop, or a name of the gallery: "
+            f"{listing(gallery.loops)}."
         )
     return gallery.loops[given]
 
 
 def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
-    """The patterns of every loop."""
+    """Return the patterns of every loop, by its name."""
     if not isinstance(given, Mapping):
         raise ArgumentError(f"taps = {quote(given)}: expected patterns by the names of loops.")
     names = [loop.name for loop in loops]
@@ -151,9 +146,9 @@ def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Patter
 
 
 def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
-    """The patterns of a loop; each of them tells of all variables that one of them names."""
+    """Return the patterns of a loop, all with the variables that any of them names."""
     if given is None:
-        return offered(loop)
+        return default_patterns(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     listed = tuple(given) if isinstance(given, Iterable) else ()
     if not several_given or not all(isinstance(one, Iterable) for one in listed):
@@ -170,37 +165,37 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True)
 class Several(Choice):
-    """Several of what can be chosen, of which a page offers one at a time.
+    """Several values of the choice `of`, among which the reader of a page chooses.
 
-    `check_one` checks one of them, if not as what it is several `of`; `listed` are those of a text
-    of the command line.
+    `check_one` checks a value, instead of `of`; `split` reads the values from a text on the
+    command line.
     """
 
     _: KW_ONLY
     of: Choice
     usual: tuple[object, ...]
     check_one: Callable[[Value], object] | None = None
-    listed: Callable[[str], Iterable[object]] = words
+    split: Callable[[str], Iterable[object]] = words
 
     @property
     def argument(self) -> Argument:
-        """An option whose help ends with what is usual."""
+        """An option whose help ends with the default."""
         usual = ",".join(map(str, self.usual))
-        return {"metavar": f"{self.of.metavar},…", "help": f"{self.help} ({usual})"}
+        return {"metavar": f"{self.of.metavar},…", "help": f"{self.help} (default: {usual})"}
 
     def check(self, value: object) -> tuple[object, ...]:
-        """All that were given, or else what is usual."""
+        """Return the checked values; for None, the default."""
         return each(self.name, value, self.usual, self.check_one or self.of.check)
 
-    def read(self, text: Value, loop: object) -> Value:
-        """What a text lists; None for nothing."""
-        return [*self.listed(text or "")] or None
+    def parse(self, text: Value, loop: object) -> Value:
+        """Return the values in a text; None if it is empty."""
+        return [*self.split(text or "")] or None
 
 
 def _order(value: object) -> int:
     order = check_integer("orders", value)
     if order < ORDER.least:
-        raise ArgumentError(f"orders: {order} is no order of a derivative; expected 0, 1, 2, …")
+        raise ArgumentError(f"orders = {order}: expected orders of derivatives: 0, 1, 2, …")
     return order
 
 
@@ -209,17 +204,17 @@ def _orders(text: str) -> Iterable[int]:
 
 
 def _cost(value: object) -> Cost:
-    """The name of a cost, or the weights of the steps."""
+    """Return the name of a cost, or the weights of the steps."""
     if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
         return COST.check(value)
     raise ArgumentError(
-        f"costs: {quote(value)} is no cost; expected {listing(COST.known)}, or one weight for "
-        "each step, as in ['last', (0, 0, 1, 0.5)]."
+        f"costs = {quote(value)}: expected {listing(COST.known)}, or a weight for each step, as in "
+        "['last', (0, 0, 1, 0.5)]."
     )
 
 
 def _costs(text: str) -> Iterator[str | tuple[float, ...]]:
-    """``last,sum`` or ``last/0,0,1``: weights go together between the slashes."""
+    """Split ``last,sum`` or ``last/0,0,1``: slashes enclose the weights of a cost."""
     for part in text.split("/"):
         if all(word in COST.known for word in words(part)):
             yield from words(part)
@@ -231,12 +226,12 @@ def _costs(text: str) -> Iterator[str | tuple[float, ...]]:
 CHOICES = (
     Several(
         "orders",
-        "of the derivative",
+        "orders of the derivative",
         f"{ORDER.label} of the derivative",
         of=ORDER,
         usual=(1, 2),
         check_one=_order,
-        listed=_orders,
+        split=_orders,
     ),
     Several(
         "costs",
@@ -245,7 +240,7 @@ CHOICES = (
         of=COST,
         usual=COST.known,
         check_one=_cost,
-        listed=_costs,
+        split=_costs,
     ),
     Several(
         "rules",
@@ -276,7 +271,7 @@ class Combination:
 
     @property
     def breakage(self) -> Breakage | None:
-        """The runs by both rules; None for the correct one."""
+        """The runs by both rules; None if the rule is correct."""
         if self.rule == CORRECT:
             return None
         loop = self.loop.with_taps(self.taps.chosen)
@@ -293,7 +288,7 @@ class Combination:
 
 
 def key_of(chosen: object) -> str:
-    """Return a choice as it is written in a link: a name, a number, or weights."""
+    """Return the text of a choice in a link: a name, a number, or weights."""
     if isinstance(chosen, tuple):
         return ",".join(repr(weight).removesuffix(".0") for weight in chosen)
     return str(chosen)
@@ -324,7 +319,7 @@ class Grid:
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
-        """Every loop with each of its taps, orders and costs."""
+        """Every combination of a loop with its taps, the orders, the costs, and the rules."""
         return tuple(
             Combination(loop, *one)
             for loop in self.loops

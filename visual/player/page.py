@@ -1,11 +1,11 @@
-"""The machine as one page without Python, on which a reader chooses and drags values.
+"""The tape machine as a page without Python, on which a reader chooses and drags values.
 
     >>> visual.Page().save("lesson.html")
     >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
 
-Each combination of choices is one machine, computed beforehand and packed by deflate.  With it come
-the instructions of its run, and each number has the place of its instruction: when a given value
-changes, ``live.js`` computes the run again.
+The page contains the compressed machine of each combination of choices, with the instructions of
+its run. Each number refers to its instruction: when a given value changes, ``live.js`` computes the
+run again.
 """
 
 import json
@@ -58,15 +58,15 @@ LABELS = {"loops": "loop", "orders": "order", "costs": "cost", "rules": "rule"}
 
 
 class Page:
-    """Machines to choose from, as one page that needs no Python and no network.
+    """Tape machines to choose from, as a page that needs neither Python nor a network.
 
     Parameters
     ----------
     loops
         Names of the gallery, or loops with different names.
     taps
-        For a loop by its name the patterns that are offered: taps of its first state, or taps by
-        the names of states and sequences. Other loops have their own taps and a few more.
+        Patterns by the names of loops. A pattern contains taps of the first state, or taps by the
+        names of states and sequences. Other loops have their own taps and a few more.
     orders, costs, rules
         Orders of the derivative, costs as of `Loop.trace`, and names of `lab.BROKEN`, or "correct".
     title
@@ -75,7 +75,7 @@ class Page:
     Raises
     ------
     lab.ArgumentError
-        For a choice that is impossible with all others. The page names the other impossible
+        If a choice is impossible in every combination. The page lists the other impossible
         combinations.
 
     """
@@ -99,9 +99,9 @@ class Page:
 
     @cached_property
     def runs(self) -> Mapping[Combination, str | LabError]:
-        """For each combination the packed machine, or why it has none."""
+        """The compressed machine of each combination, or the error that prevents it."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # progress shows that it takes long
+            warnings.simplefilter("ignore", ManyScansWarning)  # the progress bar suffices
             progress = progress_bar(self.grid.combinations, "page", "combination")
             runs = {at: _packed(at) for at in progress}
         self._check(runs)
@@ -130,7 +130,7 @@ class Page:
 
     @property
     def data(self) -> str:
-        """All choices and machines as JSON that can stand within a script."""
+        """All choices and machines as JSON for a script element."""
         packed: dict[str, int] = {}
         runs = [
             str(run) if isinstance(run, LabError) else packed.setdefault(run, len(packed))
@@ -149,13 +149,13 @@ class Page:
         )
 
     def fragment(self) -> str:
-        """Return the machines with their style and module, for a page that has more on it."""
+        """Return the machines with their style and module, for embedding in another page."""
         return (
             f"<style>{style()}</style>\n{self.content}\n<script type='module'>{module()}</script>\n"
         )
 
     def page(self) -> str:
-        """Return the page: one HTML file that loads nothing."""
+        """Return the page as HTML; it loads no other file."""
         head = f"<h1>{text(self.grid.title)}</h1>\n<p class='guidance'>{text(GUIDANCE)}</p>\n"
         return document(self.grid.title, LIGHT, head + self.content, module(), style() + DARK)
 
@@ -169,7 +169,7 @@ class Page:
         return still(arrange(machine_of(trace)), 0, trace)
 
     def _missing(self) -> str:
-        """The combinations without a machine, as HTML; nothing if there is none."""
+        """Return the combinations without a machine as HTML, or an empty text."""
         reasons: dict[str, list[str]] = {}
         for at, run in self.runs.items():
             if isinstance(run, LabError):
@@ -201,9 +201,9 @@ DARK = (
 
 
 def _choices(grid: Grid) -> dict[str, object]:
-    """All choices by name: the text in a link, and the label."""
+    """Return all choices by name, with their texts in links and their labels."""
     options = {
-        choice.name: [{"value": key_of(one), "label": key_of(one)} for one in choices]
+        choice.name: [{"value": key_of(value), "label": key_of(value)} for value in choices]
         for choice in CHOICES
         for choices in [getattr(grid, choice.name)]
     }
@@ -215,10 +215,10 @@ def _choices(grid: Grid) -> dict[str, object]:
             "named": grid.taps[loop.name][0].names,
             "taps": [
                 {
-                    "value": {name: _vector(taps) for name, taps in one.taps},
-                    "label": one.words,
+                    "value": {name: _vector(taps) for name, taps in pattern.taps},
+                    "label": pattern.words,
                 }
-                for one in grid.taps[loop.name]
+                for pattern in grid.taps[loop.name]
             ],
         }
         for loop in grid.loops
@@ -227,17 +227,17 @@ def _choices(grid: Grid) -> dict[str, object]:
 
 
 def _vector(taps: tuple[int, ...]) -> str:
-    """Taps as in a link, where a vector of one number ends in a comma."""
+    """Return taps as in a link, where a vector of length 1 ends in a comma."""
     return ",".join(map(str, taps)) + "," * (len(taps) == 1)
 
 
 def _packed(at: Combination) -> str | LabError:
-    """The machine of a combination in all arrangements, packed; the error if there is none."""
+    """Return the compressed machine of a combination in all arrangements, or its error."""
     try:
-        found = json.dumps(_run(at), ensure_ascii=False, separators=(",", ":"))
+        data = json.dumps(_run(at), ensure_ascii=False, separators=(",", ":"))
     except LabError as error:
         return error
-    return b64encode(zlib.compress(found.encode(), 9)).decode()
+    return b64encode(zlib.compress(data.encode(), 9)).decode()
 
 
 def _run(at: Combination) -> dict[str, Any]:
@@ -264,8 +264,8 @@ def _run(at: Combination) -> dict[str, Any]:
 def _arranged(
     study: Study, breakage: Breakage | None = None, program: Program | None = None
 ) -> dict[str, Any]:
-    """The machine as data in each arrangement."""
-    found = {}
+    """Return the data of the machine in each arrangement."""
+    arranged = {}
     for name, width in WIDTHS.items():
         most = most_columns(width)
         machine = (
@@ -273,15 +273,15 @@ def _arranged(
             if breakage is None
             else pair_of(breakage, most)
         )
-        found[name] = marked(as_data(arrange(machine, width)))
-    return found
+        arranged[name] = marked(as_data(arrange(machine, width)))
+    return arranged
 
 
 def _values(at: Combination) -> dict[str, np.ndarray]:
-    """The values of a loop, without integers and random states."""
+    """Return the values of a loop, without integers and random states."""
     variables = at.loop.with_taps(at.taps.chosen).variables
-    found = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
-    return {name: value for name, value in found.items() if value.dtype.kind == "f"}
+    values = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
+    return {name: value for name, value in values.items() if value.dtype.kind == "f"}
 
 
 def marked(data: Any) -> Any:

@@ -3,11 +3,10 @@
     >>> as_text({"loop": "square", "order": 2, "taps": {"x": (-2, -1)}, "moment": 17})
     'loop=square&order=2&taps.x=-2,-1&moment=17'
 
-A state is a mapping with the key "loop" and any of `KEYS`, whose values are those of the choices of
-a workbench. The text has key=value pairs joined by ``&``, percent-encoded as in a URL. Entries of a
-mapping follow a dot (``taps.x``), numbers of a vector a comma, rows of a matrix a semicolon; a
-vector of one number ends in a comma. `from_text` also takes a whole link, and reads what follows
-its ``#``.
+A state maps "loop" and other names in `KEYS` to the choices of a workbench. The text has key=value
+pairs joined by ``&``, percent-encoded as in a URL. A dot precedes the name of an entry, as in
+``taps.x``. Commas separate the numbers of a vector, and semicolons the rows of a matrix; a vector
+of length 1 ends in a comma. `from_text` also reads a whole link, from its ``#``.
 """
 
 from collections.abc import Mapping
@@ -22,12 +21,12 @@ NUMBERS = ("steps", "order", "cost", "truncate", "moment")
 MAPPINGS = ("taps", "at", "options")  # by name
 KEYS = (*TEXTS, *NUMBERS, *MAPPINGS)
 SEPARATORS = ",;|"  # of the numbers of a vector, the rows of a matrix, matrices
-PLAIN = "*+-,;|.()=/:"  # needs no code in the part of a link after #
+PLAIN = "*+-,;|.()=/:"  # not encoded in the part of a link after #
 WORDS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
 
 def as_text(state: Mapping[str, object]) -> str:
-    """Return the text of a state; `from_text` gives an equal state."""
+    """Return the text of a state; `from_text` returns an equal state."""
     pairs = []
     for key, value in state.items():
         check_choice("key", key, KEYS)
@@ -84,7 +83,7 @@ def _depth(value: object) -> int:
 
 
 def _read(text: str, is_word: bool) -> object:
-    """Return the value of a text; a text that is no number stays one if it may be a word."""
+    """Return the value of a text, or the text itself if it is not a number and `is_word`."""
     for separator in reversed(SEPARATORS):
         if separator in text:
             parts = text.removesuffix(separator).split(separator) if text != separator else []

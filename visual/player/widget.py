@@ -61,29 +61,29 @@ def machine(
     Parameters
     ----------
     trace
-        The run, as of ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
-        result of `lab.break_rule`, of which the correct and the faulty run are shown in lockstep;
-        or a recording of `lab.eager`, whose cells are the nodes.
+        The run, from ``loop.trace(order=2)`` or ``lab.trace(lab.derivative(...), given)``; or the
+        result of `lab.break_rule`, whose correct and faulty runs play in lockstep; or a recording
+        of `lab.eager`, whose nodes are the cells.
     other
-        A second run, which is shown below the first one, on a common clock.
+        A second run, below the first, on a common clock.
     rule
-        The name of a faulty rule of `lab.BROKEN`, or a rule of your own: the derivatives are also
-        computed by it, and both runs are shown in lockstep.
+        The name of a faulty rule in `lab.BROKEN`, or your own rule. The machine computes the
+        derivatives by this rule as well, and plays both runs in lockstep.
     moment
-        With a moment k, the result is a `Scene`: the machine at the end of event k, 0 before all
-        events. Without it, the result is a widget that plays.
+        With a moment k, the result is a `Scene`: the machine at the end of event k, or before all
+        events for 0. Without it, the result is a widget that plays.
     around
-        A step: of a loop with more than twelve columns, those next to this step are shown, too.
+        A step, whose neighbors a machine with more than twelve columns also shows.
     entry
-        The entry of arrays whose numbers are shown; without it, cells of arrays show norms.
+        The entry of arrays whose numbers appear; without it, cells of arrays show norms.
     contributor
         Show positions in buffers and formulas in ``buf[…]``.
 
     Raises
     ------
     lab.LabError
-        For a run without steps, one with too many tapes, or a moment that it does not have; for a
-        `rule` with a trace that was not recorded in this process, or with a second run.
+        If the run has no steps, too many tapes, or not this moment; if a `rule` comes with a second
+        run, or with a trace from another process.
 
     """
     if not isinstance(trace, Breakage | Recording):
@@ -116,7 +116,7 @@ def _by_rule(trace: Run, rule: BrokenRule | str) -> Breakage:
 
 
 class Machine(Widget):
-    """A machine that plays; `moment` is the event that has just ended, and can be set and observed.
+    """A machine that plays; `moment` is the number of the last event, and can be set and observed.
 
     Keys: left and right arrow step, Home and End go to the ends, space plays; Tab and arrows move
     between cells, Enter shows the provenance of a number.
@@ -186,7 +186,7 @@ class Machine(Widget):
         return self.scene().save(path, animate=animate)
 
     def page(self) -> str:
-        """Return one page with the machine, which needs no Python and no network."""
+        """Return a page with the machine; it needs neither Python nor a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
         body = element(dict(self.data), self.moment) + twin
         return document(self.content.title, LIGHT, body, MODULE, STYLE)
@@ -209,6 +209,6 @@ def element(data: Mapping[str, Any], moment: int = 0) -> str:
 
 
 def without_kernel(data: Mapping[str, Any], moment: int | None = None) -> str:
-    """Return a machine as HTML with its own style and script, for a page that has more on it."""
+    """Return a machine as HTML with its style and script, for embedding in another page."""
     at = data["first"] if moment is None else moment
     return f"<style>{STYLE}</style>{element(data, at)}<script type='module'>{MODULE}</script>"

@@ -1,4 +1,4 @@
-"""Pictures as values: `shapes` (start there), `combinators`, and how they become files.
+"""Pictures as data. Start with `shapes`; `combinators` places pieces relative to each other.
 
-A scene knows no backend: `formats` looks the one up that has registered for a suffix.
+`formats` writes files with the backend that is registered for a suffix; `theme` has the colors.
 """

@@ -1,6 +1,6 @@
 """Write pictures as files: the suffix selects the format, and files are written atomically.
 
-What a format looks like is a backend's affair, and every backend registers what it writes.
+Each backend registers the function that writes its format.
 """
 
 import math
@@ -23,7 +23,7 @@ PACE, HOLD = 1000, 3000  # milliseconds per moment, and for the last moment
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # more would need too much memory
 MOST_SIDE = 1e12  # pixels; an error message reports no larger side
 SMALLEST_SCALE = 0.1  # below, text disappears
-# How a new file is opened: if its name exists, as a file or as a link, opening fails.
+# Flags for a new file: opening fails if the name exists, as a file or as a link.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # of POSIX; of Windows
 
@@ -33,10 +33,7 @@ _WRITERS: dict[str, Writer] = {}
 
 
 def register(suffix: str, write: Writer) -> None:
-    """Have `write` make the content of files with a suffix, from a scene; for .html, a picture.
-
-    The scene does not know its backends: they tell here what they write.
-    """
+    """Register `write`, which returns the content of a file with this suffix for a scene."""
     _WRITERS[suffix] = write
 
 
@@ -52,18 +49,18 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], told: str) -> Path:
-    """`path` as a Path; ArgumentError, by what is `told`, if its suffix is none of `suffixes`."""
+def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], reason: str) -> Path:
+    """Return `path` as a Path; raise ArgumentError with this reason for other suffixes."""
     place = as_path(path)
     if place.suffix.lower() not in suffixes:
-        raise argument_error("path", str(place), f"{told}.")
+        raise argument_error("path", str(place), f"{reason}.")
     _check_folder(place)
     return place
 
 
 def _check_folder(path: Path) -> None:
     if not os.path.isdir(path.parent):  # False also for invalid names
-        raise argument_error("path", str(path), f"there is no folder {quote(str(path.parent))}.")
+        raise argument_error("path", str(path), f"folder {quote(str(path.parent))} does not exist.")
 
 
 def check_path(path: Path, animate: bool = False) -> None:
@@ -72,7 +69,7 @@ def check_path(path: Path, animate: bool = False) -> None:
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
         raise argument_error(
-            "path", str(path), f"the suffix tells the format and can be {listing(SUFFIXES)}."
+            "path", str(path), f"the suffix selects the format and can be {listing(SUFFIXES)}."
         )
     if animate and suffix not in (".svg", *MOVING):
         raise ArgumentError(f"animate = True: {quote(str(path))}: expected a .svg or .gif file.")
@@ -109,9 +106,9 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         target = Path(os.path.realpath(path))
         mode = target.stat().st_mode if target.exists() else None
         if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
-            raise OSError(EACCES, "it is read-only")
+            raise OSError(EACCES, "the file is read-only")
         if mode is not None and not S_ISREG(mode):
-            raise OSError(EINVAL, "it is no plain file")
+            raise OSError(EINVAL, "it is not a regular file")
         part = target.with_name(f".{token_hex(8)}.part")
         descriptor = os.open(part, NEW, 0o666 if mode is None else S_IMODE(mode))
         try:

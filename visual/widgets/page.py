@@ -7,7 +7,7 @@ from visual.scene.shapes import Scene
 
 
 def to_page(scene: Scene) -> str:
-    """Return the page of a picture; it needs no network and has no script."""
+    """Return the page of a picture, without scripts and without links to other files."""
     title = f"As text: {scene.title}"
     return document(
         scene.title,

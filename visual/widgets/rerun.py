@@ -1,39 +1,39 @@
-"""A cell that is run again leaves nothing behind: what its last run made is closed.
+"""Close the widgets of earlier runs of a notebook cell.
 
-Widgets stay open until they are closed, in the kernel as well as in the page.  What was made by an
-earlier run of the same cell stands nowhere any more, so it is closed when the cell makes another.
+A widget uses memory in the kernel and in the page until it is closed. When a cell runs again, its
+earlier widgets are no longer displayed.
 """
 
 import sys
 from typing import Any
 from weakref import ref
 
-# Of every cell the message of its last run, and the widgets made in it that are still there.
+# For every cell, the message of its last run, and the widgets that this run created.
 _runs: dict[str, tuple[str, list[ref[Any]]]] = {}
 
 
-def made_in_cell(widget: Any) -> None:
-    """Remember that `widget` was made in the cell that is running, and close those before it."""
+def register_in_cell(widget: Any) -> None:
+    """Assign `widget` to the running cell, and close the widgets of the cell's earlier runs."""
     cell, message = _running()
     if not cell:
         return
     before, widgets = _runs.get(cell, ("", []))
     if before != message:
-        for old in filter(None, (made() for made in widgets)):
-            shut(old)
+        for old in filter(None, (reference() for reference in widgets)):
+            close(old)
         widgets = []
     _runs[cell] = message, [*widgets, ref(widget)]
 
 
-def shut(widget: Any) -> None:
-    """Close a widget, and the one of ipywidgets' own that holds its layout."""
+def close(widget: Any) -> None:
+    """Close a widget and its layout, which is a widget as well."""
     layout = widget.layout
     widget.close()
     layout.close()
 
 
 def _running() -> tuple[str, str]:
-    """The cell that is running and the message that runs it; empty where there are no cells."""
+    """Return the ids of the running cell and of its message; empty outside notebooks."""
     if "IPython" not in sys.modules:
         return "", ""
     from IPython import get_ipython

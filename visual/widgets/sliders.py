@@ -1,4 +1,4 @@
-"""Sliders for the values of a loop, as records: what notebooks and pages make controls of."""
+"""Descriptions of sliders for the values of a loop, in notebooks and pages."""
 
 from collections.abc import Iterator, Mapping
 from math import floor, log10
@@ -9,7 +9,7 @@ from lab.loops.variables import Sequence, State
 from lab.notation import value_symbol
 from visual.options import AT, Control
 
-MOST_ENTRIES = 12  # of an array; of more, there is only a note
+MOST_ENTRIES = 12  # larger arrays have a note instead of sliders
 
 
 def sliders(
@@ -17,7 +17,7 @@ def sliders(
     usual: Mapping[str, np.ndarray],
     variables: Mapping[str, object],
 ) -> Iterator[Control]:
-    """A slider for every number of every value; where it begins and ends, the `usual` ones say."""
+    """Yield a slider for every entry of every value; its range contains the `usual` value."""
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
@@ -33,7 +33,7 @@ def sliders(
 
 
 def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> str:
-    """``x₁``, the second of the values in time, or ``W[0, 1]``, an entry of an array."""
+    """Return ``x₁``, a value at a time, or ``W[0, 1]``, an entry of an array."""
     if value.size == 1:
         return name
     index = [int(number) for number in np.unravel_index(place, value.shape)]
@@ -43,7 +43,7 @@ def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> s
 
 
 def _bounds(start: float, whole: bool) -> Control:
-    """From where to where a slider goes: as far again as the value is from zero, but 1 at least."""
+    """Return the range of a slider: the start value plus and minus max(1, its magnitude)."""
     if not np.isfinite(start):
         start = 0.0
     reach = max(1.0, abs(start))

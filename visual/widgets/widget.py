@@ -19,7 +19,7 @@ import traitlets
 from lab.errors import LabError
 from visual.scene.formats import as_report, write_whole
 from visual.scene.shapes import Scene
-from visual.widgets.rerun import made_in_cell
+from visual.widgets.rerun import register_in_cell
 
 try:
     from anywidget import AnyWidget
@@ -49,7 +49,7 @@ else:
 def in_notebook() -> bool:
     """Return whether the code runs in a kernel whose pages can show widgets.
 
-    With SCANTAPE_STATIC=1 they cannot: the output will be read after the kernel has ended.
+    With SCANTAPE_STATIC=1 they cannot, because the output is for readers without a kernel.
     """
     if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
         return False
@@ -64,14 +64,17 @@ class Widget(Base):
     def __init__(self) -> None:
         super().__init__()
         if AnyWidget is not None:
-            made_in_cell(self)
+            register_in_cell(self)
 
     def open(self) -> None:
-        """Do nothing yet: `model_id`, which pages and boxes ask for, opens the connection."""
+        """Do nothing: `model_id`, which pages and boxes read, opens the connection."""
 
     @property
     def model_id(self) -> str:
-        """The identifier of the widget in a page; LabError if anywidget is not installed."""
+        """The identifier of the widget in a page.
+
+        Raises LabError if anywidget is not installed.
+        """
         if AnyWidget is None:
             raise LabError(
                 f"{self!r} cannot be put into a box because anywidget is not installed. "

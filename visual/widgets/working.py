@@ -1,10 +1,10 @@
-"""Work for a page that goes on while the kernel hears what is asked next, and can be given up.
+"""Tasks that run in threads and can be canceled, while the kernel accepts messages.
 
->>> work = Work()
->>> begin(lambda: draw(loop, order=6), work, print)  # in an event loop; this returns at once
->>> work.give_up()  # and nothing is printed
+>>> task = Task()
+>>> begin(lambda: draw(loop, order=6), task, print)  # in an event loop; returns immediately
+>>> task.cancel()  # and nothing is printed
 
-Where there is no event loop nobody can ask for anything meanwhile, and the work is done at once.
+Without an event loop, `begin` runs the task immediately.
 """
 
 import asyncio
@@ -19,19 +19,19 @@ from typing import TypeVar
 from lab.progress import Interrupted, watch_work
 
 T = TypeVar("T")
-GLANCE = 0.001  # seconds; enough for a thread that waits to wake up
-TURN = 0.02  # seconds of work between two glances, if others wait
+WAKE_UP = 0.001  # seconds; enough for a waiting thread to continue
+TURN = 0.02  # seconds of a turn while other threads wait
 
 
 class Turns:
-    """One piece of work at a time in the whole process: drawing libraries have settings in common.
+    """A lock for one task at a time in the process, because drawing libraries share settings.
 
-    A long piece lets those that wait go first whenever it pauses.
+    A long task lets the waiting ones run first whenever it calls `pause`.
     """
 
     def __init__(self) -> None:
         self._turn, self._count, self._waiting = RLock(), Lock(), 0
-        self._since = 0.0  # when the present turn began
+        self._since = 0.0  # the time at which the present turn started
 
     def __enter__(self) -> None:
         with self._count:
@@ -44,86 +44,84 @@ class Turns:
                 self._waiting -= 1
 
     def __exit__(self, *_: object) -> None:
-        with suppress(RuntimeError):  # a person interrupted the wait for the next turn
+        with suppress(RuntimeError):  # the wait for the next turn was interrupted
             self._turn.release()
 
     def pause(self) -> None:
-        """Let others go first, if there are any; whoever did waits like them for another turn."""
+        """Let waiting threads run first, then wait for the next turn."""
         if self._waiting and time.monotonic() - self._since > TURN:
             self._turn.release()
-            time.sleep(GLANCE)
+            time.sleep(WAKE_UP)
             self.__enter__()
 
 
 TURNS = Turns()
 
 
-class Work:
-    """A piece of work that can be given up, from any thread."""
+class Task:
+    """The state of a computation that any thread can cancel."""
 
     def __init__(self) -> None:
-        self.wanted = True
+        self.is_canceled = False
 
-    def give_up(self) -> None:
-        """Let it end without effect, soon."""
-        self.wanted = False
+    def cancel(self) -> None:
+        """Let the computation raise Interrupted at its next pause."""
+        self.is_canceled = True
 
     def pause(self) -> None:
-        """Called again and again by the work; raises Interrupted if it was given up."""
-        if self.wanted:
+        """Let other threads run; raise Interrupted if the task is canceled."""
+        if not self.is_canceled:
             TURNS.pause()
-        if not self.wanted:
+        if self.is_canceled:
             raise Interrupted
 
-    def do(self, make: Callable[[], T]) -> T:
-        """What `make` returns; Interrupted if that is not wanted any more."""
+    def run(self, compute: Callable[[], T]) -> T:
+        """Return the result of `compute`; raise Interrupted if the task is canceled."""
         with TURNS, watch_work(self.pause):
             self.pause()
-            return make()
+            return compute()
 
 
-def outcome_of(make: Callable[[], T]) -> Future[T]:
-    """What came of a piece of work: a result, or what it raised."""
+def outcome_of(compute: Callable[[], T]) -> Future[T]:
+    """Return the result of `compute` or its exception, as a future."""
     outcome = Future[T]()
     try:
-        outcome.set_result(make())
+        outcome.set_result(compute())
     except BaseException as error:
         outcome.set_exception(error)
     return outcome
 
 
 def is_in_loop() -> bool:
-    """Whether an event loop runs, in which a thread can tell what it has done."""
+    """Return whether an event loop runs in this thread."""
     with suppress(RuntimeError):
         return bool(asyncio.get_running_loop())
     return False
 
 
 def begin(
-    make: Callable[[], T], work: Work, done: Callable[[Future[T]], None], after: float = 0
+    compute: Callable[[], T], task: Task, done: Callable[[Future[T]], None], after: float = 0
 ) -> None:
-    """Have `make` worked on in a thread of its own, and `done` called in this one at the end.
+    """Run `compute` in a new thread `after` some seconds, then `done` in this thread.
 
-    It begins `after` so many seconds, unless it was given up before.
-
-    `done` is called with the outcome, unless the work was given up before.  The thread has the
-    context of the caller, so that what is printed and sent belongs to the same cell.
+    `done` gets the outcome; a canceled task does not call it. The thread has the context of the
+    caller, so that its output appears below the same cell.
     """
     if not is_in_loop():
-        done(outcome_of(lambda: work.do(make)))
+        done(outcome_of(lambda: task.run(compute)))
         return
     loop = asyncio.get_running_loop()
     context = copy_context()
 
-    def tell(outcome: Future[T]) -> None:
-        if work.wanted:
+    def finish(outcome: Future[T]) -> None:
+        if not task.is_canceled:
             done(outcome)
 
     def run() -> None:
         time.sleep(after)
-        outcome = outcome_of(lambda: context.copy().run(work.do, make))
-        if work.wanted:
-            with suppress(RuntimeError):  # the loop has ended, and the page with it
-                loop.call_soon_threadsafe(tell, outcome, context=context)
+        outcome = outcome_of(lambda: context.copy().run(task.run, compute))
+        if not task.is_canceled:
+            with suppress(RuntimeError):  # the event loop has ended
+                loop.call_soon_threadsafe(finish, outcome, context=context)
 
     Thread(target=run, name="workbench", daemon=True).start()

@@ -1,7 +1,7 @@
-"""A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
+"""The workbench: a loop or a PyTensor graph, with controls for every choice about it.
 
-Start with `bench`: a subject, what is chosen about it, and its picture.  `controls` makes records
-of it, of which ``form.js`` makes a form, and tells what becomes of it when one of them is used;
-`written` reads a loop from a text, `cell` writes a bench as Python, and `workbench` is the widget,
-whose other half is ``workbench.js``.
+Start with `state`: a `Bench` has a subject, the choices, and the picture. `controls` describes the
+controls, from which ``form.js`` builds the form, and applies their changes. `written` parses a loop
+from text, `cell` writes a bench as Python, `link` as a link. `workbench` is the widget;
+``workbench.js`` is its part in the browser.
 """

@@ -1,9 +1,8 @@
-"""What will probably be chosen next, drawn while a person looks at what there is.
+"""Draw the pictures of probable next choices while the user reads the present picture.
 
->>> begin(lambda: draw_ahead(bench), Work(), print)
+>>> begin(lambda: draw_ahead(bench), Task(), print)
 
-Nothing is kept here: the pictures of a loop that were drawn last are remembered anyway, by
-`visual.drawing.draw`.
+The cache of `visual.drawing.draw` holds the pictures.
 """
 
 import time
@@ -15,14 +14,15 @@ from lab.loops import gallery
 from visual.workbench.controls import without_invalid_options
 from visual.workbench.state import Bench, LoopBench, with_loop
 
-HIGHEST = 3  # order; every one takes twice as long as the one before
-SLOW = 0.5  # seconds for a picture; of loops that take longer the rest is not drawn for nothing
+HIGHEST = 3  # order; each order takes twice as long as the previous one
+SLOW = 0.5  # seconds; after a slower picture, no more are drawn
 
 
 def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
-    """What makes the benches that may come next, the likeliest first; it may raise LabError.
+    """Yield functions that return probable next benches, most probable first.
 
-    That is one step more or less, another order, and another loop of the gallery.
+    They change the steps or the order by 1, or select another loop of the gallery, and may raise
+    LabError.
     """
     order, steps = bench.state.order, bench.chosen.steps
     for count in (steps + 1, steps - 1):
@@ -34,10 +34,10 @@ def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:
 
 
 def draw_ahead(bench: Bench) -> None:
-    """Draw what may come after a bench; of what cannot be drawn, nothing is told."""
-    for make in likely(bench) if isinstance(bench, LoopBench) else ():
-        begun = time.monotonic()
+    """Draw the probable next benches; ignore errors."""
+    for change in likely(bench) if isinstance(bench, LoopBench) else ():
+        start = time.monotonic()
         with suppress(Exception):
-            without_invalid_options(make())
-        if time.monotonic() - begun > SLOW:
+            without_invalid_options(change())
+        if time.monotonic() - start > SLOW:
             return

@@ -104,8 +104,8 @@ def _control(
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state = bench.state
     names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
-    own = {one.name: one.taps for one in bench.loop.states}
-    own |= {one.name: one.taps for one in bench.loop.sequences}
+    own = {variable.name: variable.taps for variable in bench.loop.states}
+    own |= {variable.name: variable.taps for variable in bench.loop.sequences}
     taps = [_tapped(name, some) for name, some in state.taps.items() if some != own[name]]
     steps = [f"{state.steps} steps"] if state.steps not in (None, bench.loop.steps) else []
     called = ", ".join([bench.loop.name, *taps])

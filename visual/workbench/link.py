@@ -22,9 +22,9 @@ TOGETHER = 1.0  # seconds in which changes of one choice, as by a slider, are on
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
-    """Return the text that restores a bench at a moment, -1 for none in particular.
+    """Return the text that restores a bench at a moment, or at the default moment for -1.
 
-    It is empty for a graph, and for a loop that is neither in the gallery nor given as text.
+    It is empty for a graph, and for a loop from the user's code.
     """
     if not isinstance(bench, LoopBench):
         return ""
@@ -46,10 +46,7 @@ def link_of(bench: Bench, moment: int = -1) -> str:
 
 
 def bench_of(text: str) -> tuple[LoopBench, int]:
-    """Return the bench that a text describes, and its moment or -1.
-
-    Raises LabError for a text that describes none.
-    """
+    """Return the bench and the moment, or -1, in a text; raise LabError if it is invalid."""
     state = from_text(text)
     step, values = state.pop("step", START[0]), state.pop("values", START[1])
     moment = check_integer("moment", state.pop("moment", -1))
@@ -66,14 +63,14 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
 
 @dataclass
 class History:
-    """The benches before and after the present one, of which each choice makes another."""
+    """The earlier benches, and those that were undone."""
 
     past: list[Bench] = field(default_factory=list)
     future: list[Bench] = field(default_factory=list)
     _last: tuple[frozenset[str], float] = (frozenset(), 0.0)
 
     def note(self, before: Bench, after: Bench) -> None:
-        """Note a change; changes of the same choice in quick succession are one."""
+        """Store a change; combine changes of the same choice within a second."""
         changed = _differences(before, after)
         if not changed:
             return
@@ -81,40 +78,40 @@ class History:
         is_same = self._last[0] == changed and now - self._last[1] < TOGETHER
         self._last = changed, now
         if not (is_same and self.past):
-            self._keep(self.past, before)
+            self._store(self.past, before)
         self.future.clear()
 
     def undo(self, present: Bench) -> Bench | None:
-        """Return the bench before the present one; None if there is none."""
+        """Return the previous bench, or None."""
         return self._move(self.past, self.future, present)
 
     def redo(self, present: Bench) -> Bench | None:
-        """Return the bench that was undone last; None if there is none."""
+        """Return the bench that was undone last, or None."""
         return self._move(self.future, self.past, present)
 
     def _move(self, source: list[Bench], target: list[Bench], present: Bench) -> Bench | None:
         if not source:
             return None
         self._last = frozenset(), 0.0
-        self._keep(target, present)
+        self._store(target, present)
         return source.pop()
 
-    def _keep(self, benches: list[Bench], bench: Bench) -> None:
-        benches.append(replace(bench))  # without the pictures that it remembers
+    def _store(self, benches: list[Bench], bench: Bench) -> None:
+        benches.append(replace(bench))  # a copy without the cached pictures
         del benches[:-MOST]
 
 
 def _differences(before: Bench, after: Bench) -> frozenset[str]:
-    """The choices that differ, and of mappings the entries."""
+    """Return the names of the choices that differ; of mappings, the names of their entries."""
     if getattr(before, "loop", None) is not getattr(after, "loop", None):
         return frozenset({f"loop {id(after)}"})
-    found = set()
-    for one in fields(BenchState):
-        a, b = getattr(before.state, one.name), getattr(after.state, one.name)
-        if a == b or one.name == "theme":  # the page chooses it, too
+    names = set()
+    for choice in fields(BenchState):
+        a, b = getattr(before.state, choice.name), getattr(after.state, choice.name)
+        if a == b or choice.name == "theme":  # the page changes the theme, too
             continue
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found |= {f"{one.name}.{n}" for n in {*a, *b} if a.get(n) != b.get(n)}
+            names |= {f"{choice.name}.{n}" for n in {*a, *b} if a.get(n) != b.get(n)}
         else:
-            found.add(one.name)
-    return frozenset(found)
+            names.add(choice.name)
+    return frozenset(names)

@@ -1,25 +1,25 @@
-"""A workbench without a kernel: a page of machines, one machine, or its picture."""
+"""The static form of a workbench: a page of machines, a machine, or its picture."""
 
 from visual.player.page import Page
 from visual.workbench.state import Bench, LoopBench
 
 ORDERS = (1, 2, 3)
-TOLD = (
+NOTE = (
     "<p class='scantape-without'>In a notebook, this is a workbench on which you can change "
     "everything, including the loop. {} <code>make start</code> opens the lessons with it.</p>\n"
 )
 
 
 def still(bench: Bench, shown: str) -> str:
-    """Return the bench, `shown` as HTML, for a page that needs no Python."""
+    """Return the HTML of a bench without Python; `shown` is the HTML of its machine or picture."""
     page = page_of(bench)
     if page is not None:
-        return TOLD.format("Here, values, taps, and orders can be chosen.") + page.fragment()
-    return TOLD.format("Here is its picture.") + shown
+        return NOTE.format("Here, values, taps, and orders can be chosen.") + page.fragment()
+    return NOTE.format("Here is its picture.") + shown
 
 
 def page_of(bench: Bench) -> Page | None:
-    """Return the machines of a loop with few choices as a page; None for other benches."""
+    """Return the page of a loop whose choices are the view and the cost; otherwise None."""
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None
     if bench.state.view != "machine":

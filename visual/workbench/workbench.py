@@ -29,7 +29,7 @@ from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, bundle, style
 from visual.widgets.widget import Widget, in_notebook
-from visual.widgets.working import Work, begin, is_in_loop
+from visual.widgets.working import Task, begin, is_in_loop
 from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
 from visual.workbench.controls import (
@@ -69,9 +69,9 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Request:
-    """A bench that the page waits for, and the work on it."""
+    """A bench that the page waits for, and the task that draws it."""
 
-    work: Work
+    task: Task
     bench: Bench
 
 
@@ -129,7 +129,7 @@ class Workbench(Widget):
     room = traitlets.Int(0).tag(sync=True)  # the width in pixels; 0 before a page shows it
     _bench: Bench
     _request: Request | None = None  # the page waits for it
-    _ahead = Work()  # on probable next requests
+    _ahead = Task()  # on probable next requests
     _number = -1  # of the last message; the numbers of different pages differ
 
     def __init__(
@@ -149,7 +149,7 @@ class Workbench(Widget):
             start = opened(subject, *about)
         bench = start.changed(**choices)
         moment = check_integer("moment", moment)
-        drawing = Work().do(lambda: Drawing.of(bench))  # before a page knows of the widget
+        drawing = Task().run(lambda: Drawing.of(bench))  # before a page knows of the widget
         super().__init__()
         self.moment = max(-1, moment)
         self._show(drawing)
@@ -194,7 +194,7 @@ class Workbench(Widget):
             bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
             bench = bench.changed(**choices)
-            self._show(Work().do(lambda: Drawing.of(bench, "options" in choices)))
+            self._show(Task().run(lambda: Drawing.of(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
             self._update_form()  # it answers the page
@@ -215,7 +215,7 @@ class Workbench(Widget):
             if bench is None:
                 self._update_form()
             else:
-                drawing = Work().do(lambda: Drawing.of(replace(bench, room=self.room)))
+                drawing = Task().run(lambda: Drawing.of(replace(bench, room=self.room)))
                 self._show(drawing, is_new=False)
 
     def _show(self, drawing: Drawing, is_new: bool = True) -> None:
@@ -244,8 +244,8 @@ class Workbench(Widget):
 
     def _look_ahead(self) -> None:
         """After a moment without requests, draw pictures that will probably be requested."""
-        self._ahead.give_up()
-        self._ahead, bench = Work(), self._bench
+        self._ahead.cancel()
+        self._ahead, bench = Task(), self._bench
         if self.room and is_in_loop():
             begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
 
@@ -312,7 +312,7 @@ class Workbench(Widget):
     def _start(self, bench: Bench, key: Key, value: object) -> None:
         """Start to draw `bench` with a change, or report why the change is impossible."""
         try:
-            request = Request(Work(), changed(bench, key, value))
+            request = Request(Task(), changed(bench, key, value))
         except Exception as error:
             self._update_form(key, error_text(error))
             if not isinstance(error, LabError):
@@ -334,32 +334,32 @@ class Workbench(Widget):
 
         self._request = request
         keeps_options = key[0] == "options"  # an invalid option in the request is an error
-        begin(lambda: Drawing.of(request.bench, keeps_options), request.work, done)
+        begin(lambda: Drawing.of(request.bench, keeps_options), request.task, done)
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the bench with its change.
 
         Therefore no change is lost if another one follows quickly.
         """
-        self._ahead.give_up()
+        self._ahead.cancel()
         with self._lock:
             request, self._request = self._request, None
             if request is None:
                 return self._bench
-            request.work.give_up()
+            request.task.cancel()
             return request.bench
 
     def close(self) -> None:
-        """Remove the widget from the page, and end its work."""
-        self._ahead.give_up()
+        """Remove the widget from the page, and cancel its task."""
+        self._ahead.cancel()
         request = self._request  # another thread may change it
         if request is not None:
-            request.work.give_up()
+            request.task.cancel()
         super().close()
 
     def _send_file(self, suffix: str) -> None:
         try:
-            name, content = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
+            name, content = Task().run(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
             self._update_form(["save"], str(error))
             return

@@ -1,10 +1,10 @@
-"""Loops that are written on the workbench: a step as text, and a line with the values.
+"""Loops from two texts: the formula of the step, and the values of the variables.
 
     >>> written("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
 
-What the step assigns is a state if it has a value, and an output if not.  Of the others, one number
-is a parameter and several are a sequence.  A formula alone says what becomes of the variable that
-comes first.
+A variable that the step assigns is a state if it has a value; otherwise it is an output. Of the
+other variables, a single number is a parameter, and several numbers are a sequence. A formula
+without ``=`` is the new value of the first variable.
 """
 
 import re
@@ -19,14 +19,14 @@ from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
-WRITTEN = "written"  # what a loop is called that is written here
+WRITTEN = "written"  # the name of such a loop
 NAME = re.compile(r"[^\W\d]\w*")
 START = ("x**2", "x = 0.95")
 STEPS = 4
 
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
-    """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
+    """Return the loop, with `steps` steps if it has no sequence; raise ArgumentError if invalid."""
     given = by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
     assigned = [identifier(target.group(1)) for line in lines if (target := TARGET.match(line))]
@@ -58,7 +58,10 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """The text and the values that give a loop again; None if no line of values can."""
+    """Return the texts from which `written` returns the same loop; None if there are no such texts.
+
+    For example, the second text cannot contain matrices.
+    """
     if not isinstance(loop.step, WrittenStep) or loop.random:
         return None
     parts = []
@@ -79,10 +82,10 @@ def _fits(variable: Valued, value: np.ndarray) -> bool:
 
 
 def short(number: float) -> str:
-    """A number with all its digits, without an idle ``.0``."""
+    """Return a number with all its digits, without a final ``.0``."""
     return repr(number).removesuffix(".0")
 
 
 def valued(loop: Loop) -> Mapping[str, Valued]:
-    """The variables of a loop that have a value; one can differentiate by them."""
-    return {n: one for n, one in loop.variables.items() if not isinstance(one, RandomState)}
+    """Return the variables of a loop that have values, without random states."""
+    return {n: v for n, v in loop.variables.items() if not isinstance(v, RandomState)}

@@ -338,7 +338,7 @@ def test_the_scale_that_an_error_offers_is_possible(tmp_path):
     [
         ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.gif, \.html, \.txt and \.dot"),
         ("tape", "suffix"),
-        ("missing/tape.pdf", "there is no folder"),
+        ("missing/tape.pdf", "does not exist"),
         ("folder.pdf", "cannot be written"),
     ],
 )

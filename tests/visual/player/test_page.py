@@ -23,7 +23,7 @@ from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.places import Numeral
 from visual.player.data import as_data
-from visual.player.grid import offered, pattern
+from visual.player.grid import default_patterns, pattern
 
 pytestmark = pytest.mark.same
 
@@ -191,7 +191,7 @@ OFFERED = {
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_taps_are_offered_that_a_step_takes(name):
-    assert [taps.words for taps in offered(gallery.loops[name])] == OFFERED[name]
+    assert [taps.words for taps in default_patterns(gallery.loops[name])] == OFFERED[name]
 
 
 def test_taps_of_sequences_and_of_loops_without_states():
@@ -200,7 +200,7 @@ def test_taps_of_sequences_and_of_loops_without_states():
         sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),),
         outputs=("y",),
     )
-    assert [taps.words for taps in offered(loop)] == ["none"]
+    assert [taps.words for taps in default_patterns(loop)] == ["none"]
     assert pattern(loop, {"u": (0, 1)}).words == "0, 1"
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
     found = [taps.words for taps in window.grid.taps["window"]]
@@ -279,7 +279,7 @@ def test_the_command_writes_a_page(tmp_path, capsys):
 
 MISTYPED = [
     (["--out", "x.svg"], "ends in .html"),
-    (["--out", "nowhere/x.html"], "there is no folder"),
+    (["--out", "nowhere/x.html"], "does not exist"),
     (["--loops", "circle"], "the gallery has"),
     (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
     (["--taps=-1"], "expected the name of a loop first"),

@@ -1,4 +1,4 @@
-"""Work that is given up: in a thread, and on a workbench."""
+"""Tasks that are canceled: in a thread, and in a workbench."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 from lab.progress import is_watched, pause
 from visual.drawing import draw, study
-from visual.widgets.working import TURNS, Work, begin
+from visual.widgets.working import TURNS, Task, begin
 from visual.workbench import state, workbench
 from visual.workbench.workbench import Workbench
 
@@ -38,7 +38,7 @@ async def until(condition):
 def test_work_is_done_at_once_where_nobody_can_ask_meanwhile():
     found = []
     begin(
-        lambda: threading.current_thread(), Work(), lambda outcome: found.append(outcome.result())
+        lambda: threading.current_thread(), Task(), lambda outcome: found.append(outcome.result())
     )
     assert found == [threading.current_thread()]
 
@@ -49,7 +49,7 @@ def test_work_goes_on_in_a_thread_and_is_told_in_this_one():
     async def play():
         begin(
             lambda: (threading.current_thread(), is_watched()),
-            Work(),
+            Task(),
             lambda outcome: found.append((outcome.result(), threading.current_thread())),
         )
         assert found == []
@@ -69,7 +69,7 @@ def test_an_error_arrives():
         def fail():
             raise GradientError("no")
 
-        begin(fail, Work(), found.append)
+        begin(fail, Task(), found.append)
         await until(lambda: found)
         with pytest.raises(GradientError, match="no"):
             found[0].result()
@@ -89,11 +89,11 @@ def endless(started):
 
 def test_what_is_given_up_ends_and_is_not_told():
     async def play():
-        started, work, found = threading.Event(), Work(), []
+        started, work, found = threading.Event(), Task(), []
         begin(endless(started), work, found.append)
         await until(started.is_set)
         (thread,) = [t for t in threading.enumerate() if t.name == "workbench"]
-        work.give_up()
+        work.cancel()
         await until(lambda: not thread.is_alive())
         assert found == []
 
@@ -102,14 +102,14 @@ def test_what_is_given_up_ends_and_is_not_told():
 
 def test_long_work_lets_others_go_first():
     async def play():
-        started, long, found = threading.Event(), Work(), []
+        started, long, found = threading.Event(), Task(), []
         begin(endless(started), long, found.append)
         await until(started.is_set)
-        begin(lambda: "short", Work(), lambda outcome: found.append(outcome.result()))
+        begin(lambda: "short", Task(), lambda outcome: found.append(outcome.result()))
         await until(lambda: found)
-        assert Work().do(lambda: "from a cell") == "from a cell"
+        assert Task().run(lambda: "from a cell") == "from a cell"
         assert found == ["short"]
-        long.give_up()
+        long.cancel()
 
     in_a_loop(play)
     with TURNS:
@@ -120,7 +120,7 @@ def test_who_let_others_go_first_has_another_turn():
     """The first piece gives way to the second, which never ends; the first ends all the same."""
 
     async def play():
-        started, second, long, found = threading.Event(), threading.Event(), Work(), []
+        started, second, long, found = threading.Event(), threading.Event(), Task(), []
 
         def first():
             started.set()
@@ -130,13 +130,13 @@ def test_who_let_others_go_first_has_another_turn():
                 pause()
             return "first"
 
-        begin(first, Work(), lambda outcome: found.append(outcome.result()))
+        begin(first, Task(), lambda outcome: found.append(outcome.result()))
         await until(started.is_set)
         begin(endless(second), long, found.append)
         try:
             await asyncio.wait_for(until(lambda: found), 5)
         finally:
-            long.give_up()
+            long.cancel()
         assert found == ["first"]
 
     in_a_loop(play)
@@ -298,7 +298,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
 
     async def look():
         bench.room = 1300  # a page has shown it
-        await until(lambda: bench._ahead.wanted and not at_work())
+        await until(lambda: not bench._ahead.is_canceled and not at_work())
 
     def shown():
         return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]

@@ -339,7 +339,7 @@ class Cell:
 @pytest.mark.parametrize("make", [Workbench, lambda: visual.machine(own().trace())])
 def test_a_cell_that_runs_again_closes_what_it_made(make, monkeypatch):
     cell, closed = Cell(monkeypatch), []
-    monkeypatch.setattr("visual.widgets.rerun.shut", closed.append)
+    monkeypatch.setattr("visual.widgets.rerun.close", closed.append)
     outside = make()
     cell.now = ("a", "1")
     first, second = make(), make()
