@@ -280,7 +280,7 @@ COMMANDS = [
     (["explain", "user_module:pair"], "(cost, wrt)"),
     (["compare", "user_module:pair"], "(cost, wrt)"),
     (["why", "user_module:many"], "user_module:many = (1, 2, 3, 4): expected (cost, wrt)"),
-    (["why", "user_module:given"], "values of inputs in a dictionary"),
+    (["why", "user_module:given"], "given a dictionary with the values of inputs"),
     (["why", "user_module:own"], "NAME user_module:own: Own: mine"),
     (["draw", "taps", "--loop", "user_module:generator", *OUT], "GeneratorExit"),
 ]

@@ -29,6 +29,7 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Arguments = tuple[Any, Values | None, dict[str, Any]]  # of `visual.draw`
 
 
 def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str | bool) -> None:
@@ -88,9 +89,7 @@ def derivative_options(options: argparse.Namespace, loop: Loop) -> dict[str, Val
     return {name: choice.parse(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
 
 
-def drawing_arguments(
-    options: argparse.Namespace, subject: Any
-) -> tuple[Any, Values | None, dict[str, Any]]:
+def drawing_arguments(options: argparse.Namespace, subject: Any) -> Arguments:
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
     The subject is a loop, a PyMC model, or the derivative of a graph.

@@ -213,11 +213,15 @@ def finished(
     Parameters
     ----------
     part
-        The content. With a `width`, it is in its final position; otherwise it gets margins.
+        The content, which gets margins unless it has a `width`.
     words
         The meanings of the roles that occur, for the legend; by default, those of all pictures.
+    title, description, dot
+        The title, the description, and the DOT source of the scene.
     sheet
         The sheet with margins; without legend, the picture has no notes either.
+    width
+        The width of a part that is in its final position.
     said
         Further notes; the others explain arrays, folds, and parts of gradients.
     below

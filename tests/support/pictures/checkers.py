@@ -285,7 +285,7 @@ def summed(drawn: Drawn) -> Iterable[object]:
     written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
     parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}
     for _, above, variable in parts:
-        all_of_it = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')}, the whole, adds up"
+        all_of_it = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')} is the sum of"
         if not any(one.startswith(all_of_it) for one in written):
             yield all_of_it
 

@@ -251,7 +251,7 @@ def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monk
     assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
     assert "step 2 of scan_fn" in capsys.readouterr().out
     for said, words in (
-        ([], "no value for x; give one with --at x=…"),
+        ([], "no value for x. Use --at x=…"),
         (["--at", "y=1"], "--at = 'y': expected x"),
         (["--at", "x=1.5", "--steps", "4"], "only --order and --at are"),
     ):

@@ -39,7 +39,7 @@ def names(folder):
 
 def test_a_changed_notebook_stays_and_each_lesson_is_listed_once(two, tmp_path, monkeypatch):
     folder = tmp_path / "course"
-    assert len(list(copies.copied(folder))) == 2
+    assert len(list(copies.copy_lessons(folder))) == 2
     book = folder / "01_loop.ipynb"
     written = json.loads(book.read_text())
     written["cells"][1]["source"] = ["mine"]
@@ -47,23 +47,23 @@ def test_a_changed_notebook_stays_and_each_lesson_is_listed_once(two, tmp_path, 
     with monkeypatch.context() as patched:
         patched.setattr(copies, "find_spec", lambda name: True)
         patched.setitem(sys.modules, "jupytext", None)  # an import would fail
-        assert list(copies.copied(folder)) == []
+        assert list(copies.copy_lessons(folder)) == []
     for name in ("01_loop", "index"):
         (two / f"{name}.md").write_text("# Newer\n\n[next](02_scan.ipynb#a), [far](https://x.y)\n")
     assert names(folder) == ["01_loop.ipynb", "index.ipynb"]
-    assert len(list(copies.copied(folder))) == 2
+    assert len(list(copies.copy_lessons(folder))) == 2
     assert names(folder) == ["01_loop.ipynb", "index.ipynb", "newer/01_loop.ipynb"]
     assert cells(book) == ["# 01_loop", "mine"]
     assert cells(folder / "index.ipynb")[0].startswith("# Newer")
     (newer,) = cells(folder / "newer" / "01_loop.ipynb")
     assert newer.endswith("[next](../02_scan.ipynb#a), [far](https://x.y)")
-    assert list(copies.copied(folder)) == []
+    assert list(copies.copy_lessons(folder)) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"metadata": {"scantape": 1}, "cells": []}'])
 def test_any_other_file_stays(two, tmp_path, text):
     (tmp_path / "01_loop.ipynb").write_text(text)
-    list(copies.copied(tmp_path))
+    list(copies.copy_lessons(tmp_path))
     assert (tmp_path / "01_loop.ipynb").read_text() == text
     assert names(tmp_path) == ["01_loop.ipynb", "index.ipynb", "newer/01_loop.ipynb"]
 
@@ -84,9 +84,9 @@ def test_all_lessons_come_with_the_package():
 def test_a_folder_that_is_a_file_is_refused(two, tmp_path, monkeypatch):
     (tmp_path / "x").write_text("")
     with pytest.raises(ArgumentError, match="expected a folder, got a file"):
-        list(copies.copied(tmp_path / "x"))
+        list(copies.copy_lessons(tmp_path / "x"))
     with pytest.raises(ArgumentError, match="folder = "):
-        list(copies.copied(tmp_path / "x" / "y"))
+        list(copies.copy_lessons(tmp_path / "x" / "y"))
     monkeypatch.setattr(copies, "find_spec", lambda name: None)
     with pytest.raises(LabError, match="jupytext is not installed"):
-        list(copies.copied(tmp_path / "z"))
+        list(copies.copy_lessons(tmp_path / "z"))

@@ -58,7 +58,7 @@ def slides(tmp_path_factory):
     (folder / "package" / "01_loop.md").write_text(SMALL, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "HERE", folder / "package")
-        list(copies.copied(folder))
+        list(copies.copy_lessons(folder))
     (folder / "01_loop.ipynb").rename(folder / "small.ipynb")
     command = [sys.executable, "-m", *documented()]
     done = subprocess.run(

@@ -40,14 +40,14 @@ def strips(scene):
 
 @pytest.mark.parametrize("kind", ["tapes", "unrolled", "rolled"])
 def test_strips_of_a_quantity_are_on_one_scale(kind):
-    """Patches times what the legend says is the full colour are the entries themselves."""
+    """Patches times what the legend says is the full color are the entries themselves."""
     loop = gallery.loops["rnn"]
     scene = visual.draw(loop, kind)
     lines = [t.content for t in scene.walk() if isinstance(t, Text)]  # the last ones are folded
-    told = " ".join(lines[next(n for n, line in enumerate(lines) if "full colour:" in line) :])
+    told = " ".join(lines[next(n for n, line in enumerate(lines) if "full color:" in line) :])
     scales = dict(
         reversed(part.strip().removeprefix("±").split(" of "))
-        for part in told.removeprefix("full colour: ").split(",")
+        for part in told.removeprefix("full color: ").split(",")
     )
     seen = set()
     for group, patches in strips(scene):
@@ -85,8 +85,8 @@ def test_a_larger_vector_is_never_paler():
 def test_a_strip_of_many_entries_says_how_many_it_shows():
     loop = lab.Loop(lambda v: v * 0.5, (lab.State("v", np.arange(64.0)),), n_steps=2)
     told = visual.draw(loop, "tapes").text()
-    assert "of more than 8 entries a strip shows 8" in told
-    assert "of more than 8 entries" not in visual.draw(gallery.loops["rnn"], "tapes").text()
+    assert "a strip of more than 8 entries shows 8" in told
+    assert "strip of more than 8" not in visual.draw(gallery.loops["rnn"], "tapes").text()
 
 
 def test_quantities():

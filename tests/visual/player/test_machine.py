@@ -191,7 +191,7 @@ def test_a_bad_argument_is_refused(arguments, start):
 
 def test_what_has_no_step_is_refused():
     trace = replace(gallery.loops["square"].trace(), scans=())
-    with pytest.raises(lab.LabError, match="nothing to play"):
+    with pytest.raises(lab.LabError, match="at least one step"):
         visual.machine(trace)
     with pytest.raises(lab.LabError, match=r"^trace = 3: "):
         visual.machine(3)

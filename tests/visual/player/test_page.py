@@ -212,14 +212,14 @@ def test_taps_of_sequences_and_of_loops_without_states():
 
 WRONG = [
     ({"loops": "circle"}, ["circle", "square"]),
-    ({"loops": []}, ["loops", "one at least"]),
+    ({"loops": []}, ["loops", "at least one"]),
     ({"loops": [3]}, ["3", "lab.Loop"]),
     ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, ["scan_fn", "name"]),
     ({"taps": {"gap": [(-1,)]}, "loops": "square"}, ["gap", "square"]),
     ({"taps": [(-1,)]}, ["taps", "by the names of loops"]),
     ({"taps": {"square": (-2, -1)}}, ["square", "(-2, -1)", "[(-1,), (-2, -1)]"]),
     ({"taps": {"square": {"x": (-1,)}}}, ["square", "several patterns"]),
-    ({"taps": {"square": []}}, ["square", "one at least"]),
+    ({"taps": {"square": []}}, ["square", "at least one"]),
     ({"taps": {"square": [{"x": -1}]}}, ["x", "as in (-1,)"]),
     ({"taps": {"square": [(0,)]}}, ["below 0"]),
     ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),

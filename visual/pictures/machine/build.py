@@ -47,17 +47,16 @@ def machine_of(
 ) -> Machine:
     """Return the machine of a run.
 
-    Of a loop with more than `most` columns, the ends are shown and the columns next to the step
-    `around`. `entry` is the entry of arrays whose numbers are shown; without it, cells of arrays
-    show norms. With the `program` of the run, each number has the place of its instruction. Raises
-    GraphError for a run without a Scan, without a step, or with more than `MOST_ROWS` tapes, and
-    for numbers that no page computes.
+    A loop with more than `most` columns shows its ends and the columns around the step `around`.
+    Cells of arrays show the entry `entry`, or norms. With the `program` of the run, each number has
+    the place of its instruction. Raises GraphError for a run without Scans or steps, with more than
+    `MOST_ROWS` tapes, or with numbers that a page cannot compute.
     """
     return _Builder(trace, around, entry, most, program).machine()
 
 
 def address(slot: Slot) -> Address:
-    """Return what tells a slot from all others of a run."""
+    """Return the unique address of a slot in a run."""
     return slot.scan, slot.argument, slot.row
 
 
@@ -71,7 +70,7 @@ class _Builder:
 
     @cached_property
     def places(self) -> Places | None:
-        """Which instruction computes each number."""
+        """The instruction that computes each number."""
         return None if self.program is None else Places(self.events, self.program)
 
     @cached_property
@@ -80,7 +79,7 @@ class _Builder:
 
     @cached_property
     def columns(self) -> Columns:
-        """Where every slot stands."""
+        """The place of every slot."""
         return Columns(self.trace, self.around, self.most)
 
     @cached_property
@@ -94,7 +93,7 @@ class _Builder:
 
     def machine(self) -> Machine:
         if not any(scan.steps for scan in self.trace.scans):
-            raise GraphError("trace: no Scan of this run has a step, so there is nothing to play.")
+            raise GraphError("trace: expected a run with at least one step of a Scan.")
         count = len(self.columns.tapes)
         if count > MOST_ROWS:
             raise GraphError(

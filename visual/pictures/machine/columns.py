@@ -1,4 +1,4 @@
-"""Which tapes and which columns in time a machine shows, and which slot stands where."""
+"""The tapes and the columns in time that a machine shows, and the place of each slot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from lab.traces.trace import TapeTrace, Trace
 from visual.layout.columns import Timeline, column_of, timeline
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
-Address = tuple[int, int, int]  # of a slot: Scan, argument, row
+Address = tuple[int, int, int]  # Scan, argument, and row of a slot
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows and columns of a run; of a long loop, the ends and the columns next to `around`."""
+    """The rows and columns of a run; a long loop shows its ends and the columns around `around`."""
 
     trace: Trace
     around: int | None = None
@@ -37,24 +37,24 @@ class Columns:
 
     @cached_property
     def times(self) -> dict[Address, int]:
-        """The column in time of every slot, not counting from 0."""
-        found: dict[Address, int] = {}
+        """The column in time of every slot; initial values have negative columns."""
+        columns: dict[Address, int] = {}
         times: dict[int, Timeline] = {}
         for number, tape in self.tapes:
             root = self.named[number].root
             time = times.setdefault(root.number, timeline(root.scan))
             if not tape.is_total:
                 for row in range(len(tape.final)):
-                    found[number, tape.argument, row] = column_of(tape, row, time)
+                    columns[number, tape.argument, row] = column_of(tape, row, time)
         for number, tape in self.tapes:
             if tape.is_total:
-                found |= self._total_columns(number, tape, found)
-        return found
+                columns |= self._total_columns(number, tape, columns)
+        return columns
 
     def _total_columns(
         self, number: int, tape: TapeTrace, known: Mapping[Address, int]
     ) -> dict[Address, int]:
-        """A running total after a step stands below the slot that the step writes."""
+        """Return the columns of a running total: those of the slots that the steps write."""
         scan, columns = self.trace.scans[number], []
         main = next((t for t in scan.tapes if not t.is_total and t.tape.writes), None)
         for step in range(scan.steps):
@@ -67,7 +67,7 @@ class Columns:
 
     @cached_property
     def shown(self) -> list[int | None]:
-        """The columns that are shown, in order, and None for a stretch that is not."""
+        """The shown columns in order, and None for each gap."""
         every = sorted(set(self.times.values()))
         if len(every) <= self.most:
             return list(every)
@@ -76,34 +76,33 @@ class Columns:
         kept = {*every[:ends], *every[-ends:]}
         if self.around is not None:
             kept |= {self.around - 1, self.around, self.around + 1} & {*every}
-        found: list[int | None] = []
+        items: list[int | None] = []
         for column in sorted(kept):
-            if found and found[-1] is not None and column > found[-1] + 1:
-                found.append(None)
-            found.append(column)
-        return found
+            if items and items[-1] is not None and column > items[-1] + 1:
+                items.append(None)
+            items.append(column)
+        return items
 
     @cached_property
     def hidden(self) -> tuple[int, ...]:
-        """For each shown column 0, for a stretch in between the number of hidden columns."""
-        found = []
+        """0 for each shown column, and the number of hidden columns for each gap."""
+        counts = []
         for n, column in enumerate(self.shown):
             before, after = self.shown[n - 1], self.shown[(n + 1) % len(self.shown)]
-            hidden = (after or 0) - (before or 0) - 1 if column is None else 0
-            found.append(hidden)
-        return tuple(found)
+            counts.append((after or 0) - (before or 0) - 1 if column is None else 0)
+        return tuple(counts)
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
         """Row and column of every slot that has a cell."""
         order = {column: n for n, column in enumerate(self.shown) if column is not None}
-        found = {}
+        places = {}
         for row, (number, tape) in enumerate(self.tapes):
             for index in range(len(tape.final)):
                 slot = number, tape.argument, index
                 if self.times[slot] in order:
-                    found[slot] = row, order[self.times[slot]]
-        return found
+                    places[slot] = row, order[self.times[slot]]
+        return places
 
     @cached_property
     def numbers(self) -> dict[Address, int]:
@@ -111,7 +110,7 @@ class Columns:
         return {slot: n for n, slot in enumerate(self.places)}
 
     def runs_backward(self, number: int) -> bool:
-        """Whether later steps of a Scan write earlier times."""
+        """Return whether later steps of a Scan write earlier times."""
         for scan, tape in self.tapes:
             slots = [(scan, tape.argument, row) for row in range(len(tape.final))]
             if scan == number and len(slots) > 1:

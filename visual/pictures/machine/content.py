@@ -1,12 +1,12 @@
 """The machine as data: every cell, every event, and every sum of an event.
 
-A *cell* is one slot of a tape.  Its `keys` record from which moment on it has which role and
-which number.  An *event* is one step of one Scan, or the filling of a tape before its Scan runs;
-moment k is the end of event k, and moment 0 comes before all.  An event has *parts*, the sums
-that it writes, in groups that are played one after the other.
+A *cell* is a slot of a tape. Its `keys` record its roles and numbers over time. An *event* is a
+step of a Scan, or the filling of a tape before its Scan runs; moment k is the end of event k, and
+moment 0 precedes all events. An event has *parts*, the sums that it writes, in groups that play in
+turn.
 
-Nothing here has a coordinate or a color; `visual.pictures.machine.arrange` adds the former, the
-theme the latter.
+These records have neither coordinates, which `visual.pictures.machine.arrange` adds, nor colors,
+which the theme adds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from lab.traces.program import Instruction
 
 
 class Ink(StrEnum):
-    """The meaning of a piece of a sentence, by which it has its color."""
+    """The meaning of a piece of a sentence, which determines its color."""
 
     PLAIN = "plain"
     NAME = "name"
@@ -30,17 +30,17 @@ class Ink(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a part of an event does to its target slot."""
+    """The effect of a part of an event on its target slot."""
 
-    SUM = "sum"  # a backward step: products of preserved values, added to the old value or not
-    FORMULA = "formula"  # a forward step: one formula
-    RESTORED = "restored"  # the value that was read is written back
+    SUM = "sum"  # a backward step: products of preserved values, perhaps plus the old value
+    FORMULA = "formula"  # a forward step
+    RESTORED = "restored"  # writes back the value that it read
     FILL = "fill"  # an initial value, before the Scan runs
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A few characters of a sentence, and what they mean."""
+    """A few characters of a sentence, and their meaning."""
 
     text: str
     ink: Ink = Ink.PLAIN
@@ -54,9 +54,8 @@ LINE = Piece("\n")  # ends a line of a sentence
 class Key:
     """The role and the number of a cell from a moment on, until the next key.
 
-    `text` is the number as the cell shows it, `full` the same with all digits. `entries` are the
-    numbers of an array of at most `MOST_ENTRIES`, of which a cell lists up to `LISTED` and draws
-    more as a strip.
+    `text` is the number in the cell, `full` the number with all digits. `entries` are the numbers
+    of an array with at most `MOST_ENTRIES`; a cell lists up to `LISTED`, and draws more as a strip.
     """
 
     moment: int
@@ -68,7 +67,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Row:
-    """A tape of a Scan: `scan` counts from 1, over both runs if the machine has two."""
+    """A tape of a Scan; `scan` starts at 1, and continues in the second run of a machine."""
 
     scan: int
     tape: str
@@ -79,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """One slot: its row, its column in time, and everything that happens to it."""
+    """A slot: its row, its column in time, and its keys."""
 
     row: int
     column: int
@@ -87,26 +86,26 @@ class Cell:
     name: str
     keys: tuple[Key, ...]
     has_seed: bool = False
-    wrong_from: int | None = None  # the moment from which the faulty rule gives another number
+    wrong_from: int | None = None  # the first moment at which the faulty rule differs
 
     @property
     def lines(self) -> int:
-        """How many numbers it lists below each other, at most."""
+        """The maximum number of entries that it lists below each other."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
     def at(self, moment: int) -> Key:
-        """The key that holds at a moment."""
+        """Return the key at a moment."""
         return next(key for key in reversed(self.keys) if key.moment <= moment)
 
 
 @dataclass(frozen=True)
 class Term:
-    """A value on its way from the cell `source`, times a factor computed from the cells `saved`.
+    """The value of the cell `source`, times a factor that the cells `saved` determine.
 
-    Cells are indices into `Machine.cells`; `source` is None for a term without a slot that
-    carries it, whose `product` then enters from the side.  `factor` is empty where the term is no
-    product of numbers.
+    Cells are indices into `Machine.cells`. A term whose value is in no slot has the `source` None,
+    and its `product` enters from the side. `factor` is empty unless the term is a product of
+    numbers.
     """
 
     source: int | None
@@ -120,11 +119,11 @@ class Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One sum of an event: what is written into the cell `target`, and from which terms.
+    """A sum of an event, which is written into the cell `target`.
 
-    `sentence` has the digits of the cells, `exact` as many as make the equation hold; `formula` is
-    the write in positions of the buffer.  `check` computes the right side from its printed numbers,
-    for pages.
+    `sentence` has the digits of the cells, `exact` enough digits for a true equation. `formula` is
+    the write with positions of the buffer. For pages, `check` computes the right side from its
+    printed numbers.
     """
 
     kind: Kind
@@ -143,10 +142,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Group:
-    """Parts that are played at the same time: one sum, or all that need no attention of their own.
+    """Parts that play at the same time: a single sum, or several that need little attention.
 
-    `summary` is one sentence for all of them, or one for each run, separated by `LINE`; without
-    it, each part has its own.
+    `summary` is a sentence for all of them, or one for each run, separated by `LINE`; without it,
+    each part has its own sentence.
     """
 
     parts: tuple[Part, ...]
@@ -155,7 +154,7 @@ class Group:
 
     @property
     def weight(self) -> float:
-        """Its time, in units of one sum."""
+        """Its duration, relative to a sum."""
         kinds = {part.kind for part in self.parts}
         if Kind.FILL in kinds:
             return 0.8
@@ -164,10 +163,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Event:
-    """A step of a Scan, or with `step` None the filling of its tapes; `scan` counts from 1.
+    """A step of a Scan, or with `step` None the filling of its tapes; `scan` starts at 1.
 
-    `number` is its number on the clock of the run.  An event without groups stands for all events
-    from the one before it to this one, in which nothing happens in a shown column.
+    `number` is its number on the clock of the run. An event without groups represents all events
+    since the previous one that affect no shown column.
     """
 
     number: int
@@ -178,7 +177,7 @@ class Event:
 
     @property
     def weight(self) -> float:
-        """The time that it takes, in units of one sum."""
+        """Its duration, relative to a sum."""
         return sum(group.weight for group in self.groups) or 0.5
 
 
@@ -200,18 +199,18 @@ class ScanRows:
 
     @property
     def label(self) -> str:
-        """Return ``2``, or ``A2`` where two runs are shown."""
+        """Return ``2``, or ``A2`` if the machine has two runs."""
         return f"{self.run}{self.number}"
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A faulty rule: what it does, the moments at which it shows, and all results.
+    """A faulty rule: its change, the moments of its first effects, and all results.
 
     `first_wrong` is the first moment with a wrong number, `first_read` the first event that reads
-    one; None if there is none. `table` has the name of a derivative, its value by the correct rule,
-    by the faulty rule and by finite differences, and the ratio of the first two. `example` has the
-    choices of a machine whose results the rule changes, where it changes none of this one.
+    such a number, or None. Each row of `table` has the name of a derivative, its value by the
+    correct rule, by the faulty rule, and by finite differences, and the ratio of the first two. If
+    the rule has no effect on this machine, `example` has the choices of one that it affects.
     """
 
     rule: str
@@ -224,14 +223,14 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Machine:
-    """All rows, cells, and events of a run, on one clock; or of two `runs`, by their signs."""
+    """All rows, cells, and events of a run, or of two `runs` with these signs, on one clock."""
 
     title: str
     scans: tuple[ScanRows, ...]
     rows: tuple[Row, ...]
     cells: tuple[Cell, ...]
     events: tuple[Event, ...]
-    columns: tuple[int, ...]  # 0, or how many columns of a long loop are hidden here
+    columns: tuple[int, ...]  # 0, or for a gap the number of hidden columns
     times: tuple[int | None, ...]  # the step that computes a column, negative for initial values
     results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
     mistake: Mistake | None = None

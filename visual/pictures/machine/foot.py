@@ -20,16 +20,16 @@ SENTENCE, LINE_HEIGHT = 15, 20.0
 
 
 class Stage(IntEnum):
-    """How far a group has come."""
+    """The progress of a group."""
 
-    READ = 0  # the factor lies on the arrow
-    ADD = 1  # the products stand below the old value
-    REST = 2  # the sum stands in its slot
+    READ = 0  # the factor is on the arrow
+    ADD = 1  # the products are below the old value
+    REST = 2  # the sum is in its slot
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A stage of a group of an event; `number` 0 comes before all events."""
+    """A stage of a group of an event; `number` 0 precedes all events."""
 
     number: int
     event: Event | None
@@ -49,7 +49,7 @@ class Moment:
 
 
 def at_moment(machine: Machine, number: int) -> Moment:
-    """Return the end of event `number`; the first group, of either run, is the one to explain."""
+    """Return the end of event `number`, with the first group that both runs have."""
     event = machine.events[number - 1] if number else None
     groups = event.groups if event else ()
     both = [n for n, g in enumerate(groups) if len({part.is_second for part in g.parts}) > 1]
@@ -75,11 +75,11 @@ def sentences(machine: Machine, group: Group | None) -> list[tuple[Piece, ...]]:
         return [group.summary[a:b] for a, b in zip(starts, [*ends, None], strict=True)]
     if not machine.runs or not any(part.is_second for part in group.parts):
         return [group.parts[0].sentence] if group.parts else []
-    found = []
+    result = []
     for run, is_second in zip(machine.runs, (False, True), strict=True):
         part = next((part for part in group.parts if part.is_second == is_second), None)
-        found += [(Piece(f"{run} "), *part.sentence)] if part else []
-    return found
+        result += [(Piece(f"{run} "), *part.sentence)] if part else []
+    return result
 
 
 def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
@@ -88,8 +88,8 @@ def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     group, results = moment.playing, arrangement.machine.results
     for n, sentence in enumerate(sentences(arrangement.machine, group)):
         yield from _sentence(sentence, 8, y + n * LINE_HEIGHT, room)
-    told = [f"{name} = {''.join(value)}" for name, value in results]
-    reason = group.reason if group else " · ".join(told)
+    values = [f"{name} = {''.join(value)}" for name, value in results]
+    reason = group.reason if group else " · ".join(values)
     y += (_sentence_lines(arrangement) - 1) * LINE_HEIGHT
     yield fitted(8, y + LINE_HEIGHT, reason, room, 12)
     yield fitted(
@@ -105,7 +105,7 @@ def heading(machine: Machine, moment: Moment) -> str:
 
 
 def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Iterator[Shape]:
-    """The pieces side by side, colored numbers in boxes of their role; in two lines if need be."""
+    """Yield the pieces in one or two lines; colored numbers have boxes of their role."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
     end = x + room
@@ -128,7 +128,7 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
 
 
 def _sign(machine: Machine, part: Part) -> Piece:
-    """The sign of the run of a part, if the machine has two."""
+    """Return the sign of the run of a part if the machine has two runs."""
     return Piece(f"{machine.runs[part.is_second]} " if machine.runs else "")
 
 
@@ -137,12 +137,12 @@ def text_twin(machine: Machine, moment: Moment) -> str:
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):
         cells = sorted((c for c in machine.cells if c.row == number), key=lambda cell: cell.column)
-        told = []
+        numbers = []
         for cell in cells:
             key = cell.at(moment.number)
-            told.append(f"{cell.name} = {key.text or '—'} ({key.role})")
+            numbers.append(f"{cell.name} = {key.text or '—'} ({key.role})")
         scan = machine.scans[row.scan - 1]
-        lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(told)}")
+        lines.append(f"Scan {scan.label} · {scan.name}, {row.name}: {'; '.join(numbers)}")
     lines.append("")
     for group in moment.event.groups if moment.event else ():
         each = [(_sign(machine, part), *part.sentence) for part in group.parts]

@@ -1,4 +1,4 @@
-"""What a still shows of a sum under way: lines, factors, and the sum in its slot."""
+"""The frames of a sum: its lines, its factors, and the sum in its slot."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,10 +26,9 @@ def clear_names(shapes: Frame, pill: Shape) -> None:
 
 
 def separate(shapes: Frame) -> None:
-    """Remove each factor that would cover an earlier one, with the lines that bring it.
+    """Remove each factor that would cover an earlier one, with its lines.
 
-    The sums of a group that is played at one time can have factors in the same place. The sentence
-    still has them.
+    Sums that play at the same time can have factors in the same place. The sentence contains all.
     """
     kept: list[Box] = []
     for name in [name for name in shapes if name.startswith("pill ")]:

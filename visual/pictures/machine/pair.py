@@ -1,8 +1,8 @@
-"""Two runs in lockstep: by the correct rule and by a faulty one, or of two loops.
+"""Two runs in lockstep: by the correct rule and by a faulty rule, or of two loops.
 
-With a faulty rule, rows that never differ are drawn once; each other row has a second one below it,
-and each sum in it is played together with its counterpart. A rule that gives the Scans other tapes
-has no such pairs of rows: its run stands below the correct one, as do two loops.
+With a faulty rule, rows that never differ appear once. Each other row has a second row below it,
+and both versions of a sum play together. If the rule changes the tapes, its whole run appears below
+the correct run, as for two loops.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,14 +28,14 @@ def compared(first: Trace, second: Trace, entry: int | None = None) -> Machine:
     """Return the machine of two runs, one above the other on a common clock."""
     pairs = zip(_named(first), _named(second), strict=True)
     names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
-    told = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
-    title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, told, strict=True))
+    parts = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
+    title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True))
     machines = [machine_of(trace, entry=entry) for trace in (first, second)]
     return stacked(machines[0], machines[1], LETTERS, title)
 
 
 def _named(trace: Trace) -> list[str]:
-    """The name of a run, then what may distinguish it from another."""
+    """Return the name of a run and its properties: taps, steps, order, and initial values."""
     loop = trace.scans[0] if trace.scans else None
     if loop is None:
         return [""] * 5
@@ -61,7 +61,7 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
 
 
 def _alike(correct: Machine, faulty: Machine) -> bool:
-    """Whether both runs have the same events, and write the same slots in each."""
+    """Return whether both runs have the same events, which write the same slots."""
     pairs = zip(correct.events, faulty.events, strict=False)
     return len(correct.events) == len(faulty.events) and all(
         {part.target for group in a.groups for part in group.parts}
@@ -71,7 +71,7 @@ def _alike(correct: Machine, faulty: Machine) -> bool:
 
 
 def _both(correct: Machine, faulty: Machine) -> Machine:
-    """Both runs, Scan by Scan; a faulty number is wrong where it differs from that of its name."""
+    """Combine both runs, Scan by Scan; a number is wrong if the correct one of its name differs."""
     both, own = stacked(correct, faulty, SIGNS, ""), len(correct.cells)
     known = {_place(both, cell): n for n, cell in enumerate(both.cells[:own])}
     cells, twins, starts = list(both.cells[:own]), dict[int, int](), dict[int, int | None]()
@@ -102,7 +102,7 @@ def _both(correct: Machine, faulty: Machine) -> Machine:
 
 
 def _with_twins(group: Group, own: int, twins: Mapping[int, int]) -> Group:
-    """A group without the sums of the second run in rows that are drawn once."""
+    """Return a group without the second run's sums in rows that appear once."""
     first = [part for part in group.parts if not part.is_second]
     second = [moved_part(part, twins) for part in group.parts if part.is_second]
     return replace(group, parts=(*first, *(part for part in second if part.target >= own)))
@@ -114,7 +114,7 @@ def _place(machine: Machine, cell: Cell) -> tuple[int, str, str]:
 
 
 def _paired_rows(correct: Machine, faulty: Machine) -> Machine:
-    """The correct run, with a second row below each row in which a number differs."""
+    """Return the correct run, with a second row below each row in which a number differs."""
     starts = [_first_difference(a, b) for a, b in zip(correct.cells, faulty.cells, strict=True)]
     doubled = sorted({c.row for c, start in zip(correct.cells, starts, strict=True) if start})
     rows, row_of, twin_row = list[Row](), dict[int, int](), dict[int, int]()
@@ -138,7 +138,7 @@ def _paired_rows(correct: Machine, faulty: Machine) -> Machine:
 
 
 def _first_difference(correct: Cell, faulty: Cell) -> int | None:
-    """The first moment at which two cells hold different numbers."""
+    """Return the first moment at which the numbers of two cells differ, or None."""
     moments = sorted({key.moment for cell in (correct, faulty) for key in cell.keys})
     for moment in moments:
         pair = correct.at(moment).full, faulty.at(moment).full
@@ -150,14 +150,15 @@ def _first_difference(correct: Cell, faulty: Cell) -> int | None:
 def _are_close(correct: str, faulty: str) -> bool:
     try:
         return bool(np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True))
-    except ValueError:  # an array, or no number yet
+    except ValueError:  # an array, or an empty cell
         return False
 
 
 def _paired(group: Group, others: tuple[Group, ...], twins: Mapping[int, int]) -> Group:
-    """A group with the sums of the faulty rule in the same slots."""
-    found = {part.target: part for other in others for part in other.parts}
-    pairs = [found[p.target] for p in group.parts if p.target in twins and p.target in found]
+    """Return a group with the sums of the faulty rule in the same slots."""
+    by_target = {part.target: part for other in others for part in other.parts}
+    targets = [part.target for part in group.parts if part.target in twins]
+    pairs = [by_target[target] for target in targets if target in by_target]
     return replace(group, parts=(*group.parts, *(moved_part(part, twins) for part in pairs)))
 
 
@@ -174,7 +175,7 @@ def _title(breakage: Breakage) -> str:
 
 
 def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
-    """The ratios of up to four numbers, in at most four digits; empty where there is none."""
+    """Return the ratios of up to four numbers, in at most four digits, or an empty text."""
     if faulty is None or faulty.shape != true.shape or true.size > MOST_RATIOS:
         return ""
     if not (np.all(true) and np.isfinite(faulty).all() and np.isfinite(true).all()):
@@ -183,7 +184,7 @@ def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
 
 
 def _mistake(machine: Machine, breakage: Breakage) -> Mistake:
-    """Where the rule shows first, where a wrong number is read first, and all results."""
+    """Return the first wrong number, the first event that reads one, and all results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     first = min(wrong.values(), default=None)
     read = next(_wrong_reads(machine, wrong), None) if wrong else None
@@ -198,7 +199,7 @@ def _mistake(machine: Machine, breakage: Breakage) -> Mistake:
 
 
 def _wrong_reads(machine: Machine, wrong: Mapping[int, int]) -> Iterator[int]:
-    """The events in which a step reads a number that is wrong already."""
+    """Yield the events that read a wrong number."""
     for moment, event in enumerate(machine.events, start=1):
         for part in (part for group in event.groups for part in group.parts):
             used = [cell for term in part.terms for cell in _cells(term)]

@@ -1,7 +1,7 @@
-"""Which instruction computes each number of a machine, for pages that compute the run again.
+"""The instruction that computes each number of a machine, for pages that compute the run again.
 
-The run as a program has the same events as the run itself, with the places of instructions instead
-of values.  `Places` walks through both at once.  A number of a run without a program has no place.
+The program of a run has the same events as the run, with places of instructions instead of values.
+`Places` walks through both together. Without a program, numbers have no places.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from lab.notation import Expression, Leaf
 from lab.records import cached_property
 from lab.traces.program import Instruction, Instructions, Program
 
-Key = tuple[int, int | None]  # of a value that a step reads: argument and tap
+Key = tuple[int, int | None]  # argument and tap of a value that a step reads
 
 
 class Style(StrEnum):
-    """How a number is printed."""
+    """The notation of a number."""
 
     PLAIN = "plain"
     FACTOR = "factor"  # in parentheses if it is negative
@@ -35,14 +35,14 @@ class Numeral(str):
     style: Style
 
     def __new__(cls, text: str, place: int, style: Style = Style.PLAIN) -> "Numeral":
-        """Return the text, which knows what it shows."""
+        """Return the text with its place and style."""
         numeral = super().__new__(cls, text)
         numeral.place, numeral.style = place, style
         return numeral
 
 
 def numeral(text: str, place: int | None, style: Style = Style.PLAIN) -> str:
-    """Return the text with its place if that is known."""
+    """Return the text, with its place unless `place` is None."""
     return text if place is None else Numeral(text, place, style)
 
 
@@ -55,7 +55,7 @@ def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Inst
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The places of the values of a run; `events` are those of the run, `program` computes them."""
+    """The places of the values of a run with these `events`, which `program` computes."""
 
     events: Events
     program: Program
@@ -63,11 +63,11 @@ class Places:
 
     @cached_property
     def twins(self) -> Events:
-        """The same events of the program."""
+        """The events of the program, with places instead of values."""
         return Events(self.program.numbers)
 
     def learn(self, value: np.ndarray | None, places: np.ndarray | None) -> None:
-        """Remember the places of a value; integers are constants of the page."""
+        """Store the places of a value; integers are constants of the page."""
         if value is not None and places is not None and np.asarray(value).dtype.kind == "f":
             if np.shape(value) != np.shape(places):
                 raise GraphError("With other values, arrays of this run have other shapes.")
@@ -83,7 +83,7 @@ class Places:
         return int(places.ravel()[entry or 0])
 
     def learn_slot(self, slot: Slot, moment: int, value: np.ndarray | None) -> None:
-        """Learn a value that a slot holds at a moment."""
+        """Learn the value of a slot at a moment."""
         self.learn(value, self.twins.value(slot, moment))
 
     def learn_event(self, event: Event) -> None:
@@ -102,7 +102,7 @@ class Places:
             self._learn_terms(write, leaves)
 
     def _learn_sources(self, reads: Sequence[Read | None]) -> None:
-        """Of the filling of a tape: values that other Scans left in their slots."""
+        """Learn the values of other Scans' slots with which a tape is filled."""
         for read in reads:
             if read is not None and read.slot is not None:
                 tape = self.program.numbers.scans[read.slot.scan].tape(read.slot.argument)
@@ -114,8 +114,8 @@ class Places:
             if id(term.value) not in self.known and not self._learn_term(term, leaves):
                 left.append(term)
         if len(left) > 1:
-            raise GraphError(f"{write.slot}: a page cannot tell apart the terms of this sum.")
-        for term in left:  # what the others leave of the sum
+            raise GraphError(f"{write.slot}: a page cannot separate the terms of this sum.")
+        for term in left:  # the sum minus the other terms
             others = [other.value for other in write.terms if other is not term]
             others += [write.old] if write.adds_old and write.old is not None else []
             places = self._places(write.new)
@@ -124,7 +124,7 @@ class Places:
             self.learn(term.value, places)
 
     def _learn_term(self, term: Term, leaves: Mapping[Key, np.ndarray]) -> bool:
-        """Learn a term from its expression; False if that is not known."""
+        """Learn a term from its expression; return False if it has none."""
         instructions = self.program.instructions
         if term.expression is None:
             return False
@@ -143,7 +143,7 @@ class Places:
         return True
 
     def _places(self, value: np.ndarray) -> np.ndarray:
-        """The places of a value; those of integers are new constants."""
+        """Return the places of a value; integers get new constants."""
         if id(value) in self.known:
             return self.known[id(value)][1]
         return self.program.instructions.each("constant", np.asarray(value, float))

@@ -219,7 +219,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
 
 
 def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
-    """The lines of all events: past ones in ink, later ones faint."""
+    """Return the lines of all events; those of later events are lighter."""
     shapes: Frame = {}
     for number, event in enumerate(arrangement.machine.events, start=1):
         parts = (part for group in event.groups for part in group.parts)
@@ -238,13 +238,13 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
 
 
 def _is_level(arrangement: Arrangement, source: int, target: int) -> bool:
-    """Whether a term stays in its row; in low rows, other lines are drawn only while they play."""
+    """Return whether a term stays in its row; low rows show other lines only while they play."""
     cells = arrangement.machine.cells
     return cells[source].row == cells[target].row
 
 
 def _numbers(place: Place, key: Key, role: Role) -> Iterator[Shape]:
-    """The number of a cell; the numbers of a short array, or a strip with a bar for each number."""
+    """Yield the number of a cell, the numbers of a short array, or a strip of bars."""
     count = len(key.entries)
     widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
     if 1 < count <= LISTED and widest <= place.width - 4:
@@ -260,7 +260,7 @@ def _numbers(place: Place, key: Key, role: Role) -> Iterator[Shape]:
 
 
 def _strip(place: Place, entries: Sequence[str]) -> Iterator[Shape]:
-    """A bar for each number, from the middle up or down, the largest as high as its half."""
+    """Yield a bar for each number, upward or downward from the middle; the largest is full."""
     values = [float(number) for number in entries]
     largest = max((abs(v) for v in values if np.isfinite(v)), default=0.0) or 1.0
     apart = (place.width - 8) / len(values)
@@ -273,17 +273,17 @@ def _strip(place: Place, entries: Sequence[str]) -> Iterator[Shape]:
 
 
 def _touched(moment: Moment, ended: bool) -> set[int]:
-    """The cells that the shown group, or the whole event at its end, reads and writes."""
+    """Return the cells that the shown group reads and writes; at its end, those of the event."""
     event = moment.event
     if event is None:
         return set()
     groups = event.groups if ended else event.groups[moment.group : moment.group + 1]
     parts = [part for group in groups for part in group.parts]
-    found = {part.target for part in parts}
+    cells = {part.target for part in parts}
     for part in parts:
         for term in part.terms:
-            found |= {*term.saved, *([] if term.source is None else [term.source])}
-    return found
+            cells |= {*term.saved, *([] if term.source is None else [term.source])}
+    return cells
 
 
 def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:

@@ -1,7 +1,7 @@
-"""The ways of values through a machine: lines, the places of factors, and lines from saved values.
+"""The lines on which values travel, the places of factors, and the lines from saved values.
 
-Routes are computed as if time ran from left to right. Where it runs down, the boxes are mirrored
-at the diagonal before, and the lines after.
+The routes assume that time runs from left to right. If it runs downward, the boxes are transposed
+before, and the lines afterward.
 """
 
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from visual.pictures.machine.content import Cell, Machine, Part, Term
 
 @dataclass(frozen=True)
 class Track:
-    """The way of a term: its line, the place of its factor, and the lines from saved values.
+    """The line of a term, the place of its factor, and the lines from saved values.
 
-    `turn` is the share of the line at which the factor lies.
+    `turn` is the relative position of the factor on the line.
     """
 
     points: tuple[Point, ...]
@@ -34,12 +34,12 @@ class Track:
 
 
 def track(arrangement: Arrangement, part: Part, term: Term) -> Track:
-    """Return the way of one term of a sum into its target."""
+    """Return the track of a term of a sum to its target."""
     return _Routes(arrangement).track(part, term)
 
 
 def _mirrored(track: Track) -> Track:
-    """A track with time down instead of right."""
+    """Transpose a track, so that time runs downward."""
 
     def line(points: tuple[Point, ...]) -> tuple[Point, ...]:
         return tuple((y, x) for x, y in points)
@@ -62,7 +62,7 @@ class _Routes:
 
     @property
     def end(self) -> float:
-        """Where the last column ends."""
+        """The end of the last column."""
         return self.arrangement.height if self.arrangement.is_down else self.arrangement.width
 
     @property
@@ -80,11 +80,11 @@ class _Routes:
         if chip is not None:
             lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
             saved = tuple(lines)
-        found = Track(points, chip, turn, saved)
-        return _mirrored(found) if self.arrangement.is_down else found
+        result = Track(points, chip, turn, saved)
+        return _mirrored(result) if self.arrangement.is_down else result
 
     def _line(self, term: Term, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
-        """The line of a term, the place of its factor, and the share of the line before it."""
+        """Return the line of a term, the place of its factor, and its relative position."""
         to, cell = self.boxes[target], self.machine.cells[target]
         if term.source is None:
             return self._from_side(to, cell)
@@ -108,7 +108,7 @@ class _Routes:
         return points, _between(*points, share), share
 
     def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
-        """A term that no slot carries enters from the side with no neighbor yet, or from below."""
+        """Return the line of a value that is in no slot, from the previous side or from below."""
         x = self._side(to, cell)
         if self.is_cramped and not self.arrangement.is_down:
             low = to.bottom + UNDER
@@ -118,7 +118,7 @@ class _Routes:
         return ((x, to.y), (edge, to.y)), (x, to.y), 0.3
 
     def _side(self, to: Box, cell: Cell) -> float:
-        """The middle of the gap next to a box, on the side where the Scan comes from."""
+        """Return the middle of the gap between a box and the previous one of its Scan."""
         scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
         way = -1 if scan.is_backward else 1
         x = to.x + way * self.pitch / 2
@@ -128,7 +128,7 @@ class _Routes:
     def _bow(
         self, start: Box, to: Box, way: int, source: Cell
     ) -> tuple[tuple[Point, ...], Point, float]:
-        """A line above its row, over the boxes between two slots."""
+        """Return a line above the boxes between two slots of a row."""
         lane = source.column % 2
         above = DOWN_BOW if self.arrangement.is_down else NAME + 3
         high = start.top - above - LANE * (1 + lane)
@@ -140,19 +140,19 @@ class _Routes:
 
     @property
     def is_cramped(self) -> bool:
-        """Whether a factor has no room between two boxes of a row."""
+        """Whether the gap between two boxes of a row is too narrow for a factor."""
         room = self.pitch - max((box.width for box in self.boxes), default=0.0)
         return room < (CHIP if self.arrangement.is_down else FACTOR)
 
     def _under(self, start: Box, to: Box, way: int) -> tuple[tuple[Point, ...], Point, float]:
-        """A line below two neighboring boxes."""
+        """Return a line below two neighboring boxes."""
         low = start.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
         return points, ((first + last) / 2, low), 0.5
 
     def _down(self, start: Box, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
-        """A line to another row of the same column, through the gap beside it."""
+        """Return a line to another row of the same column, through the gap beside it."""
         x = self._side(to, cell)
         way = 1 if x > to.x else -1
         edge = way * start.width / 2, way * to.width / 2
@@ -160,7 +160,7 @@ class _Routes:
         return points, (x, (start.y + to.y) / 2), 0.5
 
     def _drop(self, saved: int, chip: Point, number: int) -> tuple[Point, ...]:
-        """The line from a saved value to the factor that is computed from it."""
+        """Return the line from a saved value to its factor."""
         box = self.boxes[saved]
         x = chip[0] + (number + 1) // 2 * (5 if number % 2 else -5)
         if abs(box.x - chip[0]) < 1:
@@ -173,6 +173,6 @@ class _Routes:
 
 
 def _between(start: Point, end: Point, share: float) -> Point:
-    """The point at a share of a straight line."""
+    """Return the point at a relative position on a straight line."""
     (x0, y0), (x1, y1) = start, end
     return x0 + (x1 - x0) * share, y0 + (y1 - y0) * share

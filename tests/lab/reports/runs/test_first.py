@@ -295,7 +295,7 @@ def test_the_command(capsys, monkeypatch):
     assert "not found in 8 steps of 2 Scans" in told("square")
     assert "step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
     monkeypatch.setattr(why, "MANY_STEPS", 10)  # of more, PyTensor runs what --steps asks for
-    assert "in all that the steps write" in told("square", "--steps", "11", "--at", "x=0.5")
+    assert "not found in any step" in told("square", "--steps", "11", "--at", "x=0.5")
     monkeypatch.undo()
     monkeypatch.syspath_prepend("tests/lab/reports/runs")
     assert "First nan: step 9 of scan_fn, Scan 1 of 2" in told("test_first:own")

@@ -109,7 +109,7 @@ def test_every_moment_shows_its_events_and_nothing_else(name):
     nodes, totals = boxes(scene)
     begins = [first for first, _ in moments(recorded(name))]
     for moment in set(begins):
-        left = [s for s in at_step(scene, moment) if "full colour" not in getattr(s, "content", "")]
+        left = [s for s in at_step(scene, moment) if "full color" not in getattr(s, "content", "")]
         for number, event in enumerate(recorded(name).events):
             if begins[number] == moment:
                 found = EXPECTED[type(event)](recorded(name), event, left, nodes, totals)

@@ -86,9 +86,9 @@ def test_the_legend_tells_whole_gradients_from_parts():
 
     assert TOTAL not in told(1)
     assert TOTAL in told(2)
-    assert "adds up" not in told(2)
+    assert "is the sum of" not in told(2)
     assert TOTAL in told(3)
-    assert "dC″/dx, the whole, adds up ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in told(3)
+    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in told(3)
 
 
 def two_loops():
