@@ -29,7 +29,8 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-Arguments = tuple[Any, Values | None, dict[str, Any]]  # of `visual.draw`
+Given = Values | None
+Options = dict[str, Value]
 
 
 def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str | bool) -> None:
@@ -89,14 +90,14 @@ def derivative_options(options: argparse.Namespace, loop: Loop) -> dict[str, Val
     return {name: choice.parse(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
 
 
-def drawing_arguments(options: argparse.Namespace, subject: Any) -> Arguments:
+def drawing_arguments(options: argparse.Namespace, subject: Any) -> tuple[Any, Given, Options]:
     """Return the arguments of `draw`: the subject, the values of its inputs, and its options.
 
     The subject is a loop, a PyMC model, or the derivative of a graph.
     """
     if isinstance(subject, Loop):
         return subject, None, derivative_options(options, subject)
-    given, about = None, dict[str, Any]()
+    given, about = None, Options()
     for name, choice in DERIVATIVE.items():
         if (value := getattr(options, name)) not in (choice.default, []):
             about[name] = choice.parse(value, subject) if choice in (AT, STEPS) else value

@@ -253,7 +253,7 @@ def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monk
     for said, words in (
         ([], "no value for x. Use --at x=…"),
         (["--at", "y=1"], "--at = 'y': expected x"),
-        (["--at", "x=1.5", "--steps", "4"], "only --order and --at are"),
+        (["--at", "x=1.5", "--steps", "4"], "a graph takes --order and --at"),
     ):
         assert main(["why", "rooted:graph", *said]) == 2
         assert words in capsys.readouterr().err

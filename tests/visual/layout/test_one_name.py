@@ -9,7 +9,7 @@ import visual
 from lab.loops import gallery
 
 LABEL = re.compile(r'\[label="([^"]*)"')
-MADE = re.compile(r"(?:puts out|sums up|unused) ([^;]*)|([^ ;·]+): mit-mot")
+MADE = re.compile(r"(?:returns|sums|unused) ([^;]*)|([^ ;·]+): mit-mot")
 
 
 def ambiguous_rows(dot):
@@ -32,6 +32,6 @@ def test_no_name_stands_for_two_quantities(name):
 
 
 def test_two_quantities_of_one_name_are_seen():
-    told = ("puts out d2prey and d2hunters", "d2prey: mit-mot · reads 0, 1")
+    told = ("returns d2prey and d2hunters", "d2prey: mit-mot · reads 0, 1")
     rows = [rf'n{n} [label="{n + 1} · a\n{words}"];' for n, words in enumerate(told)]
     assert ambiguous_rows("\n".join(rows)) == {"d2prey"}

@@ -34,7 +34,8 @@ from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
 from visual.options import selected_scan
-from visual.pictures.genealogy import computed_by, explanation, genealogy
+from visual.pictures.genealogy.explanation import computed_by, explanation
+from visual.pictures.genealogy.genealogy import genealogy
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.pictures.stepgraph.stepgraph import stepgraph
@@ -478,7 +479,7 @@ def test_why_there_are_four():
         "(4 from 1 and 3 from 2): 2 + 2 = 4."
     )
     (_, reason, _) = explanation(gallery.loops["fibonacci"].trace(order=2))
-    assert "no value of Scan 1 goes into it, since the step is linear" in reason
+    assert "which reads no value of Scan 1. The step is linear" in reason
     (_, reason, _) = explanation(gallery.loops["window"].trace(order=2, wrt="u"))
     assert "C″ differentiates 2 (3 from 2), but not 1" in reason
 

@@ -1,0 +1,1 @@
+"""The genealogy of Scans: `genealogy` draws it, and `explanation` gives the reasons."""
