@@ -1,8 +1,8 @@
-"""Speed against what a person would use instead: ratios of one run, never a test.
+"""Speed relative to other tools: ratios within the same run, never a test.
 
-Lines about pictures start from the same loop and end with its second derivative; what the
-others then write is less than a picture, and said.  Lines about the eager tape compare the
-time of equal gradients.  Warm is with filled caches, cold without.
+Lines about pictures start from the same loop and end with its second derivative; the other tools
+then print less than a picture. Lines about the eager tape compare the time of equal gradients.
+Warm is with filled caches, cold without.
 Run it with ``make bench`` on a quiet machine.
 """
 
@@ -295,7 +295,7 @@ print(sorted(times)[2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 102
 
 
 def windows(steps=1_000_000):
-    """The last step of a long loop's gradient beside PyTensor's compiled gradient."""
+    """Compare the last step of a long loop's gradient with PyTensor's compiled gradient."""
 
     def measured(theirs):
         code = WINDOW.format(steps=steps, theirs=theirs)
@@ -310,7 +310,7 @@ def windows(steps=1_000_000):
 
 
 def influences(steps=200):
-    """All pairs of a loop's values by one pass forwards, beside one pass back for every row."""
+    """Compare all pairs of a loop's values in forward mode with reverse mode for every row."""
     import lab
     from lab import gallery
 
@@ -349,7 +349,7 @@ def pictures():
         for name, loop in gallery.loops.items():
             study = cached_study(loop, choose(order=2))
             assert study.trace_of_cost.scans
-            kind.draw(study).svg()  # formulas and records are made once for a trace
+            kind.draw(study).svg()  # the first picture of a trace computes formulas and records
             taken = []
             for _ in range(5):
                 start = time.perf_counter()

@@ -28,7 +28,7 @@ CHANGE = """([label, values, looking]) => {
     const input = control();
     if (input.type === 'checkbox') input.checked = !input.checked;
     else input.value = value;
-    // What is typed is handed in by a change, and only if it was typed.
+    // A form submits text at a change event, and only after an input event.
     for (const type of ['input', 'change']) input.dispatchEvent(new Event(type));
   });
   const rest = () => new Promise(done => setTimeout(done, looking));
@@ -79,8 +79,8 @@ CHANGES = {
     "loop": ("loop", ["gap", "coupled", "extra", "square", "fibonacci", "logistic"]),
     "steps, each new": ("steps", [str(steps) for steps in range(5, 12)]),
 }
-# Milliseconds between two changes: of one who clicks without looking, and of one who looks.
-LOOKING = {100: "in JupyterLab, at once", 2000: "in JupyterLab, after looking"}
+# Milliseconds between two changes, for a hasty and for a careful user.
+LOOKING = {100: "in JupyterLab, fast", 2000: "in JupyterLab, slow"}
 
 
 def spread(times):
@@ -89,7 +89,7 @@ def spread(times):
 
 @contextmanager
 def bench_in_jupyter_lab(playwright, launch, *cells):
-    """A page with a workbench that has just been shown, and cells after it."""
+    """Yield a page with a new workbench, and cells after it."""
     from in_browser.jupyter_lab import jupyter_lab, notebook
 
     with (
@@ -118,7 +118,7 @@ def changing(playwright, launch):
 
 
 def leaving(playwright, launch):
-    """In JupyterLab: what many changes leave behind, in the page and in the kernel."""
+    """Measure the memory of the page and of the kernel after many changes in JupyterLab."""
     with bench_in_jupyter_lab(playwright, launch, HELD) as page:
         devtools = page.context.new_cdp_session(page)
         for number, changes in enumerate((FULL, MANY)):
@@ -139,7 +139,7 @@ def leaving(playwright, launch):
 
 
 def browsing():
-    """All figures; a line tells what is missing where there is no browser."""
+    """Print all measurements, or a line if the browser is missing."""
     try:
         from in_browser.chromium import CHROMIUM, FLAGS
         from playwright.sync_api import sync_playwright
@@ -147,7 +147,7 @@ def browsing():
         print(f"in a browser: {error.name} is not installed")
         return
     if CHROMIUM is None:
-        print("in a browser: there is no Chromium")
+        print("in a browser: Chromium is missing")
         return
 
     def launch(playwright):

@@ -1,4 +1,4 @@
-"""What one user of a Binder or a JupyterHub costs: memory, and the time to the first picture.
+"""The cost of a user of a Binder or a JupyterHub: memory, and the time to the first picture.
 
     python bench/hosting.py [lesson.md]
 
@@ -28,7 +28,7 @@ TIMES = 3
 
 
 class Server:
-    """A running JupyterLab, spoken to through its own interface."""
+    """A running JupyterLab, controlled through its REST interface."""
 
     def __init__(self, jupyter):
         self.folder, self.base, self.token = jupyter.folder, jupyter.base, jupyter.token
@@ -44,7 +44,7 @@ class Server:
             return json.loads(answer.read() or b"null")
 
     def kernel(self):
-        """A new kernel, and who speaks to it."""
+        """Return the number of a new kernel, and its client."""
         found = self.ask("kernels", "POST", name="python3")["id"]
         pattern = f"kernel-{found}.json"
         end = time.monotonic() + 60
@@ -63,14 +63,14 @@ class Server:
                 return found, client
 
     def processes(self):
-        """The server and all that it started."""
+        """Return the server and its child processes."""
         return [
             process for process in psutil.Process().children(recursive=True) if process.is_running()
         ]
 
 
 def shown(client, source):
-    """What a cell shows, by kind."""
+    """Return the output of a cell, by MIME type."""
     found = {}
 
     def hook(message):
@@ -82,7 +82,7 @@ def shown(client, source):
 
 
 def first_picture(server):
-    """Seconds from asking for a kernel to its first picture, and those of the processor."""
+    """Return the seconds from the request for a kernel to its first picture: clock, processor."""
     before, start = set(server.processes()), time.perf_counter()
     number, client = server.kernel()
     assert "<svg" in shown(client, FIRST)["image/svg+xml"]
@@ -103,7 +103,7 @@ def memory(processes, kind):
 
 
 def measure(lesson=LESSON, times=TIMES):
-    """Medians, as a record of names and numbers."""
+    """Return the medians by name."""
     sys.path.append(str(ROOT / "tests" / "support"))
     from in_browser.jupyter_lab import jupyter_lab
 

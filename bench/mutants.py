@@ -3,13 +3,12 @@
     make mutants                                  # a sample of every package
     make mutants COUNT=40 PACKAGES=lab/traces     # a larger sample of one package
 
-A fault replaces one expression of one file: a comparison is flipped, a sum becomes a difference, a
-constant is off by one, a condition is negated, an argument or a result is lost, the bound of a
-slice moves.  Each one is put into a copy of the repository, in which the test files that are
-nearest to the file run until a test fails: first those that are named after it or import it, then
-those of its package, then others of `tests/lab`.  A fault is noticed if a test fails, or cannot be
-imported, within a number of processor seconds.  Seconds on a clock would depend on what else the
-machine does.
+A fault replaces an expression: a comparison is inverted, a sum becomes a difference, a constant is
+off by one, a condition is negated, an argument or a result is lost, the bound of a slice moves.
+The tests run in a copy of the repository with the fault until a test fails: first the test files
+with the name of the file or an import of it, then those of its package, then others in `tests/lab`.
+A fault is noticed if a test fails, or an import fails, within a number of processor seconds. Clock
+seconds would depend on other processes.
 """
 
 import argparse
@@ -45,7 +44,7 @@ UNREAD = {"annotation", "returns", "decorator_list", "type_comment"}
 
 @dataclass(frozen=True)
 class Fault:
-    """One expression of a file, from byte `start` to byte `end`, and what replaces it."""
+    """An expression of a file, from byte `start` to byte `end`, and its replacement."""
 
     path: str
     line: int
@@ -106,7 +105,7 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def faults(root: Path, package: str) -> list[Fault]:
-    """Return all faults that can be put into the files of a package."""
+    """Return all possible faults in the files of a package."""
     found = []
     for path in sorted((root / package).rglob("*.py")):
         source = path.read_bytes()
@@ -152,7 +151,9 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options: dict[str, Any] = {"cwd": copy, "capture_output": True, "preexec_fn": limit}
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     try:
-        stale.unlink(missing_ok=True)  # the same size and second would be taken for the same
+        stale.unlink(
+            missing_ok=True
+        )  # Python would reuse it for a source of the same size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # it waits for ever, without using the processor

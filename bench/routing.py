@@ -1,8 +1,7 @@
-"""The structural primitives on ten million numbers, against the fastest of several ways in numpy.
+"""The structural primitives on ten million numbers, relative to the fastest expression in NumPy.
 
-JVP is output and tangent, VJP output and cotangents.  Every expression gives the same numbers,
-which is checked; those with products would give nan where a number outside the mask is not
-finite, and are taken as they are.
+JVP is output and tangent, VJP output and cotangents. All expressions return the same numbers, which
+is checked; expressions with products would return nan for infinite numbers outside the mask.
 """
 
 import time

@@ -453,7 +453,7 @@ def test_a_report_is_written_or_refused(tmp_path):
     written = save_report(explanation, tmp_path / "x.txt").read_text(encoding="utf-8")
     assert written == f"{explanation}\n"
     assert "<h2>Known traps</h2>" in page_of(explanation, tmp_path)
-    with pytest.raises(ArgumentError, match="no folder"):
+    with pytest.raises(ArgumentError, match="does not exist"):
         save_report(explanation, tmp_path / "missing" / "x.html")
 
 
