@@ -153,7 +153,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     try:
         stale.unlink(
             missing_ok=True
-        )  # Python would reuse it for a source of the same size and time
+        )  # Python reuses it for sources of equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # it waits for ever, without using the processor
