@@ -151,9 +151,7 @@ def notice(copy: Path, path: str, source: bytes, tests: list[str], seconds: floa
     options: dict[str, Any] = {"cwd": copy, "capture_output": True, "preexec_fn": limit}
     options["env"] = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     try:
-        stale.unlink(
-            missing_ok=True
-        )  # Python reuses it for sources of equal size and time
+        stale.unlink(missing_ok=True)  # Python reuses it for sources of equal size and time
         file.write_bytes(source)
         return subprocess.run(command, timeout=20 * seconds, **options).returncode not in PASSED
     except subprocess.TimeoutExpired:  # it waits for ever, without using the processor
