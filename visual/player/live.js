@@ -1,5 +1,5 @@
-// A machine whose numbers are computed from given values.  In its data, a number is {n, s}: the
-// place of its instruction, and its style.  Each becomes a property that reads the current results.
+// A machine whose numbers are computed from given values. In its data, a number is {n, s}: the place
+// of its instruction, and its style. Each becomes a property that reads the current results.
 
 const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
 
@@ -35,7 +35,7 @@ class Live {
     Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
   }
 
-  /** The sign of a sentence, and the equation with as many digits as make it true. */
+  /** The sign of a sentence, and the equation with enough digits to be true. */
   equation(part) {
     const { sentence, check } = part, at = sentence.findIndex(([, ink]) => ink === "sign");
     const [[name], left] = sentence;

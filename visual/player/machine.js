@@ -47,7 +47,7 @@ class Machine {
     this.open(data, options.moment ?? 0);
   }
 
-  /** Show another machine, at a moment; the moment after the last one is the last one. */
+  /** Show another machine at a moment, or at its last moment if it has fewer. */
   open(data, moment = 0) {
     this.pause();
     this.whole = data;
@@ -71,7 +71,7 @@ class Machine {
     return whole.narrow && room && room < whole.width ? whole.narrow : whole;
   }
 
-  /** Draw the machine by an arrangement of it; all else stays as it is. */
+  /** Draw the machine by an arrangement; the controls stay. */
   draw(data) {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
@@ -122,7 +122,7 @@ class Machine {
     }
   }
 
-  /** As large as the window allows, never with letters below 11 pixels; what is higher scrolls. */
+  /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
   fit() {
     if (!this.root.isConnected) return;
     if (this.suited() !== this.data) this.draw(this.suited());
@@ -146,7 +146,7 @@ class Machine {
     else if (cell.right > stage.right - 60) this.stage.scrollLeft += cell.right - stage.right + 100;
   }
 
-  /** Of a faulty rule: both rules as lines, all results, and a mark on the bar. */
+  /** Show both rules as lines, all results, and the marks of a faulty rule on the bar. */
   mistake() {
     const { rule, events } = this.data;
     for (const node of [this.rules, this.table]) node.hidden = !rule;
@@ -171,7 +171,7 @@ class Machine {
     }
   }
 
-  /** Where the rule changes no result: a loop of which it changes one. */
+  /** If the rule changes no result, offer a loop in which it does. */
   offer({ example, offer }) {
     if (!example) return;
     html("span", {}, this.rules, "   It changes: ");
@@ -180,7 +180,7 @@ class Machine {
     if (onExample) node.onclick = () => onExample(example);
   }
 
-  /** The p of a place on the bar, and back: events take room by their parts. */
+  /** Convert between p and a place on the bar; an event is as wide as its duration. */
   ofBar(x) {
     const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, this.data.moments - 1);
     return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, this.data.moments);
@@ -191,7 +191,7 @@ class Machine {
     return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
   }
 
-  /** Go to p at once. */
+  /** Go to p without animation. */
   go(p) {
     this.p = clamp(Number(p) || 0, 0, this.data.moments);
     const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
@@ -344,7 +344,7 @@ class Machine {
     if (cost(best.cell) < Infinity) best.group.focus();
   }
 
-  /** Show the numbers again after they were computed again; positions stay. */
+  /** Show recomputed numbers; positions stay. */
   refresh() {
     this.picture.forget();
     this.said = "";
@@ -362,7 +362,7 @@ class Machine {
     this.go(this.p);
   }
 
-  /** Light the provenance of a cell: where its number comes from and who reads it. */
+  /** Highlight the provenance of a cell: the sources of its number, and its readers. */
   pick(node) {
     const number = node ? Number(node.dataset.cell) : null;
     if (number === null || number === this.picked) return this.forget();

@@ -1,5 +1,5 @@
-// The operations of a run, and numbers as text.  `lines` are instructions: each is an operation and
-// the places of its operands.  The text is that of lab.notation.number_text.
+// The operations of a run, and numbers as text. `lines` are instructions: each has an operation and
+// the places of its operands. Numbers have the same text as from lab.notation.number_text.
 
 const OPERATIONS = {
   Add: (...terms) => terms.reduce((sum, term) => sum + term),
@@ -50,8 +50,8 @@ function computed(lines, given) {
   return found;
 }
 
-// So many significant digits of a number that is neither 0 nor infinite, half to even, as a
-// mantissa and the power of ten.
+// Round a finite nonzero number to significant digits, half to even; return the mantissa and the
+// power of ten.
 /** @returns {[string, number]} */
 function rounded(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
@@ -74,7 +74,7 @@ function written(value, digits, keepsZeros) {
 
 const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
 
-/** A number with so many significant digits; zeros at its end tell that there are more. */
+/** A number with these significant digits; final zeros show that it has more. */
 function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
@@ -83,7 +83,7 @@ function numberText(value, digits = 4) {
   return isAll ? short : written(value, digits, true);
 }
 
-/** Whether a computed number is the printed one, to half a unit of its last digit, as in Python. */
+/** Whether a number equals its printed text to half a unit of the last digit, as in Python. */
 function holds(told, worth) {
   if (!Number.isFinite(worth) || told.startsWith("⚠")) return numberText(worth) === told;
   const [mantissa, power = "0"] = told.split("e");

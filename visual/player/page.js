@@ -1,5 +1,5 @@
-// A page of machines to choose from.  Choices, values, and the moment stand in the address behind #,
-// in the format of visual.player.state, and come from there; unknown parts are ignored.
+// A page of machines to choose from. The part of the address after # contains the choices, the
+// values, and the moment in the format of visual.player.state; unknown parts are ignored.
 
 const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // the order of the runs
 const SETTLED = 200; // ms after a change until the address has it: browsers limit how often it may
@@ -13,7 +13,7 @@ async function unpacked(packed) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Numbers as in a link: those of a vector with commas, rows with semicolons. */
+/** Numbers as in a link: commas separate numbers, semicolons rows. */
 function vectorText(entries, shape) {
   if (!shape.length) return String(entries[0]);
   const wide = shape.at(-1), rows = [];
@@ -47,7 +47,7 @@ class Choices {
     return [["loop", option("loop")], ["order", option("order")], ...taps, ["cost", option("cost")], ...rule];
   }
 
-  /** Take the choices of a link as far as they are offered. */
+  /** Apply the choices of a link that this page has. */
   read(pairs) {
     const find = (field, value) => {
       const index = this.options(field).findIndex((option) => option.value === value);
@@ -142,7 +142,7 @@ class Lesson {
     return pairs.map((pair) => pair.map((word) => encodeURIComponent(word).replace(/%2C|%3B|%3A/g, decodeURIComponent)).join("=")).join("&");
   }
 
-  /** The part of the address that belongs to this one. */
+  /** The part of the address that belongs to this page. */
   link() {
     const parts = location.hash.slice(1).split("&");
     const own = parts.filter((part) => (this.prefix ? part.startsWith(this.prefix) : !/^\d+\./.test(part)));
@@ -159,7 +159,7 @@ class Lesson {
       try {
         history.replaceState(history.state, "", `#${[...own, ...others].join("&")}`);
       } catch {
-        // a frame without an address of its own
+        // a frame without an address
       }
     }, SETTLED);
   }
@@ -172,7 +172,7 @@ class Lesson {
       try {
         pairs.set(decodeURIComponent(key), decodeURIComponent(value));
       } catch {
-        // no code of a letter
+        // invalid percent-encoding
       }
     }
     this.choices.read(pairs);
@@ -211,7 +211,7 @@ class Lesson {
 
   // ---- the machine --------------------------------------------------------------------------
 
-  /** Show the run of the choices; the old one stays until the new one is unpacked. */
+  /** Show the run of the choices; the old run stays until the new one is unpacked. */
   async load(moment) {
     const { choices } = this, found = choices.run;
     this.showControls();
@@ -307,7 +307,7 @@ class Lesson {
     this.recompute();
   }
 
-  /** All numbers again, once in a frame. */
+  /** Recompute all numbers, once in a frame. */
   recompute() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;

@@ -1,5 +1,5 @@
-// The tape machine.  A picture is a function of one number p: p = 6 is the end of event 6, and
-// between 5 and 6 that event is under way.  Playing, stepping, and dragging change only p.
+// The tape machine. A picture is a function of one number p: p = 6 is the end of event 6, and between
+// 5 and 6 this event is in progress. Playing, stepping, and dragging change only p.
 
 /**
  * @typedef {[number, number]} Point
@@ -68,7 +68,7 @@ function keyAt(cell, moment) {
   return found;
 }
 
-/** Where p is: the event that is under way (or has just ended), its group, and the group's share. */
+/** The place of p: the event in progress (or the last one), its group, and the group's progress. */
 function locate(data, p) {
   const number = clamp(Math.ceil(p - 1e-9), 0, data.moments);
   if (!number) return { number, event: null, group: -1, share: 1 };
@@ -175,7 +175,7 @@ class Picture {
     return at;
   }
 
-  /** The parts of the event that have begun: [part, the share that is done, is it playing]. */
+  /** The parts of the event that have begun: [part, its progress, whether it is playing]. */
   begun(at) {
     const groups = at.event?.groups.slice(0, at.group + 1) ?? [];
     return groups.flatMap((group, n) => group.parts.map((part) => [part, n < at.group ? 1 : at.share, n === at.group]));
@@ -211,13 +211,13 @@ class Picture {
       }
   }
 
-  /** A number is wrong only from the moment at which it differs. */
+  /** A number is wrong only from the moment of its first difference. */
   wrong(cell, moment, is) {
     if (cell.wrong === undefined || cell.wrong === null) return "";
     return cell.wrong < moment || (is && cell.wrong === moment) ? " wrong" : "";
   }
 
-  /** The numbers of an array: up to four below each other, of more a strip or the chosen one. */
+  /** The numbers of an array: up to four below each other, otherwise a strip or the chosen entry. */
   entries(node, entries) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();

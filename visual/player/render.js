@@ -1,6 +1,6 @@
 // The machine as a widget, and in pages without a kernel.
 
-/** Follow the theme of JupyterLab, else that of the reader's screen; returns a function that stops. */
+/** Follow the theme of JupyterLab or of the screen; return a function that stops this. */
 function followTheme(machine) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const look = () => { machine.root.dataset.theme = isJupyterDark() ?? (!("jpThemeLight" in document.body.dataset) && dark.matches) ? "dark" : "light"; };
@@ -10,7 +10,7 @@ function followTheme(machine) {
   return () => { dark.removeEventListener("change", look); stop(); };
 }
 
-/** The widget: the kernel sends `data`; `moment` goes both ways. */
+/** The widget: the kernel sends `data`; `moment` is synchronized. */
 function render({ model, el }) {
   const machine = new Machine(model.get("data"), el, {
     moment: model.get("moment"), contributor: model.get("contributor"),

@@ -1,10 +1,9 @@
-// The controls of a workbench, each built from a record.  This file is joined to dom.js and calls
-// its `element`.
+// The controls of a workbench, each built from a record. This file follows dom.js.
 
 const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
 let counted = 0;
 
-// One control: its element, `set` to show a value, and `tell` for what is wrong with it.
+// One control: its element, `set` to show a value, and `tell` to show an error.
 function made(control, ask) {
   const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
@@ -28,7 +27,7 @@ function focusName(control, part = "") {
   return JSON.stringify([control.key, part]);
 }
 
-// What is being typed is not replaced until it is handed in.
+// Text that the user is typing stays until it is submitted.
 function typed(input, ask) {
   input.addEventListener("input", () => (input.dataset.typed = ""));
   const hand = () => {
@@ -37,7 +36,7 @@ function typed(input, ask) {
     ask();
   };
   input.addEventListener("change", hand);
-  // The same value typed again is no change to the browser, but it may be one to the kernel.
+  // The browser ignores the same value typed again; the kernel may need it.
   input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && hand());
   input.addEventListener("blur", hand);
 }

@@ -1,4 +1,4 @@
-// What every widget asks of its page and of its model.  This file is joined before all others.
+// Functions for the page and the model of every widget. This file is the first of each module.
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -7,7 +7,7 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// The element of a widget in a notebook, which has shortcuts of its own: `d d` deletes a cell.
+// The element of a widget; it stops keys that are shortcuts of a notebook: `d d` deletes a cell.
 function placed(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });
   root.addEventListener("keydown", (event) => event.stopPropagation());
@@ -15,7 +15,7 @@ function placed(el, attributes = {}) {
   return root;
 }
 
-// Has these called at events of a model, until what is returned is called.
+// Register handlers of a model's events; return a function that removes them.
 function listening(model, listeners) {
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
   return () => {
@@ -28,12 +28,12 @@ function share(model, values) {
   model.save_changes();
 }
 
-// Whether JupyterLab says of itself that it is dark; undefined where it is not around.
+// Return whether JupyterLab has a dark theme; undefined outside JupyterLab.
 function isJupyterDark() {
   return { true: false, false: true }[document.body.dataset.jpThemeLight];
 }
 
-// Has `look` called when JupyterLab's theme is another one, until what is returned is called.
+// Call `look` whenever JupyterLab's theme changes; return a function that stops this.
 function onTheme(look) {
   const watch = new MutationObserver(look);
   watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });

@@ -1,7 +1,6 @@
-// The controls of a workbench, one for every record in the trait `form`, by its kind: what one
-// touches all the time in a line above the picture, the taps on a small tape, and all else in a
-// panel that folds.  This file is joined to controls.js, whose `made` it uses, and workbench.js to
-// it.
+// The controls of a workbench: the frequent ones in a line above the picture, taps on a small tape,
+// and all others in a menu. Each record in the trait `form` describes a control. This file follows
+// controls.js, and calls its `made`.
 
 class Form {
   constructor(ask) {
@@ -16,7 +15,7 @@ class Form {
     this.parts = [this.line, this.taps, this.inner];
   }
 
-  // Shows the present values; the controls are made anew only if they are other ones.
+  // Show the present values; build new controls only if their records differ.
   show({ controls, problem }, waiting) {
     this.controls = controls;
     const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
@@ -28,7 +27,7 @@ class Form {
       row.tell(wrong ? problem.text : "");
       if (wrong && this.inner.contains(row.root)) this.panel.open = true;
       row.about.textContent = control.about || "";
-      // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
+      // Keep invalid text, which the user will correct, and text that is not yet sent.
       const next = waiting.get(JSON.stringify(control.key));
       if (!wrong) row.set(next ? next.value : control.value);
     }

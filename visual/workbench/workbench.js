@@ -1,10 +1,9 @@
-// The workbench in a notebook: a picture or the machine, and the controls around it, which are
-// built from the records in the trait `form`.  This file is joined to the files before it and calls
-// their `element`, `Form`, and `Machine`.
+// The workbench in a notebook: a picture or the machine, and its controls, which the records in the
+// trait `form` describe. This file follows the files with `element`, `Form`, and `Machine`.
 //
-// Each change goes to the kernel as {number, key, value}.  Only one request is open at a time.
-// Later changes wait; of several changes of one control, only the last one is sent.  If an answer
-// takes longer than PATIENCE, the page says so and sends the next change at once: the kernel then
+// Each change goes to the kernel as {number, key, value}. Only one request is open at a time. Later
+// changes wait; of several changes of a control, the page sends only the last. If an answer takes
+// longer than PATIENCE, the page shows a note and sends the next change immediately: the kernel then
 // cancels the first picture and draws the result of both changes.
 
 const PATIENCE = 300; // ms
