@@ -398,12 +398,15 @@ def test_a_slow_change_is_cancelled(opened):
 
 def test_a_rule_is_broken_and_mended(opened):
     square = gallery.loops["square"]
-    opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("square")
+    opened.begin("square")
     rule = opened.bench.get_by_label("rule of the pullback")
     rule.select_option("accumulate at overwritten taps")
     machine = opened.bench.locator(".scantape-machine")
     machine.get_by_text("With the faulty rule, C‴ is 3 times its value").wait_for()
     assert machine.locator("[data-rule]").count() > 4
+    below = machine.locator(".legend").bounding_box()["y"]
+    boxes = [mark.bounding_box() for mark in machine.locator(".marks .mark").all()]
+    assert [box["y"] + box["height"] <= below + 0.5 for box in boxes] == [True, True]
     breakage = lab.break_rule(square, "accumulate-overwritten")
     row = breakage.rows[2]
     wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"
