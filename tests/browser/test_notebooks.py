@@ -12,6 +12,7 @@ LESSON = jupytext.read(ROOT / "notebooks" / "01_loop.md")
 QUESTION = re.compile(r'visual\.Question\(\s*"(?P<question>.*?)",\s*"(?P<answer>.*?)",')
 BENCH = "import visual\nbench = visual.Workbench(order=2)\nbench"
 TAPS = ("t−4", "t−3", "t−2", "t−1")
+RESTING = 250  # milliseconds without change, after which the page reports the moment to the kernel
 COPIES = ("visual.Workbench(bench.link)", "exec(bench.python)\nbench")
 
 
@@ -75,6 +76,7 @@ def test_a_link_and_copied_python_restore_a_workbench_and_a_restart_is_reported(
     chosen = choices(first)
     assert chosen[0] == "square"
     assert chosen[2:4] == (["2"], ["t−2", "t−1"])
+    page.evaluate(f"new Promise((done) => setTimeout(done, {2 * RESTING}))")
     for number in (1, 2):
         run_cell(page, number)
         assert choices(benches[number]) == chosen

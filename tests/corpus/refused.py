@@ -16,7 +16,7 @@ REFUSED = {
     "composed.rows_of_rows": NO_STATE,
     "composed.of_one_step": NO_STATE,
     "composed.of_no_step": {
-        "machine": "no Scan of this run has a step",
+        "machine": "expected a run with at least one step",
         "influence": "runs 0 steps",
         **dict.fromkeys(("rolled", "stepgraph"), NO_STEP),
     },

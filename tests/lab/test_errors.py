@@ -294,7 +294,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, suffix):
 
 def test_an_unwritable_path_leaves_nothing(tmp_path):
     scene = visual.tapes(square().trace())
-    with pytest.raises(ArgumentError, match="no folder"):
+    with pytest.raises(ArgumentError, match="does not exist"):
         scene.save(tmp_path / "missing" / "picture.svg")
     (tmp_path / "picture.svg").mkdir()
     with pytest.raises(ArgumentError, match="cannot be written"):

@@ -1,6 +1,6 @@
 """A machine as JSON: `as_data` writes what `picture.js` and `machine.js` read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.equations.events.records import Role
@@ -14,7 +14,7 @@ from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import Cell, Event, Group, Machine, Part
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral, Style
-from visual.pictures.machine.tracks import track
+from visual.pictures.machine.tracks import Track, group_tracks
 from visual.player.state import as_text
 
 Point = tuple[float, float]
@@ -161,11 +161,14 @@ def _group(arrangement: Arrangement, group: Group) -> dict[str, Any]:
         "weight": group.weight,
         "summary": [(piece.text, piece.ink) for piece in group.summary],
         "reason": group.reason,
-        "parts": [_part(arrangement, part) for part in group.parts],
+        "parts": [
+            _part(part, tracks)
+            for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True)
+        ],
     }
 
 
-def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
+def _part(part: Part, tracks: Sequence[Track]) -> dict[str, Any]:
     return {
         "kind": part.kind,
         "target": part.target,
@@ -178,13 +181,12 @@ def _part(arrangement: Arrangement, part: Part) -> dict[str, Any]:
         "formula": part.formula,
         "second": part.is_second,
         "check": part.check,
-        "moves": list(_moves(arrangement, part)),
+        "moves": list(_moves(part, tracks)),
     }
 
 
-def _moves(arrangement: Arrangement, part: Part) -> Iterator[dict[str, Any]]:
-    for term in part.terms:
-        way = track(arrangement, part, term)
+def _moves(part: Part, tracks: Sequence[Track]) -> Iterator[dict[str, Any]]:
+    for term, way in zip(part.terms, tracks, strict=True):
         yield {
             "source": term.source,
             "value": term.value,

@@ -5,7 +5,7 @@ const FIELDS = ["loop", "taps", "order", "cost", "rule"]; // the order of the ru
 const SETTLED = 200; // ms after a change until the address has it: browsers limit how often it may
 const NARROW = 600; // pixels below which the arrangement for phones is shown
 const CORRECT = "correct";
-const HIGH = 560; // pixels of a window below the controls in which a machine fits
+const HIGH = 500; // pixels of a window below the controls in which a machine fits
 
 async function unpacked(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));

@@ -260,6 +260,7 @@ class Picture {
     if (this.staged !== name) {
       this.staged = name;
       this.over.replaceChildren();
+      this.lines = shape("g", {}, this.over); // below all factors and values
       this.acts = (at.event?.groups[at.group]?.parts ?? []).map((part) => this.prepare(part));
     }
     for (const act of this.acts) this.move(act, at.share);
@@ -277,8 +278,8 @@ class Picture {
     const cell = this.data.cells[part.target];
     const moves = part.moves.map((move) => ({
       move,
-      lines: move.lines.map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.over)),
-      line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.over),
+      lines: move.lines.map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
+      line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.lines),
       factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
       symbol: this.symbol(move),
       value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
@@ -325,7 +326,7 @@ class Picture {
       const go = ease(phase(share, READ, MOVE));
       for (const drop of lines) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
       line.style.opacity = "1";
-      const passed = factor && go >= move.turn;
+      const passed = (move.factor || move.symbol) && !isOne(move) && go >= move.turn;
       if (factor) place(factor, move.chip, passed && !adding ? 0 : phase(share, 0.05, READ));
       if (symbol) symbol.style.opacity = String(phase(share, 0.05, READ));
       const here = along(move.points, go), moving = share > 0.02 && share < MOVE;
@@ -342,7 +343,8 @@ class Picture {
 }
 Picture.count = 0;
 
-const isSum = (part) => part.kind === "sum" && part.adds && Boolean(Number(part.old)); // norms do not add up
+const isSum = (part) => // norms do not add up, and zeros need no sum
+  part.kind === "sum" && part.adds && Boolean(Number(part.old)) && part.moves.some((move) => Boolean(Number(move.product || move.value)));
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 

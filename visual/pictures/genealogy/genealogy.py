@@ -42,6 +42,7 @@ from visual.scene.theme import Role
 
 TITLE, LINE, SPACE = 13, 11, 16
 NARROWEST, MOST_LINES, VALUE = 180, 2, 210  # widths of a row and a value; lines of a subject
+ELLIPSIS = 14  # the width of an ellipsis at the end of a line
 MOST_NUMBERS = 4  # an output with more shows its name only
 TRACK, FIRST = 14.0, 13.0  # pixels between two tracks, and from a row to the first track
 FEW = 12  # more Scans are folded: the first orders, and the last Scan of each order, are shown
@@ -183,7 +184,7 @@ def _row(trace: Trace, number: int, wide: float, whole: bool) -> Piece:
     y = 19.0 + SPACE * (len(title) - 1)
     named = NamedScan(trace, number)
     for subject in filter(None, _lines(named) if whole else [_short(named)]):
-        lines = folded(subject, room, LINE)
+        lines = folded(subject, room - ELLIPSIS, LINE)
         cut = len(lines) > MOST_LINES
         for n, line in enumerate(lines[:MOST_LINES], start=1):
             y += SPACE

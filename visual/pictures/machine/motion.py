@@ -1,12 +1,12 @@
 """The frames of a sum: its lines, its factors, and the sum in its slot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from visual.pictures.machine.arrange import CHIP, Arrangement, Point
 from visual.pictures.machine.content import Kind, Part
 from visual.pictures.machine.foot import Stage
-from visual.pictures.machine.tracks import track
+from visual.pictures.machine.tracks import Track, factor_size, factor_text
 from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, Text, fitted, walk
@@ -25,61 +25,39 @@ def clear_names(shapes: Frame, pill: Shape) -> None:
             shapes[key] = replace(cell, shapes=kept)
 
 
-def separate(shapes: Frame) -> None:
-    """Remove each factor that would cover an earlier one, with its lines.
-
-    Sums that play at the same time can have factors in the same place. The sentence contains all.
-    """
-    kept: list[Box] = []
-    for name in [name for name in shapes if name.startswith("pill ")]:
-        box = next(shape for shape in walk([shapes[name]]) if isinstance(shape, Box))
-        if any(_overlap(box, other) for other in kept):
-            del shapes[name]
-            move = shapes[name.replace("pill", "move", 1)]
-            lines = (s for s in walk([move]) if not (isinstance(s, Arrow) and s.saved))
-            shapes[name.replace("pill", "move", 1)] = Shapes(tuple(lines))
-        else:
-            kept.append(box)
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    across = one.x < other.x + other.width and other.x < one.x + one.width
-    return across and one.y < other.y + other.height and other.y < one.y + one.height
-
-
 def _covers(box: Box, name: Text) -> bool:
     across = box.x < name.left + name.width and name.left < box.x + box.width
     return name.muted and across and box.y < name.y and name.y - name.size < box.y + box.height
 
 
-def moves(arrangement: Arrangement, part: Part, name: str) -> Frame:
+def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
     """Return the lines and factors of a part, factors above all lines."""
     shapes: Frame = {}
     if part.kind is Kind.RESTORED:
         return shapes
-    size = 13 if arrangement.is_tall else 11
-    for n, term in enumerate(part.terms):
-        way = track(arrangement, part, term)
+    size = factor_size(arrangement)
+    for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
         lines = [Arrow(line, saved=True, straight=True) for line in way.saved]
         lines.append(Arrow(way.points, accent=True, straight=True))
         shapes[f"move {name} {n}"] = Shapes(tuple(lines))
         if way.chip is not None and (term.factor or term.symbol):
-            text = f"×{term.factor}" if term.factor else term.symbol
-            shapes[f"pill {name} {n}"] = Shapes(tuple(_pill(way.chip, text, size, Role.READ)))
+            pill = _pill(way.chip, factor_text(term), size, Role.READ)
+            shapes[f"pill {name} {n}"] = Shapes(tuple(pill))
     return shapes
 
 
 def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
     """Return the sum in its slot: its parts below each other, then their sum.
 
-    None if the cell alone shows it: before the sum, and where its parts have no room above it.
+    None if the cell shows it: before the sum, if the terms are 0, or if the cell is too low.
     """
     place = arrangement.boxes[part.target]
     size = 13 if arrangement.is_tall else 11
-    summands = [part.old] if part.adds and part.old not in ("", "0") else []
-    summands += [term.product or term.value for term in part.terms]
+    products = [term.product or term.value for term in part.terms]
+    summands = [*([part.old] if part.adds and part.old not in ("", "0") else []), *products]
     is_array = any(text.startswith("‖") for text in summands)  # norms do not add up
-    if part.kind is not Kind.SUM or len(summands) < 2 or stage is Stage.READ or is_array:
+    is_shown = part.kind is Kind.SUM and len(summands) > 1 and stage is not Stage.READ
+    if not is_shown or is_array or all(product in ("", "0") for product in products):
         return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)
     wide = max(place.width, *(text_width(text, size, bold=True) + 26 for text in summands))

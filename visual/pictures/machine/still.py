@@ -35,8 +35,8 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
-from visual.pictures.machine.motion import Frame, adder, clear_names, moves, separate
-from visual.pictures.machine.tracks import track
+from visual.pictures.machine.motion import Frame, adder, clear_names, moves
+from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
@@ -200,8 +200,9 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
     shapes |= _arrows(arrangement, moment, ended)
     shapes |= _cells(arrangement, moment, ended)
     if moment.playing is not None:
-        for n, part in enumerate(moment.playing.parts):
-            shapes |= moves(arrangement, part, str(n))
+        tracks = group_tracks(arrangement, moment.playing)
+        for n, (part, ways) in enumerate(zip(moment.playing.parts, tracks, strict=True)):
+            shapes |= moves(arrangement, part, ways, str(n))
             added = adder(arrangement, part, moment.stage)
             if added is not None:
                 cell = shapes[f"cell {part.target}"]
@@ -211,7 +212,6 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
                     f"cell {part.target}": replace(cell, shapes=boxes),
                     f"adder {n}": added,
                 }
-        separate(shapes)
         for name in [name for name in shapes if name.startswith("pill ")]:
             clear_names(shapes, shapes[name])
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))

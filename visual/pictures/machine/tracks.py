@@ -17,7 +17,8 @@ from visual.pictures.machine.arrange import (
     Box,
     Point,
 )
-from visual.pictures.machine.content import Cell, Machine, Part, Term
+from visual.pictures.machine.content import Cell, Group, Machine, Part, Term
+from visual.scene.fonts import text_width
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,54 @@ class Track:
 def track(arrangement: Arrangement, part: Part, term: Term) -> Track:
     """Return the track of a term of a sum to its target."""
     return _Routes(arrangement).track(part, term)
+
+
+def group_tracks(arrangement: Arrangement, group: Group) -> list[list[Track]]:
+    """Return the tracks of each part of a group, with factors that do not cover each other.
+
+    Sums that play at the same time can have factors in the same place. The first keeps its factor;
+    the sentences contain all.
+    """
+    routes, taken, result = _Routes(arrangement), list[_Area](), list[list[Track]]()
+    for part in group.parts:
+        tracks = []
+        for term in part.terms:
+            way = routes.track(part, term)
+            if way.chip is not None and (term.factor or term.symbol):
+                area = _Area.of(way.chip, factor_text(term), factor_size(arrangement))
+                if any(area.overlaps(other) for other in taken):
+                    way = replace(way, chip=None, saved=())
+                else:
+                    taken.append(area)
+            tracks.append(way)
+        result.append(tracks)
+    return result
+
+
+def factor_text(term: Term) -> str:
+    """Return a factor as it appears on its line."""
+    return f"×{term.factor}" if term.factor else term.symbol
+
+
+def factor_size(arrangement: Arrangement) -> float:
+    """Return the size of the letters of factors."""
+    return 13.0 if arrangement.is_tall else 11.0
+
+
+@dataclass(frozen=True)
+class _Area:
+    left: float
+    right: float
+    y: float
+
+    @classmethod
+    def of(cls, chip: Point, text: str, size: float) -> "_Area":
+        half = text_width(text, size, bold=True) / 2 + 4
+        return cls(chip[0] - half, chip[0] + half, chip[1])
+
+    def overlaps(self, other: "_Area") -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and abs(self.y - other.y) < CHIP
 
 
 def _mirrored(track: Track) -> Track:
@@ -104,7 +153,7 @@ class _Routes:
         if apart == 0:
             return self._down(start, to, cell)
         points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        share = 0.3 if self.is_cramped or self.arrangement.is_down else 0.68
+        share = 0.3 if self.is_cramped or self.arrangement.is_down else 0.4
         return points, _between(*points, share), share
 
     def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
