@@ -1,5 +1,7 @@
 """The machine in Chromium: its cells keep their places, its numbers are those of the run."""
 
+import pytensor
+import pytensor.tensor as pt
 import pytest
 
 import lab
@@ -231,3 +233,29 @@ def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
     assert "entry 2 of each array" in page.locator(".more").inner_text()
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
     assert page.locator(".chosen").count() == 0
+
+
+def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, tmp_path):
+    """Each step multiplies x by a three times: the inner values are x, a·x, a²·x, and a³·x."""
+    x, a = pt.dscalar("x"), pt.dscalar("a")
+
+    def outer(x, a):
+        inner = {"outputs_info": [x], "non_sequences": [a], "n_steps": 3, "return_updates": False}
+        return pytensor.scan(lambda y, a: a * y, **inner, name="inner")[-1]
+
+    loop = {"outputs_info": [x], "non_sequences": [a], "n_steps": 2, "return_updates": False}
+    derivative = lab.derivative(pytensor.scan(outer, **loop, name="outer")[-1], x)
+    machine = visual.machine(lab.trace(derivative, {x: 0.5, a: 1.1}))
+    page.goto(machine.save(tmp_path / "machine.html").as_uri())
+    fold = page.locator("details.inside").first
+    numbers = fold.locator('.scantape-machine [data-scan="1"] .number')
+    fold.locator("summary").first.click()
+    for moment, start in ((1, 0.5), (2, 0.5 * 1.1**3)):
+        page.evaluate(f"{FIND}.go({moment})")
+        page.get_by_text(f"Scans inside step {moment - 1} of Scan 1: inner").wait_for()
+        fold.locator(".scantape-machine").evaluate("(root) => root.machine.go(99)")
+        values = [float(text) for text in numbers.all_text_contents()]
+        expected = [float(f"{start * 1.1**n:.4g}") for n in range(4)]
+        assert values[: len(expected)] == expected
+    page.evaluate(f"{FIND}.go(0)")
+    page.get_by_text("Scans inside steps: go to a step").wait_for()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.equations.events.records import Role
+from lab.errors import listing
 from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
@@ -18,12 +19,31 @@ from visual.pictures.machine.tracks import Track, group_tracks
 from visual.player.state import as_text
 
 Point = tuple[float, float]
+MOST_NESTED = 12  # steps of a Scan whose inner Scans a page contains
 WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
 
 
-def for_page(machine: Machine) -> dict[str, Any]:
-    """Return the data of a machine for wide pages and for phones."""
-    return {**as_data(arrange(machine, WIDE)), "narrow": as_data(arrange(machine, PHONE))}
+def for_page(machine: Machine, trace: Trace | None = None) -> dict[str, Any]:
+    """Return the data of a machine for wide pages and for phones, with the Scans inside steps."""
+    narrow = as_data(arrange(machine, PHONE))
+    return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside(trace)}
+
+
+def inside(trace: Trace | None) -> list[dict[str, Any]]:
+    """Return the machines of the Scans inside each step, for Scans with few steps."""
+    scans = enumerate(() if trace is None else trace.scans, start=1)
+    few = [(number, scan.nested) for number, scan in scans if len(scan.nested) <= MOST_NESTED]
+    return [
+        {
+            "scan": number,
+            "step": step,
+            "names": listing(scan.name for scan in inner.scans),
+            "data": for_page(machine_of(inner), inner),
+        }
+        for number, nested in few
+        for step, inner in enumerate(nested)
+        if any(scan.steps for scan in inner.scans)
+    ]
 
 
 def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
@@ -31,7 +51,7 @@ def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
 
     Pages below the standard width get an own arrangement; wider pages scale the machine.
     """
-    return as_data(arrange(machine_of(trace), _sheet(width)))
+    return {**as_data(arrange(machine_of(trace), _sheet(width))), "inside": inside(trace)}
 
 
 def _sheet(width: float) -> float:

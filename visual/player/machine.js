@@ -41,6 +41,9 @@ class Machine {
     this.bar = html("div", { class: "bar" }, this.foot);
     this.controls();
     this.legend();
+    this.inner = html("details", { class: "inside" }, this.root);
+    this.inner.append(document.createElement("summary"), document.createElement("div"));
+    this.inner.ontoggle = () => this.inside(this.nested);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event.target));
     addEventListener("resize", () => this.fit());
@@ -60,6 +63,8 @@ class Machine {
     this.slider.max = data.moments;
     this.segments();
     this.mistake();
+    this.inner.hidden = !data.inside?.length;
+    this.inner.open = false;
     this.fit();
     requestAnimationFrame(() => this.fit());
     this.go(Math.min(moment, data.moments));
@@ -127,7 +132,7 @@ class Machine {
     if (!this.root.isConnected) return;
     if (this.suited() !== this.data) this.draw(this.suited());
     const { width, height } = this.data;
-    const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight));
+    const room = Math.max(220, innerHeight - (this.options.above ?? 52) - (this.root.offsetHeight - this.stage.offsetHeight - this.inner.offsetHeight));
     const wide = this.stage.clientWidth || width;
     const scale = clamp(Math.min(wide / width, room / height), 1, 1.45);
     this.picture.svg.style.width = `${Math.round(width * scale)}px`;
@@ -234,8 +239,21 @@ class Machine {
     const { rule } = this.data;
     if (rule?.wrong === at.number) this.more.textContent += " · first wrong number";
     if (rule?.read === at.number) this.more.textContent += " · first read of a wrong number";
+    if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     if (entry !== null) this.more.textContent += ` · entry ${entry + 1} of each array`;
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
+  }
+
+  /** The Scans inside the current step, in a fold below. */
+  inside(nested) {
+    const [summary, place] = this.inner.children;
+    this.nested = nested;
+    summary.textContent = nested ? `Scans inside step ${nested.step} of Scan ${nested.scan}: ${nested.names}` : "Scans inside steps: go to a step";
+    place.hidden = !nested;
+    if (!nested || !this.inner.open || place.nested === nested) return;
+    place.nested = nested;
+    if (this.innermost) this.innermost.open(nested.data, nested.data.first);
+    else this.innermost = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
   line(sentence, exact = "", before = "") {

@@ -278,7 +278,7 @@ class Picture {
     const cell = this.data.cells[part.target];
     const moves = part.moves.map((move) => ({
       move,
-      lines: move.lines.map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
+      lines: (isOne(move) ? [] : move.lines).map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
       line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.lines),
       factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
       symbol: this.symbol(move),

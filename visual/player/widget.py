@@ -137,7 +137,7 @@ class Machine(Widget):
         contributor: bool = False,
     ) -> None:
         self.run, self.other, self.around, self.entry = trace, other, around, entry
-        data = for_page(self.content)
+        data = for_page(self.content, trace if isinstance(trace, Trace) else None)
         super().__init__()
         with self.hold_sync():
             self.data, self.contributor = data, contributor

@@ -97,7 +97,7 @@ class Wording:
         scan = f"Scan {event.scan + 1}"
         if event.step is None:
             return f"{scan}: its tape is filled"
-        inside = "" if event.nested is None else "; the Scan inside this step is not shown"
+        inside = "" if event.nested is None else "; this step contains Scans"
         return f"{scan}, step {event.step}{inside}"
 
     def formula_of(self, event: Event, write: Write) -> Formula | None:
