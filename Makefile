@@ -1,17 +1,17 @@
-# make start   set up, and open the table of lessons in JupyterLab   (BROWSER=none opens nothing)
-# make test    set up, and run everything that must hold: the next two
-# make env     set up, and nothing else
-# make lint    what must hold of the code as it is written
-# make tests   what must hold when it runs
-# make site    set up, and write all lessons as pages that work offline to site/
-# make pdf     the same as PDFs, printed by a Chromium that is installed: site/course.pdf
-# make fuzz    random texts, commands, messages, arguments and stored traces, for longer: FUZZ=100
-# make corpus  all graphs of tests/corpus, in all pictures; make test takes twelve of them
+# make start   install, and open the lessons in JupyterLab   (BROWSER=none opens nothing)
+# make test    install, then run lint and tests
+# make env     install only
+# make lint    check style and types
+# make tests   run the tests
+# make site    write all lessons as pages that work offline to site/
+# make pdf     print these pages with an installed Chromium: site/course.pdf
+# make fuzz    test random texts, commands, messages, and arguments for longer: FUZZ=100
+# make corpus  test all graphs of tests/corpus in all pictures; make test runs twelve of them
 # make mutants insert small faults into the engine and measure the share that its tests notice
-# make bench   measure speed against what a person would use instead
+# make bench   measure speed relative to other tools
 #
-# PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
-# ONLY='not browser' leaves out the tests in Chromium, which are the slowest.
+# PYTHON=… selects the interpreter (3.11 or later), VENV=… the folder of the environment, and
+# ONLY='not browser' skips the tests in Chromium, which are the slowest.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -19,13 +19,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 COURSE ?= course
 SETTINGS := $(VENV)/share/jupyter/lab/settings
-# An installation says how far it is: what pip tells is counted, and shown if it goes wrong.
+# An installation shows the number of packages; pip's errors are printed.
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '.[$(1)]' 2>&1 | \
 	{ while read -r line; do case "$$line" in \
 	Collecting*|"Requirement already"*) n=$$((n + 1)); printf '\r  %d packages found, %d s' $$n $$SECONDS;; \
-	"Installing collected"*) printf '\n  installing what is new, which is the second half\n';; \
+	"Installing collected"*) printf '\n  installing new packages, the second half of the time\n';; \
 	"Successfully installed"*) echo "  done after $$SECONDS s";; \
 	*[Ee][Rr][Rr][Oo][Rr]*) echo "$$line" >&2;; esac; done; }
 comma := ,
@@ -41,8 +41,8 @@ start: lessons
 
 test: lint tests
 
-# A worker gets whole files: they share what is costly to make, as a JupyterLab.  At the end stands
-# what was skipped and why, and which ten tests took longest.
+# Each worker runs whole files, whose tests share expensive objects such as a JupyterLab server. The
+# summary lists skipped tests with reasons, and the ten slowest tests.
 tests: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder -rs --durations=10 $(if $(ONLY),-m '$(ONLY)')
 
@@ -58,7 +58,7 @@ site: $(VENV)/.site
 	@echo "Open $(SITE)/index.html"
 
 pdf: site
-	@if [ -z "$(CHROMIUM)" ]; then echo "There is no Chromium; name one with CHROMIUM=…" >&2; exit 1; fi
+	@if [ -z "$(CHROMIUM)" ]; then echo "Chromium is missing; set its path with CHROMIUM=…" >&2; exit 1; fi
 	@for page in $(SITE)/[0-9]*.html; do $(CHROMIUM) --headless $(if $(filter 0,$(shell id -u)),--no-sandbox) \
 		--user-data-dir=$(VENV)/.chromium --no-pdf-header-footer \
 		--print-to-pdf=$${page%html}pdf "file://$$(realpath $$page)" 2>&1 | \
@@ -78,15 +78,15 @@ mutants: $(VENV)/.test
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench
 
-# The lessons are texts; a folder of their own contains each of them once, as a notebook.
+# Convert the lessons from text to notebooks in a folder of their own.
 lessons: $(VENV)/.start
 	@$(BIN)/scantape lessons $(COURSE) --no-open
 
 $(VENV)/.venv:
-	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi
+	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; set it with PYTHON=…" >&2; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; ok = sys.version_info >= (3, 11); \
 	print(f"Setting up $(VENV) with Python {v}, once: a hundred packages, one to three minutes." if ok else \
-	f"Scantape needs Python 3.11 or later, but $(PYTHON) is {v}; name another with PYTHON=…"); sys.exit(not ok)'
+	f"Scantape needs Python 3.11 or later, but $(PYTHON) is {v}; set another with PYTHON=…"); sys.exit(not ok)'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 

@@ -387,6 +387,6 @@ def test_an_installation_says_how_far_it_is(tmp_path):
     assert [line.strip() for line in lines if line] == [
         "1 packages found, … s",
         "2 packages found, … s",
-        "installing what is new, which is the second half",
+        "installing new packages, the second half of the time",
         "done after … s",
     ]
