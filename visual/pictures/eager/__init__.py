@@ -1,4 +1,5 @@
-"""Recordings of `lab.eager` as pictures; and a loop on both kinds of tapes, side by side.
+"""Pictures of recordings of `lab.eager`.
 
-Start with `eager`; `two_tapes` is the other picture, whose halves are in `sides` and `scan_side`.
+Start with `eager`. `two_tapes` draws a loop as an eager recording (`sides`) next to the tapes of
+its Scan (`scan_side`).
 """

@@ -1,10 +1,9 @@
-"""The eager tape: what every node holds, what it received from whom, and in which order.
+"""The eager tape: the values of the nodes, and the gradients that they receive in order.
 
-Tapes are columns by priority.  Down their left sides the program runs and appends nodes; up
-their right sides gradients arrive in each node's list, are summed, and are sent upstream.  A row
-holds one node, or several that one operation made: a node of an inner tape stands beside the
-node of the outer tape that is its value.
-Every event of the recording is a group; events that belong together are one moment.
+Tapes are columns, sorted by priority. Arrows on the left, downward, lead from parents to new nodes.
+Arrows on the right, upward, lead gradients to the lists of the parents, where they are summed. All
+nodes of the same operation form a row: a node of an inner tape is next to the node of the outer
+tape that is its value. Every event of the recording is a group; related events form a moment.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -47,12 +46,12 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
-MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # of many, rows at the ends, and at those of tapes
-OPEN, SMALL, MOST_SMALL = 170, 84, 2  # where one tape is open, others small
+MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # rows of a folded picture, at its ends, at ends of tapes
+OPEN, SMALL, MOST_SMALL = 170, 84, 2  # widths of nodes on the open tape and on small tapes
 SLIP, BETWEEN_SLIPS, MOST_SLIPS, FIRST_SLIPS = 24, 4, 5, 3
 PAD, BETWEEN_ROWS, BETWEEN_TAPES, HEADING, FOLD = 12, 26, 22, 96, 8
-CHANNEL = 11  # above a row: where links between tapes run
-STRAIGHT, LINK, OUT = 40, 16, 32 / 44  # where arrows meet the edges of a node's box
+CHANNEL = 11  # the height of links between tapes above a row
+STRAIGHT, LINK, OUT = 40, 16, 32 / 44  # the ends of arrows at the edges of a node's box
 Row = tuple[int, ...]
 WORDS = {
     Role.INPUT: "start node, the argument",
@@ -67,7 +66,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Hidden:
-    """Nodes that are not shown, from the first to the last."""
+    """Hidden nodes, from the first to the last."""
 
     first: int
     last: int
@@ -81,14 +80,26 @@ def eager(
     tape: int | None = None,
     all: bool = False,
 ) -> Scene:
-    """The eager tapes of a recording, 840 pixels wide.
+    """Draw the eager tapes of a recording, 840 pixels wide.
 
-    Every event is drawn in a group whose `step` is the number, in ``recording.events``, of the one
-    that begins its moment.  Tapes that have no room beside one another are small, without
-    gradients, but for the one with the number `tape`, or else the first, which holds the result.
-    Of many rows the ends are shown, and those next to the node number `unfold`; a line says how
-    many nodes are hidden.  With `all` every tape is open, in a picture of any width.  Raises
-    ArgumentError for a node or a tape there is not.
+    Parameters
+    ----------
+    recording
+        A recording of `lab.eager`. Each event has a group, whose `step` is the index of the first
+        event of its moment in ``recording.events``.
+    unfold
+        The number of a node, whose neighbors a folded picture also shows.
+    tape
+        The number of the open tape if the tapes do not fit next to each other; the others are
+        small, without gradients. By default the first tape, which has the result.
+    all
+        Whether to open every tape, in a picture of any width.
+
+    Raises
+    ------
+    lab.ArgumentError
+        If the node or the tape does not exist.
+
     """
     check_type("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1
@@ -115,7 +126,7 @@ def _drawn(
         ),
         WORDS,
         title="The eager tape",
-        description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
+        description=f"{nodes} on {tapes}, and the gradients that they send to each other; the "
         f"result is {held_text(recording.result)}.",
     )
 
@@ -124,8 +135,8 @@ def _heading(recording: Recording, opened: int | None) -> Piece:
     tapes = len(recording.tapes)
     title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
     lines = [
-        "Left, going down: every operation adds a node. Right, going up: nodes are taken off, and "
-        "send their parents shares."
+        "Left, downward: every operation adds a node. Right, upward: each node is removed, and "
+        "sends contributions to its parents."
     ]
     linked = ((n.number, n.value.node) for n in recording.nodes if n.value.node is not None)
     for number, outer in [*linked][:1]:
@@ -138,7 +149,7 @@ def _heading(recording: Recording, opened: int | None) -> Piece:
 
 
 class _Tapes:
-    """The tapes of a recording; the parts of a picture are called as `node`, `total`, `arrival`."""
+    """The tapes of a recording; parts of the picture are named `node`, `total`, and `arrival`."""
 
     def __init__(
         self,
@@ -166,7 +177,7 @@ class _Tapes:
         self.linked = {n: o for n, o in outer.items() if o is not None and o in self.parts}
 
     def drawn(self) -> Piece:
-        """The columns of all priorities beside one another, and links between them."""
+        """Return the columns of all priorities, and the links between them."""
         tapes = self.recording.tapes
         priorities = sorted({tapes[tape].priority for tape in self.tapes})
         picture = beside(*map(self._column, priorities), apart=BETWEEN_TAPES)
@@ -175,7 +186,7 @@ class _Tapes:
     # from top to bottom
 
     def _ruler(self) -> Iterator[Piece]:
-        """All rows, at one place: the heights at which nodes, folds and headings of tapes stand."""
+        """Yield all rows at the same x: they give the heights of nodes, folds, and headings."""
         headed = set[int]()
         for row in self.rows:
             if isinstance(row, Hidden):
@@ -195,7 +206,7 @@ class _Tapes:
     # from left to right
 
     def _column(self, priority: int) -> Piece:
-        """The tapes of a priority, one below the other: panels, nodes, and arrows beside them."""
+        """Return the tapes of a priority below each other: panels, nodes, and arrows."""
         tapes = [t for t in self.tapes if self.recording.tapes[t].priority == priority]
         nodes = [node for node in self.parts if self._tape(node) in tapes]
         placed = {n: shifted(self.parts[n], 0, self._top(f"node {n}")) for n in nodes}
@@ -210,13 +221,13 @@ class _Tapes:
         return over(*panels, column)
 
     def _channels(self) -> Iterator[Piece]:
-        """The heights above rows at which links run from one tape to another."""
+        """Yield the heights of links between tapes, above rows."""
         for node in self.linked:
             y = self._top(f"node {node}") - CHANNEL
             yield named(shifted(gap(), 0, y), f"above {node}")
 
     def _panel(self, tape: int, left: float, right: float, foot: float) -> Piece:
-        """Behind a tape, with its heading; and that it is closed."""
+        """Return the panel of a tape with its heading, and a note if no node is used."""
         told, record = self.told.tapes[tape], self.recording.tapes[tape]
         y = self._top(f"tape {tape}")
         room = right - left - 2 * PAD
@@ -242,13 +253,13 @@ class _Tapes:
         for row in self.rows:
             if isinstance(row, Hidden):
                 ends = f"{node_name(row.first)} to {node_name(row.last)}"
-                words = f"⋯ {counted(row.count, 'node')} not shown: {ends}"
+                words = f"⋯ {counted(row.count, 'node')} hidden: {ends}"
                 yield piece(Text(0, self._top(f"fold {row.first}") + 12, words, 12, muted=True))
 
     # arrows
 
     def _neighbours(self) -> Iterator[tuple[int, int]]:
-        """Every node that stands right below another one of its tape, by the upper one."""
+        """Yield every node whose upper neighbor is on the same tape, and this neighbor."""
         last: dict[int, int] = {}
         for row in self.rows:
             if isinstance(row, Hidden):
@@ -260,7 +271,7 @@ class _Tapes:
                 last[self._tape(node)] = node
 
     def _downward(self, node: int) -> Piece:
-        """A straight arrow to a node that was made of the one right above it."""
+        """Return a straight arrow to a node from its upper neighbor, if this is a parent."""
         upper = self.upper.get(node)
         if upper is None or upper not in self.recording.nodes[node].parents:
             return Piece()
@@ -269,7 +280,7 @@ class _Tapes:
         return piece(self._at(self.told.nodes[node].made, arrow))
 
     def _values(self, nodes: Sequence[int]) -> Iterator[Way]:
-        """From nodes to those further down that are made of them, or that are their values."""
+        """Yield arrows from nodes to their children and to nodes of the same value."""
         for node in nodes:
             made = self._at(self.told.nodes[node].made)
             parents = [p for p in dict.fromkeys(self.recording.nodes[node].parents) if p in nodes]
@@ -282,7 +293,7 @@ class _Tapes:
                 yield Way(f"node {outer}", f"above {node}", None, OUT)
 
     def _gradients(self, nodes: Sequence[int]) -> Iterator[Way]:
-        """From the totals of nodes to the lists in which they arrive."""
+        """Yield arrows from the totals of nodes to the lists of their parents."""
         for node in nodes:
             for sent in self.told.nodes[node].arrivals:
                 start, end = f"total {sent.source}", f"arrival {sent.step}"
@@ -290,7 +301,7 @@ class _Tapes:
                     yield Way(start, end, self._at(sent.step))
 
     def _links(self, picture: Piece) -> Iterator[Piece]:
-        """From outer nodes to those of which they are the value, above their rows."""
+        """Yield links from outer nodes to inner nodes of the same value, above their rows."""
         for node, outer in self.linked.items():
             start, end = picture.anchors[f"node {outer}"], picture.anchors[f"node {node}"]
             into, channel = end.left + LINK, end.top - CHANNEL
@@ -305,12 +316,12 @@ class _Tapes:
     # nodes
 
     def _at(self, step: int, *shapes: Shape) -> Group:
-        """What belongs to an event."""
+        """Return shapes as the group of an event."""
         moment, words = self.told.moments[step]
         return Group(shapes, moment, moment=words)
 
     def _node(self, node: NodeStory) -> Piece:
-        """A node, and beside it the list of its gradients."""
+        """Return a node, with the list of its gradients."""
         is_open, label = self._is_open(node.record.tape), node_label(node.record)
         wide = NODE if self.opened is None else OPEN if is_open else SMALL
         box = Box(0, 0, wide, HIGH, self._role(node))
@@ -338,10 +349,10 @@ class _Tapes:
     # gradients
 
     def _list(self, node: NodeStory) -> Iterator[Piece]:
-        """What arrived at a node, in this order, what it made of it, and when it was its turn."""
+        """Yield the gradients of a node in the order of arrival, their sum, and its rank."""
         for item in shown(len(node.arrivals), MOST_SLIPS, range(FIRST_SLIPS)):
             if isinstance(item, Gap):
-                words = f"⋯ {counted(item.hidden, 'gradient')} not shown"
+                words = f"⋯ {counted(item.hidden, 'gradient')} hidden"
                 yield _line((), Text(LIST / 2, 16, words, 11, "middle", muted=True))
                 continue
             sign: list[Shape] = []
@@ -357,12 +368,12 @@ class _Tapes:
         if node.total is not None:
             yield _line(turn, self._total(node), f"total {node.number}")
         elif node.popped is not None:
-            nothing = Text(0, 16, "nothing arrived", 11, muted=True)
-            yield _line(turn, self._at(node.popped, nothing))
+            empty = Text(0, 16, "no gradient", 11, muted=True)
+            yield _line(turn, self._at(node.popped, empty))
 
     def _arrival(self, node: NodeStory, number: int) -> Group:
         arrival, box = node.arrivals[number], Box(0, 0, LIST, SLIP, Role.WAITING)
-        label, meaning = "seed", f"the gradient of {node_name(node.number)} by itself"
+        label, meaning = "seed", f"the gradient of {node_name(node.number)} wrt itself"
         if arrival.source is None:
             box = Box(0, 0, LIST, SLIP, Role.SEED)
         else:
@@ -376,10 +387,10 @@ class _Tapes:
         return self._at(arrival.step, slip(box, arrival.gradient, label, meaning, key, node.digits))
 
     def _arrival_key(self, node: NodeStory, number: int, arrival: Arrival) -> str:
-        """That of the total, if it is the total as it is."""
-        alone = node.total is not None and not node.total.formed
+        """Return the key of a gradient: that of the total if it is the only gradient."""
+        is_total = node.total is not None and not node.total.formed
         own = f"gradient of node {node.number}"
-        share = own if alone else f"{own}, part {number}"
+        share = own if is_total else f"{own}, part {number}"
         return held_key(self.recording, arrival.gradient, share)
 
     def _total(self, node: NodeStory) -> Group:
@@ -389,7 +400,7 @@ class _Tapes:
         label = f"sum of {len(node.arrivals):,}" if node.total.formed else "gradient"
         label = label if node.arrivals else "zeros"
         key = held_key(self.recording, held, f"gradient of node {node.number}")
-        words = f"gradient of the result by {name}, {label}"
+        words = f"gradient of the result wrt {name}, {label}"
         box = Box(0, 0, LIST, SLIP, role)
         return self._at(
             node.total.step, slip(box, held, label + same_as(held), words, key, node.digits)
@@ -397,7 +408,7 @@ class _Tapes:
 
 
 def _line(mark: Sequence[Shape], shape: Shape, name: str = "") -> Piece:
-    """A line of a list, which may have a name, and what stands to the left of it."""
+    """Return a line of a list with its mark; it may have a name."""
     line = sized(LIST, SLIP, shape)
     return beside(sized(MIDDLE, SLIP, *mark), named(line, name) if name else line)
 
@@ -406,7 +417,7 @@ def _line(mark: Sequence[Shape], shape: Shape, name: str = "") -> Piece:
 
 
 def all_rows(recording: Recording) -> list[Row]:
-    """The numbers of the nodes, those together that one operation made, the outermost first."""
+    """Return the numbers of the nodes, grouped by operations, the outermost first."""
     rows: list[Row] = []
     for node in recording.nodes:
         if node.value.node is not None and rows and rows[-1][-1] == node.value.node:
@@ -421,9 +432,9 @@ def shown_rows(
     unfold: int | None,
     priorities: Container[int],
 ) -> Iterator[Row | Hidden]:
-    """The rows to show: all, or of many the ends of the run and of its first tapes.
+    """Yield the shown rows: all, or the ends of the run, the ends of its first tapes, and gaps.
 
-    `unfold` is a node whose neighbourhood is shown as well; tapes of other priorities are not.
+    `unfold` is a node whose neighbors are also shown; tapes of other priorities are hidden.
     """
     expected = f"the number of a node, 0 to {len(recording.nodes) - 1}"
     if unfold is not None and check_integer("unfold", unfold, expected) not in range(

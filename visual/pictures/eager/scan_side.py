@@ -1,4 +1,4 @@
-"""A loop on the tapes of its Scan; the gradients on those of the Scan that goes back."""
+"""A loop on the tapes of its Scan, with gradients on the tapes of the backward Scan."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from visual.scene.theme import Role
 
 @dataclass(frozen=True, eq=False)
 class ScanTapes:
-    """The tapes of a loop's Scan in a trace, and those of the Scan that goes back."""
+    """The tapes of a loop's Scan in a trace, and of its backward Scan."""
 
     trace: Trace
 
@@ -31,14 +31,14 @@ class ScanTapes:
 
     @cached_property
     def backward(self) -> NamedScan:
-        """The Scan that differentiates the loop."""
+        """The backward Scan of the loop."""
         return next(scan for scan in NamedScan.each(self.trace) if scan.scan.parent == 0)
 
     def side(self, shown: Sequence[int]) -> Side:
-        """What they hold, in the steps `shown`."""
+        """Return the values and gradients of the shown steps."""
         forward, backward = self.forward.scan, self.backward.scan
         _, notes = block_heading(self.backward)
-        notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
+        notes = ["a slot for every step, allocated before the loop runs", *notes[1:]]
         side = Side("the states and tapes of its Scan", tuple(notes), SLOTS)
         side.rows[START] = [
             self._slot_line(tape, row, Role.INPUT)
@@ -64,16 +64,16 @@ class ScanTapes:
         return side
 
     def slot_keys(self, tape: TapeTrace, row: int) -> Keys:
-        """The keys of the value in a slot of the loop, and of its gradient."""
+        """Return the keys of the value in a slot of the loop, and of its gradient."""
         value = self.forward.cell_key(tape.name, _index(tape, row), row)
-        found = self._gradient_slot(tape, row)
-        if found is None:
+        slot = self._gradient_slot(tape, row)
+        if slot is None:
             return Keys(value, f"gradient of {value}")
-        other, there = found
+        other, there = slot
         return Keys(value, self.backward.cell_key(other.name, _index(other, there), there))
 
     def _gradient_slot(self, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
-        """The tape and its row that hold the gradient of the value in a slot of the loop."""
+        """Return tape and row of the gradient wrt the value in a slot of the loop, or None."""
         for other in self.backward.scan.tapes:
             if other.gradient_of == tape.name and not other.is_total and other.axis is not None:
                 rows = np.flatnonzero(other.axis.index == _index(tape, row))
@@ -86,9 +86,9 @@ class ScanTapes:
         label = self.forward.tape_label(tape, row)
         meaning = f"{label}, slot {row} of {tape.name}"
         value = _entry(tape.final[row], label, keys.value, role, meaning)
-        found, gradient = self._gradient_slot(tape, row), None
-        if found is not None:
-            other, there = found
+        slot, gradient = self._gradient_slot(tape, row), None
+        if slot is not None:
+            other, there = slot
             label = backward.tape_label(other, there)
             meaning = f"{label}, slot {there} of {other.name}"
             role = self._gradient_role(other, there)
@@ -96,11 +96,11 @@ class ScanTapes:
         return Line(_slot(tape.name, _index(tape, row)), value, gradient)
 
     def _reading_line(self, sequence: SequenceTrace, step: int) -> Line | None:
-        """What a step reads of a sequence, if the gradient by it was asked for."""
-        found, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
-        if found is None or not found[0].used:
+        """Return the line of a sequence's value in a step, or None if its gradient is unused."""
+        slot, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
+        if slot is None or not slot[0].used:
             return None
-        (tape, there), keys = found, self.reading_keys(sequence, step)
+        (tape, there), keys = slot, self.reading_keys(sequence, step)
         value = _entry(
             sequence.values[step], value_symbol(sequence.name, index), keys.value, Role.INPUT
         )
@@ -112,7 +112,7 @@ class ScanTapes:
         return Line(_share(tape, there), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
-        """The output and its row that hold the gradient by what a step reads of a sequence."""
+        """Return output and row of the gradient wrt a sequence's value in a step, or None."""
         there, index = self.forward.scan.steps - 1 - step, sequence.axis.index[step]
         for tape in self.backward.scan.outputs:
             if tape.gradient_of == sequence.name and _index(tape, there) == index:
@@ -120,17 +120,17 @@ class ScanTapes:
         return None
 
     def reading_keys(self, sequence: SequenceTrace, step: int) -> Keys:
-        """The keys of what a step reads of a sequence, and of the gradient by it."""
+        """Return the keys of a sequence's value in a step, and of its gradient."""
         index = int(sequence.axis.index[step])
         value = self.forward.cell_key(sequence.name, index, step)
-        found = self._reading_gradient(sequence, step)
-        if found is None:
+        slot = self._reading_gradient(sequence, step)
+        if slot is None:
             return Keys(value, f"gradient of {value}")
-        own = self.backward.cell_key(found[0].name, index, found[1])
+        own = self.backward.cell_key(slot[0].name, index, slot[1])
         return Keys(value, f"{own} in step {step}")
 
     def _parameter_lines(self, parameter: ParameterTrace) -> Iterator[Line]:
-        """A parameter, if the gradient by it was asked for: the running total of the steps."""
+        """Yield the line of a parameter, with the running total of its gradient, if it is used."""
         for tape in self.backward.scan.tapes:
             if tape.is_total and tape.gradient_of == parameter.name and tape.used:
                 name, keys = parameter.name, parameter_keys(parameter.name)
@@ -149,13 +149,13 @@ class ScanTapes:
 
 
 def written_row(tape: TapeTrace, step: int) -> int:
-    """The row of a loop's tape that a step writes."""
+    """Return the row of a loop's tape that a step writes."""
     (write,) = tape.writes
     return int(write.rows[step])
 
 
 def parameter_keys(name: str) -> Keys:
-    """The keys of a parameter and of the gradient by it."""
+    """Return the keys of a parameter and its gradient."""
     return Keys(f"0:{name}:value", f"0:{name}:total of the gradient")
 
 
@@ -164,7 +164,7 @@ def _entry(value: np.ndarray, label: str, key: str, role: Role, meaning: str = "
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
-    """From every slot that a formula reads to the one that it writes, in the loop's names."""
+    """Yield arrows from the slots that a formula reads to its target, by names of lines."""
     steps = list(steps)
     for formula in scan.formulas:
         leaves = tuple(dict.fromkeys(leaves_of(formula.expression)))
@@ -177,7 +177,7 @@ def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
 
 
 def _slot_of(scan: ScanTrace, leaf: Leaf, step: int) -> str:
-    """The name of the line that a leaf reads or writes; empty for what has none."""
+    """Return the name of the line that a leaf reads or writes, or an empty text."""
     tape = scan.variable(leaf)
     if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
         return ""
@@ -188,7 +188,7 @@ def _slot_of(scan: ScanTrace, leaf: Leaf, step: int) -> str:
 
 
 def _share(tape: TapeTrace, row: int) -> str:
-    """The name of the line of a sequence's gradient, one for each tap."""
+    """Return the name of the line of a sequence's gradient for a tap."""
     return f"{_slot(tape.gradient_of or tape.name, _index(tape, row))} of {tape.argument}"
 
 
@@ -201,7 +201,7 @@ def _index(tape: TapeTrace, row: int) -> int:
 
 
 def _bytes(tapes: Sequence[TapeTrace], steps: int) -> tuple[int, int]:
-    """How many bytes of the slots are there before the first step, and how many are a step's."""
+    """Return the bytes of the slots before the first step, and of the slots of each step."""
     rows = [(len(tape.final), tape.final.nbytes // max(len(tape.final), 1)) for tape in tapes]
     return sum((n - steps) * size for n, size in rows), sum(size for _, size in rows)
 
@@ -209,9 +209,9 @@ def _bytes(tapes: Sequence[TapeTrace], steps: int) -> tuple[int, int]:
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     states = [*forward.tapes, *forward.outputs]
     gradients = [*backward.tapes, *backward.outputs]
-    kept, more = (sum(_laid_out(tape).nbytes for tape in group) for group in (states, gradients))
-    yield f"kept until the way back: {_spelled(states)}"
-    yield f"for the way back: {_spelled(gradients)}"
+    kept, more = (sum(_allocated(tape).nbytes for tape in group) for group in (states, gradients))
+    yield f"stored until the backward pass: {_slots(states)}"
+    yield f"for the backward pass: {_slots(gradients)}"
     yield f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
     names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
     given = dict.fromkeys(names)
@@ -220,20 +220,20 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     yield "no bookkeeping that grows with the steps"
 
 
-def _laid_out(tape: TapeTrace) -> np.ndarray:
-    """All the slots of a tape: a loop that stops early leaves some unused."""
+def _allocated(tape: TapeTrace) -> np.ndarray:
+    """Return all slots of a tape, including those that a loop with `until` leaves unused."""
     return max(tape.initial, tape.final, key=len)
 
 
-def _spelled(tapes: Iterable[TapeTrace]) -> str:
-    """``21 slots of x (7 used)``, for every name; a sequence has one tape for each tap."""
-    laid_out: Counter[str] = Counter()
+def _slots(tapes: Iterable[TapeTrace]) -> str:
+    """Return ``21 slots of x (7 used)`` for every name; a sequence has a tape for each tap."""
+    allocated: Counter[str] = Counter()
     used: Counter[str] = Counter()
     for tape in tapes:
-        laid_out[tape.name] += len(_laid_out(tape))
+        allocated[tape.name] += len(_allocated(tape))
         used[tape.name] += len(tape.final)
     return listing(
         f"{counted(count, 'slot')} of {name}"
         + ("" if used[name] == count else f" ({used[name]:,} used)")
-        for name, count in laid_out.items()
+        for name, count in allocated.items()
     )

@@ -1,7 +1,6 @@
-"""What happened to every node and tape of a recording, event by event.
+"""The events of a recording, grouped by nodes, tapes, and moments.
 
-The number of an event in `Recording.events` is its step.  Events that belong together are one
-moment of a picture.
+A step is the index of an event in `Recording.events`. Related events form a moment of a picture.
 """
 
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ from visual.pictures.eager.words import digits_of_sum, node_name
 
 @dataclass(frozen=True)
 class Arrival:
-    """A gradient in a node's list; `source` sent it (None: the seed), `step` is the event."""
+    """A gradient in a node's list, from the node `source` (None for the seed), at event `step`."""
 
     step: int
     source: int | None
@@ -42,7 +41,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Total:
-    """What a node made of its list; `formed` unless it is the one gradient, as it was."""
+    """The sum of a node's list; `formed` is False if the list has a single gradient."""
 
     step: int
     total: RecordedValue
@@ -51,10 +50,10 @@ class Total:
 
 @dataclass
 class NodeStory:
-    """A node: the step in which it was made, and what was sent to it.
+    """The events of a node: its creation `made`, the gradients that it receives, and its removal.
 
-    `popped` is the step in which it was taken off its tape, as the `order`-th; `added` are the
-    steps in which its gradients were added, one after the other.
+    `popped` is the step of its removal from its tape, `order` its rank among the removed nodes, and
+    `added` the steps of its additions.
     """
 
     record: NodeRecord
@@ -72,7 +71,7 @@ class NodeStory:
 
     @cached_property
     def digits(self) -> int:
-        """With how many digits its gradients and their sum are shown."""
+        """The number of digits of its gradients and their sum."""
         if self.total is None or not self.total.formed:
             return 4
         return digits_of_sum((arrival.gradient for arrival in self.arrivals), self.total.total)
@@ -80,7 +79,7 @@ class NodeStory:
 
 @dataclass
 class TapeStory:
-    """A tape, the steps in which it was opened and closed, and how many nodes are off it."""
+    """A tape, the steps of its opening and closing, and the number of its removed nodes."""
 
     record: TapeRecord
     opened: int
@@ -90,7 +89,7 @@ class TapeStory:
 
 @dataclass(frozen=True)
 class Story:
-    """All nodes and tapes, each with what happened to it."""
+    """The events of all nodes and tapes."""
 
     nodes: list[NodeStory]
     tapes: list[TapeStory]
@@ -98,53 +97,54 @@ class Story:
 
 
 def story(recording: Recording) -> Story:
-    """The events of a recording, sorted by the nodes and tapes that they happened to."""
-    found = Story([], [], moments(recording))
+    """Return the events of a recording, grouped by nodes and tapes."""
+    result = Story([], [], moments(recording))
     for step, event in enumerate(recording.events):
         match event:
             case Opened(tape):
-                found.tapes.append(TapeStory(recording.tapes[tape], step))
+                result.tapes.append(TapeStory(recording.tapes[tape], step))
             case Closed(tape):
-                found.tapes[tape].closed = step
+                result.tapes[tape].closed = step
             case Appended(node):
-                found.nodes.append(NodeStory(recording.nodes[node], step))
+                result.nodes.append(NodeStory(recording.nodes[node], step))
             case Seeded(node, gradient):
-                found.nodes[node].arrivals.append(Arrival(step, None, gradient))
+                result.nodes[node].arrivals.append(Arrival(step, None, gradient))
             case Sent(source, target, gradient):
-                found.nodes[target].arrivals.append(Arrival(step, source, gradient))
+                result.nodes[target].arrivals.append(Arrival(step, source, gradient))
             case Popped(node):
-                _take_off(found, found.nodes[node], step)
+                _remove(result, result.nodes[node], step)
             case Added(node) | SetterAdded(node):
-                found.nodes[node].added.append(step)
+                result.nodes[node].added.append(step)
             case PassedOn(node, total) | Summed(node, total):
                 formed = isinstance(event, Summed)
-                found.nodes[node].total = Total(step, total, formed)
-    return found
+                result.nodes[node].total = Total(step, total, formed)
+    return result
 
 
-def _take_off(found: Story, node: NodeStory, step: int) -> None:
-    tape = found.tapes[node.record.tape]
+def _remove(story: Story, node: NodeStory, step: int) -> None:
+    tape = story.tapes[node.record.tape]
     tape.off += 1
     node.popped, node.order = step, tape.off
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
-    """For every event the moment to which it belongs: the event that begins it, and its words.
+    """Return, for every event, the first event of its moment and the sentence of the moment.
 
-    A tape is opened with its first node; a node is taken off with its sum, and sends all shares.
+    The opening of a tape and its first node are a moment, as are the removal of a node and its
+    sum, and all contributions of a node.
     """
     runs: list[list[int]] = []
     for number, event in enumerate(recording.events):
-        if number and _goes_on(recording.events[number - 1], event):
+        if number and _continues(recording.events[number - 1], event):
             runs[-1].append(number)
         else:
             runs.append([number])
     named = [(run[0], _words(recording, [recording.events[n] for n in run])) for run in runs]
-    return [one for one, run in zip(named, runs, strict=True) for _ in run]
+    return [moment for moment, run in zip(named, runs, strict=True) for _ in run]
 
 
-def _goes_on(before: Event, event: Event) -> bool:
-    """Whether an event belongs to the moment of the one before it."""
+def _continues(before: Event, event: Event) -> bool:
+    """Return whether an event belongs to the moment of the previous event."""
     match event:
         case Added() | SetterAdded() | PassedOn() | Summed() | Closed():
             return True
@@ -159,26 +159,26 @@ def _goes_on(before: Event, event: Event) -> bool:
 
 
 def _words(recording: Recording, events: Sequence[Event]) -> str:
-    """What happens in a moment: ``n₄ sends n₃ its share``."""
+    """Return a sentence about a moment: ``n₄ sends n₃ a contribution``."""
     match events[0]:
         case Opened(tape):
             return _words(recording, events[1:]) if events[1:] else f"tape {tape} is opened"
         case Sent(source):
             names = dict.fromkeys(node_name(e.target) for e in events if isinstance(e, Sent))
-            share = "its share" if len(events) == 1 else "their shares"
+            share = "a contribution" if len(events) == 1 else "contributions"
             return f"{node_name(source)} sends {' and '.join(names)} {share}"
         case Appended(node):
             return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
         case Seeded(node) | Popped(node):
             formed = any(isinstance(event, Summed) for event in events)
-            alone = any(isinstance(event, PassedOn) for event in events)
-            held = " with the sum of its gradients" * formed + " with its gradient" * alone
-            return f"{node_name(node)} is taken off tape {recording.nodes[node].tape}{held}"
-    raise AssertionError(events)  # all others go on
+            passed = any(isinstance(event, PassedOn) for event in events)
+            gradient = " with the sum of its gradients" * formed + " with its gradient" * passed
+            return f"{node_name(node)} is removed from tape {recording.nodes[node].tape}{gradient}"
+    raise AssertionError(events)  # all other events continue a moment
 
 
 def factor_words(total: Total | None, share: RecordedValue) -> str:
-    """`` · 0.95``: the local derivative that made a share of a gradient; no 1, none of arrays."""
+    """Return `` · 0.95``, the local derivative in a contribution; empty for 1 and for arrays."""
     if total is None or not (isinstance(sent := total.total.value, np.ndarray) and sent.ndim == 0):
         return ""
     if not (isinstance(share.value, np.ndarray) and share.value.ndim == 0 and sent != 0):

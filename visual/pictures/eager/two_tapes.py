@@ -1,8 +1,8 @@
-"""The same loop on the eager tape and on the tapes of its Scan, step beside step.
+"""The same loop on the eager tape and on the tapes of its Scan, step by step.
 
-Both are run: what each keeps for a step, in which order it goes back, and how much memory that
-takes, are those of the two runs.  A moment is what a step makes, from top to bottom, and then
-what comes back to it, from bottom to top, on both sides; a quantity has the same key on both.
+The values, the order of the backward pass, and the memory are those of two runs. Each step has a
+forward moment, from top to bottom, and then a backward moment, from bottom to top. A quantity has
+the same key on both sides.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,9 +29,8 @@ from visual.scene.combinators import above
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-# How many lines of a step are shown at most, and whether boxes are as narrow as they can be.
-MOST = 9  # rows between two states
-Call = tuple[Mapping[str, object], Iterable[object]]  # what a step was given, and its results
+MOST = 9  # lines of a step
+Call = tuple[Mapping[str, object], Iterable[object]]  # the arguments of a step, and its results
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "a value, or its gradient",
@@ -48,16 +47,27 @@ def two_tapes(
     wrt: str | None = None,
     all: bool = False,
 ) -> Scene:
-    """A loop and its first derivative on the eager tape, beside the tapes of its Scan.
+    """Draw a loop and its first derivative on the eager tape, next to the tapes of its Scan.
 
-    It is 840 pixels wide and at most 1,200 high: what has no room is folded, unless `all` is asked.
-    `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
-    last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
-    and the steps next to `step`.  Raises ArgumentError for loops that cannot be
-    unrolled (see `lab.eager.unrolled`), and where there is no such variable.
+    Parameters
+    ----------
+    loop
+        The loop; the cost is the last value of its first state.
+    step
+        A step, whose neighbors a loop of more than 12 steps also shows.
+    wrt
+        The name of the variable, by default the first state.
+    all
+        Whether to draw boxes of full width even if the picture is wider than 840 pixels.
+
+    Raises
+    ------
+    lab.ArgumentError
+        If the variable does not exist, or the loop cannot be unrolled (see `lab.eager.unrolled`).
+
     """
     check_type("loop", loop, Loop, "a lab.Loop")
-    unrolled(loop)  # refuses what cannot be unrolled, before anything is run
+    unrolled(loop)  # raises an error before the runs
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
@@ -66,15 +76,15 @@ def two_tapes(
     right = ScanTapes(trace).side(shown)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     lines = [
-        f"{counted(steps, 'step')} of the loop, from top to bottom; both go back from bottom to "
+        f"{counted(steps, 'step')} of the loop, from top to bottom; gradients flow from bottom to "
         "top, along the orange arrows.",
-        "Left in each half: the values that are kept. Right: the gradients that came back.",
+        "Left in each half: stored values. Right: gradients.",
     ]
-    told = (*lines, left.title, *left.sums, right.title, *right.sums)
+    words = (*lines, left.title, *left.sums, right.title, *right.sums)
 
     def drawn(half: Side, other: Side, most: int) -> Scene:
         part = above(heading(title, lines), table(half, other, steps, step, most))
-        return finished(part, WORDS, title, " ".join(told))
+        return finished(part, WORDS, title, " ".join(words))
 
     scene = drawn(left, right, MOST)
     if switch("all", all) or scene.width <= SCREEN.width:
@@ -84,7 +94,7 @@ def two_tapes(
 
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:
-    """A recording of the loop's gradient, and the nodes for which its Scan has a slot."""
+    """Return a recording of the loop's gradient, and the nodes that correspond to slots."""
     calls: list[Call] = []
 
     @wraps(loop.step)
@@ -102,7 +112,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
 
 
 def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[Call]) -> dict[int, Keys]:
-    """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
+    """Return the keys of the first slot with the same value, by the numbers of nodes."""
     known: dict[int, Keys] = {}
     scan, forward, started = ScanTapes(trace), trace.scans[0], loop.variables[wrt]
     tapes = {tape.name: tape for tape in forward.held}
@@ -125,7 +135,7 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[Call]) -> dict[in
 def _reads(
     sequences: Iterable[SequenceTrace], given: Mapping[str, object]
 ) -> Iterator[tuple[SequenceTrace, object]]:
-    """What a step read of every sequence, tap by tap."""
+    """Yield the values of every sequence in a step, for each tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
         values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]

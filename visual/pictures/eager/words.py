@@ -1,4 +1,4 @@
-"""What nodes, gradients and memory of an eager tape are called in a picture, and their keys."""
+"""Names and keys of nodes, values, and gradients of an eager tape."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,27 +23,27 @@ SIGNS = {
     "matmul": " @ ",
     "mutating_add": " += ",
 }
-SAME = " ≡ "  # between two names of one quantity
+SAME = " ≡ "  # between two names of the same quantity
 
 
 def node_name(number: int) -> str:
-    """``n₃``: what node 3 is called."""
+    """Return ``n₃`` for node 3."""
     return value_symbol("n", number)
 
 
 def ordinal(number: int) -> str:
-    """``1st``, ``2nd``, ``12th``."""
+    """Return ``1st``, ``2nd``, or ``12th``."""
     tens = number % 100 // 10
     return f"{number:,}{'th' if tens == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def counted(number: int, word: str) -> str:
-    """``1 node``, ``2,000 nodes``."""
+    """Return ``1 node`` or ``2,000 nodes``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def operation_words(node: "NodeRecord") -> str:
-    """``n₂ ** 2``: how a node was made; empty for a start node."""
+    """Return the operation of a node, as ``n₂ ** 2``; empty for a start node."""
     words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
     if node.operation in SIGNS and len(words) == 2:
         return SIGNS[node.operation].join(words)
@@ -53,19 +53,19 @@ def operation_words(node: "NodeRecord") -> str:
 
 
 def node_label(node: "NodeRecord") -> str:
-    """``n₃ = n₂ ** 2``, and of which outer node it is the value: ``n₁ ≡ n₀``."""
+    """Return ``n₃ = n₂ ** 2``, and for an inner node its outer node, as ``n₁ ≡ n₀``."""
     made = operation_words(node)
     words = f"{node_name(node.number)} = {made}" if made else node_name(node.number)
     return words + same_as(node.value)
 
 
 def same_as(held: "RecordedValue") -> str:
-    """`` ≡ n₂``, if a value is a node of a tape further out."""
+    """Return `` ≡ n₂`` if a value is a node of an outer tape."""
     return "" if held.node is None else SAME + node_name(held.node)
 
 
 def held_key(recording: "Recording", held: "RecordedValue", otherwise: str) -> str:
-    """Which quantity a value is: that of the outermost node that it is, if it is one."""
+    """Return the key of the outermost node that a value is, or `otherwise`."""
     node, key = held.node, otherwise
     while node is not None:
         key, node = value_key(node), recording.nodes[node].value.node
@@ -73,12 +73,12 @@ def held_key(recording: "Recording", held: "RecordedValue", otherwise: str) -> s
 
 
 def value_key(number: int) -> str:
-    """The key of the value of a node that has one of its own."""
+    """Return the key of a node's value."""
     return f"value of node {number}"
 
 
 def held_text(held: "RecordedValue", digits: int = 4) -> str:
-    """A value in few letters."""
+    """Return a value as short text."""
     if isinstance(held.value, np.ndarray):
         return value_text(held.value, digits)
     if isinstance(held.value, str):
@@ -87,7 +87,7 @@ def held_text(held: "RecordedValue", digits: int = 4) -> str:
 
 
 def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:
-    """Four digits, or five if only these add up as they are shown."""
+    """Return 4, or 5 if the printed numbers have the printed sum only with five digits."""
     values = [held.value for held in (*parts, total)]
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     numbers = [array for array in arrays if not array.ndim and array.dtype.kind in "fiu"]
@@ -100,7 +100,7 @@ def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> i
 
 
 def held_in_full(held: "RecordedValue") -> str:
-    """A value with all its digits, and the places of a Setter's entries."""
+    """Return a value with all its digits, and the indices of a sparse gradient."""
     if isinstance(held.value, np.ndarray):
         return full_text(held.value)
     if isinstance(held.value, str):
@@ -113,7 +113,7 @@ def held_in_full(held: "RecordedValue") -> str:
 
 
 def value_cell(box: Box, held: "RecordedValue", label: str, key: str, short: str = "") -> Group:
-    """A box with a (`short`) label, and below it a value: of an array a strip, and the norm."""
+    """Return a box with a label, or its `short` form, and a value; arrays have strip and norm."""
     name = shortened(short or label, box.width - 8, 12, bold=True)
     x, y = box.x + box.width / 2, box.y + box.height - 9
     shapes: list[Shape] = [box, inside(box, x, box.y + 16, name, 12, bold=True)]
@@ -121,7 +121,7 @@ def value_cell(box: Box, held: "RecordedValue", label: str, key: str, short: str
         words = f"{value_text(held.value)} {'×'.join(map(str, held.value.shape))}"
         shapes.append(inside(box, box.x + box.width - 6, y, words, 11, "end", mono=True))
         room = box.width - text_width(words, 11, mono=True) - 6
-        # where `strip` keeps clear of what other cells write above and below it
+        # `strip` leaves space for the text of other cells above and below it
         shapes += strip(replace(box, y=y - 17, height=38, width=room), held.value, 0)
     else:
         size = 12.5 if isinstance(held.value, np.ndarray) else 11
@@ -133,7 +133,7 @@ def value_cell(box: Box, held: "RecordedValue", label: str, key: str, short: str
 def slip(
     box: Box, held: "RecordedValue", label: str, meaning: str, key: str, digits: int = 4
 ) -> Group:
-    """A low box with a label and a value beside it; `meaning` is what the tooltip calls it."""
+    """Return a low box with a label and a value; the tooltip has the name `meaning`."""
     title = f"{meaning} = {held_in_full(held)}"
     if isinstance(held.value, np.ndarray):
         return replace(thin_cell(box, held.value, label, None, key, digits), title=title)

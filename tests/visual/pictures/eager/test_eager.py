@@ -58,7 +58,7 @@ def boxes(scene):
         name = title.split(" ")[0]
         if name.startswith("n"):
             nodes[number_of(name)] = box
-        found = re.match(r"gradient of the result by (n[₀-₉]+),", title)
+        found = re.match(r"gradient of the result wrt (n[₀-₉]+),", title)
         if found:
             totals[number_of(found.group(1))] = box
     return nodes, totals
@@ -84,8 +84,8 @@ def test_every_moment_has_a_name():
     names = list(drawn("second order, setters").moments.values())
     assert all(names)
     assert names[:2] == ["n₀ is appended to tape 0", "n₁ is appended to tape 1"]
-    assert names[-1] == "n₀ is taken off tape 0 with the sum of its gradients"
-    assert "n₃ sends n₁ its share" in names
+    assert names[-1] == "n₀ is removed from tape 0 with the sum of its gradients"
+    assert "n₃ sends n₁ a contribution" in names
 
 
 def test_a_node_of_the_way_back_has_two_moments():
@@ -93,13 +93,13 @@ def test_a_node_of_the_way_back_has_two_moments():
     names = list(visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 2.0)).moments.values())
     assert names == [
         *(f"n{n} is appended to tape 0" for n in "₀₁₂₃"),
-        "n₃ is taken off tape 0 with its gradient",
-        "n₃ sends n₁ and n₂ their shares",
-        "n₂ is taken off tape 0 with its gradient",
-        "n₂ sends n₀ their shares",
-        "n₁ is taken off tape 0 with its gradient",
-        "n₁ sends n₀ their shares",
-        "n₀ is taken off tape 0 with the sum of its gradients",
+        "n₃ is removed from tape 0 with its gradient",
+        "n₃ sends n₁ and n₂ contributions",
+        "n₂ is removed from tape 0 with its gradient",
+        "n₂ sends n₀ contributions",
+        "n₁ is removed from tape 0 with its gradient",
+        "n₁ sends n₀ contributions",
+        "n₀ is removed from tape 0 with the sum of its gradients",
     ]
 
 
@@ -206,7 +206,7 @@ def of_popped(run, event, shapes, nodes, totals):
     order = [n for n in popped if run.nodes[n].tape == tape].index(event.node) + 1
     (off,) = [s for s in shapes if isinstance(s, Text) and s.content.startswith("off ")]
     assert re.findall(r"\d+", off.content) == [str(order)]
-    nothing = [s for s in shapes if isinstance(s, Text) and s.content == "nothing arrived"]
+    nothing = [s for s in shapes if isinstance(s, Text) and s.content == "no gradient"]
     assert len(nothing) == (event.node not in totals)
     return [off, *nothing]
 
@@ -368,7 +368,7 @@ def test_long_programs_fold_and_say_so(name, unfold):
     run = recorded(name)
     scene = visual.eager(run, unfold=unfold, all=True)
     shown = set(boxes(scene)[0])
-    told = re.findall(r"⋯ ([\d,]+) nodes? not shown: n(\S+) to n(\S+)", "\n".join(
+    told = re.findall(r"⋯ ([\d,]+) nodes? hidden: n(\S+) to n(\S+)", "\n".join(
         texts(scene.walk())
     ))  # fmt: skip
     hidden = set()
@@ -392,7 +392,7 @@ def _subscript(name):
 
 def test_a_long_list_folds_and_says_so():
     words = texts(drawn("fan").walk())
-    assert "⋯ 6 gradients not shown" in words
+    assert "⋯ 6 gradients hidden" in words
     assert "sum of 10" in words
     assert words.count("+") == 4
 
@@ -408,7 +408,7 @@ def test_one_tape_is_open_where_several_have_no_room(name, tape):
     assert too_large(scene.svg()) == []
     assert crossed_texts(scene) == []
     nodes, totals = boxes(scene)
-    told = re.findall(r"⋯ ([\d,]+) nodes? not shown", "\n".join(texts(scene.walk())))
+    told = re.findall(r"⋯ ([\d,]+) nodes? hidden", "\n".join(texts(scene.walk())))
     assert len(nodes) + sum(int(count.replace(",", "")) for count in told) == len(run.nodes)
     if drawn(name).width > 840 or tape is not None:
         assert {run.nodes[node].tape for node in totals} <= {tape or 0}
@@ -479,7 +479,7 @@ def sums_shown(scene):
             parts.append(Decimal(words[-1]))
         elif ", sum of " in group.title:
             yield parts, Decimal(words[-1])
-        if group.title.startswith("gradient of the result by"):
+        if group.title.startswith("gradient of the result wrt"):
             parts = []
 
 

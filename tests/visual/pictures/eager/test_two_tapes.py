@@ -90,11 +90,11 @@ def wrong_way(scene, steps):
     """Moments that are not in the order of the run, and gradients that come in too early."""
     names = list(scene.moments.values())
     down = [f"step {n} of the loop" for n in range(steps)]
-    back = [f"gradients back at step {n}" for n in reversed(range(steps))]
-    outside = ("after the loop", "gradients back at what follows the loop")
-    run = [*down, *back, "gradients back at the start"]
+    back = [f"gradients of step {n}" for n in reversed(range(steps))]
+    outside = ("after the loop", "gradients of what follows the loop")
+    run = [*down, *back, "gradients of the start"]
     found = [] if [name for name in names if name not in outside] == run else names
-    early = [m for m, name in scene.moments.items() if not name.startswith("gradients back")]
+    early = [m for m, name in scene.moments.items() if not name.startswith("gradients of")]
     shown = [w for m in early for w in texts(at_step(scene, m)) if re.match("[d∂]", w)]
     return [*found, *shown]
 
@@ -251,7 +251,7 @@ def test_long_loops_fold_and_say_so():
     loop = loops["logistic"].with_steps(1000)
     scene = visual.two_tapes(loop, step=500)
     words = texts(scene.walk())
-    hidden = [int(w.split()[1].replace(",", "")) for w in words if w.endswith("not shown")]
+    hidden = [int(w.split()[1].replace(",", "")) for w in words if w.endswith("hidden")]
     shown = {int(w.split()[1].replace(",", "")) for w in words if w.startswith("step ")}
     assert shown == {0, 1, 2, 499, 500, 501, 997, 998, 999}
     assert sum(hidden) + len(shown) == 1000
