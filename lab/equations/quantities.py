@@ -34,22 +34,20 @@ def index_of(tape: TapeTrace, row: int) -> int | None:
     return int(tape.axis.index[row]) if tape.axis is not None else None
 
 
-def back_through(order: int, number: int) -> str:
-    """Name the Scan that computes the gradient of C′ through Scan 1: ``C′ back through 1``."""
-    return f"{cost_name(order)} back through {number}"
-
-
 class Quantities(ScanOf):
     """A Scan of a trace, and the names of its quantities."""
 
     @property
     def called(self) -> str:
-        """A name such as ``gradient of square``, distinct in traces of several orders."""
+        """A name such as ``gradient of square``, or ``∇C′ through 1`` in a trace of several orders.
+
+        The latter computes the gradient of C′ backward through Scan 1.
+        """
         name, parent = self.scan.name, self.scan.parent
         several = any(scan.order > 1 for scan in self.trace.scans)
         if parent is None or not several or "gradient" not in name:
             return name
-        return back_through(self.scan.order, parent + 1)
+        return f"∇{cost_name(self.scan.order)} through {parent + 1}"
 
     def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
         """Name the quantity in a row of a tape, or in the whole tape: ``x₃``, ``dC/dx₃``."""

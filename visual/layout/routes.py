@@ -1,10 +1,9 @@
-"""Arrows between boxes that stand in lanes and columns: through the gaps, across no box.
+"""Routes of arrows between boxes in lanes and columns, through the gaps between the boxes.
 
-Neighbours in a lane, and boxes above one another, are joined by straight arrows.  Any other
-arrow leaves its box, runs along a track between two lanes or between two columns, and enters
-the side of its target.  Arrows from one lane to another take the same track between columns,
-so that the picture of a loop repeats itself from column to column.  Along a lane arrows share a
-track only if they leave the same box, or do not meet: a line tells where it comes from.
+Straight arrows connect neighbors in a lane, and boxes above each other. Any other arrow leaves its
+box, follows a track between two lanes or columns, and enters the side of its target. All arrows
+between the same lanes use the same track between columns, so that all steps of a loop look alike.
+Along a lane, arrows share a track only if they leave the same box or do not overlap.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -12,12 +11,12 @@ from dataclasses import dataclass, field
 
 Point = tuple[float, float]
 TRACK, BOW, LEAN, HEAD = 7.0, 24.0, 8, 8.0
-WORDS, WORD = 50.0, 32.0  # the room of words below the boxes of a lane, and of one on an arrow
+WORDS, WORD = 50.0, 32.0  # the heights of words below the boxes of a lane, and of a word
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a box stands: its lane and its column, both counted from 0."""
+    """The lane and the column of a box, from 0."""
 
     lane: int
     column: int
@@ -25,7 +24,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Grid:
-    """The edges of all lanes and columns, and the boxes that stand there."""
+    """The edges of all lanes and columns, and the places of the boxes."""
 
     tops: tuple[float, ...]
     heights: tuple[float, ...]
@@ -34,18 +33,18 @@ class Grid:
     taken: frozenset[Spot]
 
     def middle(self, spot: Spot) -> Point:
-        """The middle of a box."""
+        """Return the middle of a box."""
         top, height = self.tops[spot.lane], self.heights[spot.lane]
         return self.lefts[spot.column] + self.width / 2, top + height / 2
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Which tracks arrows take: between columns by their lanes, along a lane by their source.
+    """The tracks of arrows: `of` has those between columns, by the lanes of the arrow's ends.
 
-    `below` has the tracks below every lane, `over` those of the arrows that bow over its boxes, or
-    in the lanes that are `low` turn below them, with room for a word on each.  `ends` tells of the
-    sides of boxes how far from their middle straight arrows come in.
+    By lane and source, `below` has the tracks below the boxes, and `over` the tracks of arrows
+    between boxes of the lane. These are above the boxes, or in `low` lanes below them, with space
+    for a word on each. `ends` has the distances of straight arrows from the middle of a side.
     """
 
     of: Mapping[tuple[int, int], int]
@@ -56,26 +55,26 @@ class Tracks:
 
     @property
     def count(self) -> int:
-        """How many tracks there are in the gap between two columns."""
+        """The number of tracks in the gap between two columns."""
         return max(self.of.values(), default=-1) + 1
 
     def room(self, lane: int) -> float:
-        """The height that the tracks below a lane need."""
+        """Return the height of the tracks below a lane."""
         return self.depth(lane, _used(self.over, lane))
 
     def depth(self, lane: int, bows: int) -> float:
-        """How far below a lane the next arrow can run, below so many that turn there."""
+        """Return the depth of the next arrow below a lane, after `bows` arrows."""
         words = WORDS + WORD * bows if lane in self.low else 0.0
         return TRACK * (_used(self.below, lane) + 1) + words
 
     def room_over(self, lane: int) -> float:
-        """The height that the bows over a lane need."""
+        """Return the height of the arrows above a lane."""
         used = 0 if lane in self.low else _used(self.over, lane)
         return BOW + TRACK * (used - 1) if used else 0.0
 
 
 def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
-    """Whether a straight arrow meets no other box."""
+    """Return whether a straight arrow crosses no other box."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
     if source.lane == target.lane:
@@ -88,7 +87,7 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
 def tracks(
     edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], low: Iterable[int] = ()
 ) -> Tracks:
-    """Tracks for all arrows that must bend; those along lanes that are `low` do so below them."""
+    """Return the tracks of all arrows that bend; in `low` lanes, they bend below the boxes."""
     of: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
     over: dict[int, dict[Spot, list[int]]] = {}
@@ -117,9 +116,9 @@ def tracks(
 
 
 def _apart(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """For every source the first track on which its stretch meets no other."""
+    """Return, for every source, the first track on which its interval overlaps no other."""
     numbers: dict[Spot, int] = {}
-    ends: list[int] = []  # of what runs along each track
+    ends: list[int] = []  # of the last interval on each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
         low, high = min(reach), max(reach)
         number = next((n for n, end in enumerate(ends) if end < low), len(ends))
@@ -129,12 +128,12 @@ def _apart(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
 
 
 def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
-    """How many tracks a lane has."""
+    """Return the number of tracks of a lane."""
     return max(tracks_of.get(lane, {}).values(), default=-1) + 1
 
 
 def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point, ...]:
-    """The corners of an arrow from box to box."""
+    """Return the corners of an arrow between two boxes."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half = grid.width / 2
     above = [grid.heights[spot.lane] / 2 for spot in (source, target)]
@@ -174,24 +173,24 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
 
 
 def _side(source: Spot, target: Spot) -> int:
-    """From which side an arrow enters its target: that of its source, or from the right."""
+    """Return the side at which an arrow enters its target: that of its source, or the right."""
     return -1 if source.column < target.column else 1
 
 
 def _beside(source: Spot, target: Spot) -> bool:
-    """Whether the gap beside the target lies beside the source as well."""
+    """Return whether the gap next to the target is also next to the source."""
     return abs(source.column - target.column) <= 1
 
 
 def _channel(source: Spot, target: Spot) -> int:
-    """The lane below which an arrow runs on its way to a farther column."""
+    """Return the lane below which an arrow runs to a farther column."""
     return source.lane if target.lane > source.lane else source.lane - 1
 
 
 def _offset(number: int, count: int, half: float, side: int) -> float:
-    """How far from the middle of a side a track ends, so that arrows do not meet there.
+    """Return the distance of a track's end from the middle of a side, different for each track.
 
-    Those to the boxes on the two sides of a gap, which pass one another in it, differ as well.
+    It also differs for arrows to the boxes on both sides of a gap, which pass each other.
     """
     room = half - 5
     shift = 0 if side > 0 else 1
@@ -199,7 +198,7 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
 
 
 def _free(wanted: float, taken: Collection[float], half: float) -> float:
-    """Where on a side of a box another arrowhead has room, as near as can be to what is wanted."""
+    """Return the free place for an arrowhead on a side of a box that is nearest to `wanted`."""
 
     def is_free(offset: float) -> bool:
         return all(abs(offset - other) >= HEAD for other in taken)

@@ -98,7 +98,7 @@ def test_large_loops_fit_unrolled_as_well(name, kind):
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
     if LARGE[name].steps > 12:
-        assert "not shown: step=STEP shows more" in scene.text()
+        assert "hidden: step=STEP shows more" in scene.text()
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.height > 20]
     assert Role.RESULT in {box.role for box in boxes} or kind == "rolled"
 
@@ -130,7 +130,7 @@ def test_of_many_scans_the_last_is_unrolled_below_its_loop(order):
     assert too_large(scene.svg()) == []
     drawn = [s.content for s in scene.walk() if isinstance(s, Text) and s.bold and s.size == 13]
     assert drawn[0].startswith("1 · square")
-    assert re.search(rf"{2**order} · C\S+ back through 1\b", " ".join(drawn))
+    assert re.search(rf"{2**order} · ∇C\S+ through 1\b", " ".join(drawn))
 
 
 def test_what_is_too_large_is_seen():
@@ -156,7 +156,7 @@ def test_one_walks_through_all_steps_of_all_scans():
     """Of four Scans of four steps one is open; the slots of the others wait for their steps."""
     scene = visual.tapes(trace_of("square", 2))
     assert list(scene.moments) == list(range(16))
-    assert scene.moments[7] == "2 · C back through 1, step 3"
+    assert scene.moments[7] == "2 · ∇C through 1, step 3"
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

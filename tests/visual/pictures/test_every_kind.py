@@ -176,7 +176,7 @@ def test_a_graph_of_ones_own():
 @pytest.mark.parametrize("picture", ["unrolled", "rolled", "stepgraph", "phases"])
 def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
     """What a person reads in a heading can be typed in; titles say which Scan it is."""
-    names = ["square", "C back through 1", "C′ back through 2"]
+    names = ["square", "∇C through 1", "∇C′ through 2"]
     for number, name in list(enumerate(names, start=1))[picture == "phases" :]:
         if picture == "unrolled":
             scene = visual.unrolled(gallery.loops["square"].trace(order=2), scans=(number,))

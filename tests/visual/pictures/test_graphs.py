@@ -415,7 +415,7 @@ def test_of_many_scans_the_last_of_each_order_has_a_row():
     trace = gallery.loops["square"].trace(order=4)
     told = genealogy(trace).text()
     assert "⋯ 7 more Scans of order 4: all=True shows them" in told
-    assert "16 · C‴ back through 1" in told
+    assert "16 · ∇C‴ through 1" in told
     assert "15 · " not in told
     assert "more Scans" not in genealogy(trace, all=True).text()
 
@@ -721,7 +721,7 @@ def test_big_arrays_are_drawn_without_colours_when_there_are_many():
 
 def test_the_scan_that_holds_the_result_is_drawn_unless_told_otherwise():
     trace = gallery.loops["square"].trace(order=2)
-    assert stepgraph(trace).text().startswith("    4 · C′ back through 1: step 1 as a graph")
+    assert stepgraph(trace).text().startswith("    4 · ∇C′ through 1: step 1 as a graph")
     assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
 
 

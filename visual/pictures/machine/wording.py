@@ -13,7 +13,7 @@ import numpy as np
 from lab.equations.events.events import Events, EventSequence
 from lab.equations.events.records import Event, Read, Role, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
-from lab.equations.quantities import Quantities, cost_name
+from lab.equations.quantities import Quantities
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
@@ -84,13 +84,8 @@ class Wording:
         return tuple(Quantities.each(self.run.trace))
 
     def scan_name(self, scan: int) -> str:
-        """Return ``square`` or ``gradient of C′ through 1`` for the Scan with an index."""
-        named = self.named[scan]
-        if named.parent is None:
-            return named.scan.name
-        cost = cost_name(named.scan.order)
-        several = any(scan.order > 1 for scan in self.run.trace.scans)
-        return f"∇{cost} through {named.parent.number + 1}" if several else f"gradient of {cost}"
+        """Return ``square``, ``gradient of square``, or ``∇C′ through 1`` for a Scan's index."""
+        return self.named[scan].called
 
     def heading(self, event: Event) -> str:
         """Return ``Scan 2, step 1``, or that its tape is filled."""

@@ -1,4 +1,4 @@
-"""What multiplies a gradient along an arrow, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and where it is told."""
+"""Factors of gradients on arrows, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and the places of their labels."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, text_width
 from visual.scene.theme import Role
 
-SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and how near other things may come
-STEPS = 12  # of a curve
+SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, lines, and the least distance from other shapes
+STEPS = 12  # straight pieces that approximate a curve
 SHARES = (
     0.5,
     0.35,
@@ -34,14 +34,14 @@ SHARES = (
     0.7,
     0.2,
     0.8,
-)  # of the way: where labels may be
+)  # relative positions of labels on an arrow
 
 
 @dataclass(frozen=True)
 class Factor:
-    """The local derivative of one quantity by another: its name, its formula, its number.
+    """The local derivative of a quantity with respect to another: name, formula, and number.
 
-    Of arrays the formula tells what becomes of ▢, and there is no number.
+    For arrays, the formula maps the gradient ▢, and `number` is None.
     """
 
     name: str
@@ -50,13 +50,13 @@ class Factor:
 
     @property
     def title(self) -> str:
-        """All of it."""
+        """Name, formula, and number."""
         parts = (self.name, self.formula, "" if self.number is None else number_text(self.number))
         return " = ".join(dict.fromkeys(part for part in parts if part))
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an arrow along which a gradient goes; None if it has none, or 1."""
+    """Return the factor of an arrow between gradients; None without a factor, or if it is 1."""
     formulas, numbers = list[str](), list[float | None]()
     for made, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[made]
@@ -84,7 +84,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
-    """Return the summands of a formula that read a slot, which is written ▢: ``Wᵀ @ ▢``."""
+    """Return the summands of a formula that read a slot, with ▢ for the slot: ``Wᵀ @ ▢``."""
     expression = without_names(formula.expression) or formula.expression
     return " + ".join(
         render(term, lambda leaf: "▢" if leaf == read else name(leaf))
@@ -94,13 +94,13 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
-    """``∂x₄/∂x₃``: of what the gradients at the two ends of an arrow belong to."""
+    """Return ``∂x₄/∂x₃`` for the quantities of the gradients at the ends of an arrow."""
     above, below = (_differentiated(trace, graph, node) for node in edge)
     return f"∂{above}/∂{below}" if above and below else ""
 
 
 def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
-    """What the gradient in a node is a gradient by."""
+    """Return the name of the quantity of a gradient, or an empty text."""
     node = graph.nodes[number]
     named = NamedScan(trace, node.place.scan)
     tape = next((t for t in named.scan.held if t.argument == node.place.argument), None)
@@ -111,7 +111,7 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
 
 
 class Label(NamedTuple):
-    """Where something is told, and what; whether it has a ground that covers what is below it."""
+    """The place and the shapes of a label; `covers` if it has a background."""
 
     room: Envelope
     shapes: tuple[Shape, ...]
@@ -125,14 +125,14 @@ def labels(
     boxes: Iterable[Envelope],
     edge: float,
 ) -> dict[int, tuple[Shape, ...]]:
-    """What is told of the factors on arrows, by the arrows' numbers, where it meets nothing else.
+    """Return the labels of factors by the numbers of their arrows, without overlaps.
 
-    It goes no farther right than `edge`, and stands in the same place on all arrows that are
-    `alike`, if they all have room there.  Where there is no room for the name as well, the number
-    stands alone.  A label on its arrow, and not beside it, has a ground of its own.
+    Labels end at `edge`. Arrows with the same key in `alike` have their labels at the same relative
+    position, if all fit there. If a label does not fit with its name, it has only the number. A
+    label on its arrow has a background.
     """
     ways = [_Way.of(arrow) for arrow in arrows]
-    taken, found = [*boxes], dict[int, tuple[Shape, ...]]()
+    taken, placed = [*boxes], dict[int, tuple[Shape, ...]]()
 
     def is_free(label: Label, own: int) -> bool:
         wide = label.room if label.covers else label.room.padded(NEAR, 1)
@@ -153,7 +153,7 @@ def labels(
     for group in sorted(groups.values(), key=lambda group: len(ways[group[0]].pieces)):
         tried: list[Iterable[Label]] = [_candidates(ways[n], factors[n]) for n in group]
         for same in zip(*tried, strict=False):
-            apart = not any(one.room.meets(other.room) for one, other in combinations(same, 2))
+            apart = not any(a.room.meets(b.room) for a, b in combinations(same, 2))
             if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
                 tried = [[label] for label in same]
                 break
@@ -163,8 +163,8 @@ def labels(
             free = next((label for label in own if is_free(label, number)), None)
             if free is not None:
                 taken.append(free.room)
-                found[number] = free.shapes
-    return found
+                placed[number] = free.shapes
+    return placed
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class _Way:
         return cls(tuple(pairwise(points)), envelope_of(Polyline(points)))
 
     def at(self, share: float) -> tuple[Point, Point]:
-        """A point so far along the way, and the piece that it is on, as how far it goes."""
+        """Return the point at a relative position, and the direction of its piece."""
         rest = share * sum(dist(*piece) for piece in self.pieces)
         for (x0, y0), (x1, y1) in self.pieces:
             length = dist((x0, y0), (x1, y1))
@@ -200,7 +200,7 @@ def _on_curve(points: Sequence[Point], t: float) -> Point:
 
 
 def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
-    """Labels for an arrow, the best first, each with the room that it takes."""
+    """Yield labels for an arrow, the best first."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
     whole, short = [" = ".join(both)], [number or factor.name]
@@ -208,7 +208,7 @@ def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
     if not down:  # around the arrow
         middle = y if len(both) == 2 else y - LINE / 2 - 3
         yield _label(both, x, middle, factor, apart=5)
-    if len(way.pieces) == 1 and not down:  # below the two boxes that it joins
+    if len(way.pieces) == 1 and not down:  # below the boxes at its ends
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
     for lines in (whole, short):
         for share in SHARES if lines is short or len(way.pieces) == 1 else SHARES[:1]:
@@ -227,7 +227,7 @@ def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
-    """Lines around a point, the first two so far `apart`."""
+    """Return lines around a point; the first two are `apart` pixels apart."""
     wide = max(text_width(line, SIZE) for line in lines)
     top = y - (LINE * len(lines) + apart) / 2
     room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)

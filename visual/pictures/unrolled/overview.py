@@ -1,4 +1,4 @@
-"""All Scans of a trace in a strip of small tapes, of which one is open below."""
+"""All Scans of a trace in a strip of small tapes; the picture below shows one of them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,9 +28,9 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
-HIGH = 70.0  # a card
+HIGH = 70.0  # the height of a card
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
-TOP = 28.0  # of the cells in a card
+TOP = 28.0  # the top of the cells in a card
 ANOTHER = "scan=1 opens the first"
 EVERYTHING = f"{ANOTHER}, all=True all of them"
 
@@ -41,17 +41,17 @@ def overview(
     hint: str = EVERYTHING,
     sheet: Sheet = SCREEN,
 ) -> Piece:
-    """The Scans in the order in which they ran, in lines of up to four.
+    """Return the Scans in the order of their runs, in lines of up to four.
 
-    That which is open is framed, and with a thin line those whose values it reads.
-    Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
+    The Scan `opened` has a frame, and those whose values it reads have a thin frame. Of more than
+    eight Scans, the strip shows the ends, `opened`, and its parent.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
     left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
     words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
-    words[0] += ", their tapes as they end"
-    words.append(f"open: {opened + 1}")
+    words[0] += " and their final tapes"
+    words.append(f"below: Scan {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
         words[-1] += f", which reads {ranges_text(read)} (thin frames)"
     if said := sheet.hint(hint, ""):
@@ -82,21 +82,22 @@ def _chosen(trace: Trace, opened: int) -> Sequence[int]:
 
 
 def feeding(scan: ScanTrace) -> list[int]:
-    """The numbers of the Scans from which the arguments of one come."""
+    """Return the indices of the Scans that compute the arguments of a Scan."""
     return sorted({feed.scan for feed in scan.feeds})
 
 
 def given_at(of: NamedScan) -> tuple[int, str] | None:
-    """The moment from which on it is known what a Scan is given: the end of what feeds it."""
+    """Return the moment at which the arguments of a Scan are known, or None."""
     feeds = feeding(of.scan)
     last = NamedScan(of.trace, feeds[-1]) if feeds else of
     return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Whether the steps of a Scan go back in time: a gradient's do, those of its own do not.
+    """Return whether the steps of a Scan go back in time.
 
-    A tangent of a gradient, which is nobody's gradient, keeps the gradient's tapes and its way.
+    Those of a gradient do, and those of its gradient do not. A tangent of a gradient has the tapes
+    and the direction of the gradient.
     """
     if of.parent is None:
         return any(tape.kind is Kind.MIT_MOT for tape in of.scan.tapes)
@@ -104,13 +105,13 @@ def goes_back(of: NamedScan) -> bool:
 
 
 def _steps(of: NamedScan) -> str:
-    """How many steps are shown, or which, of a run of which no more were kept."""
+    """Return the number of steps, or the number of a step if only this step was recorded."""
     first, steps = of.scan.first, of.scan.steps
     return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
 
 
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
-    """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
+    """Return a Scan and its final tapes; in a film, slots wait for their last write."""
     is_open = of.number == opened
     frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])

@@ -1,9 +1,8 @@
-"""Where the quantities of an unrolled loop stand: in which lane, and in which column.
+"""The lane and the column of each quantity in an unrolled loop.
 
-Lanes are in blocks, one for each Scan.  A column is a moment of the loop.  A quantity that
-does not belong to one moment, as a parameter, stands in a lane of its own at the end of its
-block.  Arrows reach from one block to the next; what is read from farther above is shown once
-more on top of its reader's block.
+Lanes form a block for each Scan. A column is a time of the loop. A quantity without a time, such as
+a parameter, is in a separate lane at the end of its block. Arrows connect neighboring blocks; a
+value from farther above is repeated on top of its reader's block.
 """
 
 from collections.abc import Container, Sequence
@@ -22,11 +21,11 @@ Order = tuple[int, bool, bool, int, int, int, int]
 
 @dataclass(frozen=True)
 class Row:
-    """A lane: in the block of a Scan, what of a variable stands there.
+    """A lane in the block of a Scan.
 
-    A `repeated` one shows once more what a Scan farther above has made; a `lasting` one what
-    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.  What acts directly on a gradient
-    stands below it, or `on_top`.
+    A `repeated` lane shows values of a Scan farther above again; a `lasting` lane shows quantities
+    of all steps, with the place `PARAMETERS` or `TOTALS`. Direct contributions are below their
+    gradient, or `on_top`.
     """
 
     block: int
@@ -37,7 +36,7 @@ class Row:
 
     @property
     def order(self) -> Order:
-        """Where the lane stands: what is read on top, what lasts at the bottom."""
+        """The sort key: repeated values on top, lasting quantities at the bottom."""
         scan = self.place.scan if self.repeated else 0
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
         return (self.block, not self.repeated, self.lasting, scan, *order)
@@ -45,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Item:
-    """The node with a number, where it stands."""
+    """The lane and the column of the node with a number."""
 
     node: int
     row: Row
@@ -54,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, the places left out, and how many rows are `hidden`.
+    """All items, the arrows between them, the omitted places, and the number of `hidden` rows.
 
     It has `readings` if arrows lead from values to gradients.
     """
@@ -66,10 +65,10 @@ class Placing:
     readings: bool = True
 
     def thinned(self, nodes: Sequence[Node], gradients: Container[int]) -> "Placing":
-        """Without what the `gradients`, by their numbers, read of other Scans.
+        """Return the placing without arrows from other Scans to the Scans `gradients`.
 
-        That is kept if all of it stands right above its reader.  Else the room there is for what
-        acts directly on the first gradient, so that gradients which feed each other are neighbours.
+        The arrows stay if all of them lead straight down. Otherwise, the direct contributions of
+        the first gradient move above it, so that gradients are next to each other.
         """
         columns: dict[int, list[Order]] = {}
         for item in self.items:
@@ -97,7 +96,7 @@ class Placing:
         return replace(self, items=tuple(risen.values()), arrows=arrows, readings=False)
 
     def within(self, most: int, own: int) -> "Placing":
-        """At most so many rows, first those that the Scan with the number `own` writes."""
+        """Return at most `most` rows, first those that the Scan with the index `own` writes."""
 
         def is_read(row: Row) -> bool:
             return row.repeated or row.lasting or row.place.scan != own or row.place.argument < 0
@@ -118,17 +117,18 @@ def place(
     only: range | None = None,
     most: int | None = None,
 ) -> Placing:
-    """Where the nodes of `graph` stand, of long loops those of `ends` and `requested` steps.
+    """Return the placing of the nodes of `graph` at the shown steps.
 
-    If `only` some steps are wanted, these are shown; with 0 `ends`, one step of the last Scan.
-    With `most`, only the last block is placed, and at most so many rows of it.
+    A folded loop shows `ends` steps at both ends, and the `requested` ones; 0 `ends` show a single
+    step of the last Scan. With `only`, exactly these steps are shown. With `most`, only the last
+    block is placed, with at most this number of rows.
     """
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
     placer = _Placer(trace, chosen, graph, requested, ends, only, most)
     placer.place_moments()
-    arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
+    arrows = [pair for edge in graph.edges if (pair := placer.arrow(*edge)) is not None]
     placer.place_lasting()
     items, last = list(placer.items.values()), len(chosen) - 1
     if most is None:
@@ -164,7 +164,7 @@ class _Placer:
         self.items: dict[tuple[int, int], Item] = {}
 
     def place_moments(self) -> None:
-        """All nodes that belong to a moment which is shown."""
+        """Place all nodes of shown times."""
         for number, node in enumerate(self.nodes):
             column = self._column(node)
             shown = column in self.shown or node.index is None
@@ -172,7 +172,7 @@ class _Placer:
                 self._put(number, self._block(node), column)
 
     def arrow(self, source: int, target: int) -> tuple[Item, Item] | None:
-        """The two ends of an edge, if both are shown; what lasts has no arrows."""
+        """Return the ends of an edge if both are shown; lasting quantities have no arrows."""
         block, above = self._block(self.nodes[target]), self._block(self.nodes[source])
         first, last = self.items.get((source, above)), self.items.get((target, block))
         if first is None or last is None:
@@ -182,7 +182,7 @@ class _Placer:
         return first, last
 
     def place_lasting(self) -> None:
-        """Parameters and their gradients, side by side from the first column on."""
+        """Place parameters and their gradients next to each other, from the first column."""
         columns = sorted({item.column for item in self.items.values()}) or [0]
         for block in self.blocks.values():
             here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
@@ -195,17 +195,17 @@ class _Placer:
     def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
         node = self.nodes[number]
         where = node.place
-        if node.lasting:  # only what a Scan sums up is one of its variables
+        if node.lasting:  # running totals are variables of their Scan, parameters are not
             where = TOTALS if where.argument >= 0 else PARAMETERS
         item = Item(number, Row(block, repeated, node.lasting, where), column)
         return self.items.setdefault((number, block), item)
 
     def _block(self, node: Node) -> int:
-        """The block that a node stands in: that of its Scan, or the first."""
+        """Return the block of a node's Scan, or the first block."""
         return self.blocks.get(node.place.scan, 0)
 
     def _homes(self) -> dict[tuple[int, int], int]:
-        """For every step of every Scan a column: that of something that it makes."""
+        """Return a column for every step of every Scan: that of one of its results."""
         homes: dict[tuple[int, int], int] = {}
         for node in self.nodes:
             if node.index is not None and node.step is not None:
@@ -214,14 +214,14 @@ class _Placer:
         return homes
 
     def _column(self, node: Node) -> int:
-        """The moment that a node belongs to; without one, the rows of a tape stand side by side."""
+        """Return the column of a node; without a time, the rows of a tape have separate columns."""
         if node.index is not None:
             return self.times[node.place.scan].column(node.variable, node.index)
         first, second = (self.homes.get((node.place.scan, step), step) for step in (0, 1))
         return first + (node.row - 1) * (1 if second >= first else -1)
 
     def _useless(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
-        """The outputs of derivatives of which nothing is needed."""
+        """Return the unused outputs of derivatives."""
         outputs = {
             (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
         }

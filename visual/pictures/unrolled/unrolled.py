@@ -1,9 +1,8 @@
-"""The unrolled picture: a loop over time, and below it the loops that differentiate it.
+"""The unrolled picture: a loop over time, with its backward Scans below it.
 
-A box is a quantity, an arrow tells that one was computed from the other.  Columns are moments
-of the loop, so that a gradient stands below what it belongs to, and backward loops run to the
-left.  Below a gradient stands its direct part, through which the cost acts at that moment,
-wherever later steps add to it.
+A box is a quantity, and an arrow leads from an operand to its result. Columns are times of the
+loop, so that a gradient is below its quantity, and backward Scans run to the left. Below a gradient
+is its direct contribution from the cost, if later steps add to it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,10 +57,9 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 MOST_FACTORS, LONGEST = 3, 420.0
-LEAST, NARROW = 0.64, 56  # how narrow a box can be made; too narrow for a factor
-# Steps at both ends of a loop, and the rows of the last Scan if it is alone: the first plan that
-# fits is used.
-MOST_ROWS = 12  # of two Scans; of more, the last Scan is alone
+LEAST, NARROW = 0.64, 56  # the smallest relative width of a box, and a gap too narrow for factors
+# Steps at both ends of a loop, and rows of a single Scan; the first plan that fits is used.
+MOST_ROWS = 12  # with more rows, the picture shows the last Scan only
 PLANS = (
     *((ends, None) for ends in (None, 3, 2, 1)),
     *((ends, most) for most in (9, 6, 3) for ends in (None, 3, 2, 1)),
@@ -79,26 +77,37 @@ def unrolled(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide, or as wide as `sheet`.
+    """Draw a Scan of a trace unrolled, below the Scan that it differentiates.
 
-    A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
-    the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
-    small tapes.
+    Factors on arrows multiply the gradient. If the trace has more Scans, all are on top as small
+    tapes.
 
-    With `all`, or for those that have the numbers `scans`, all are drawn below one another, the
-    first as the loop, the others as its derivatives, in a picture of any size.  Numbers are those
-    of the headings, from 1: number 1 is ``trace.scans[0]``.
+    Parameters
+    ----------
+    trace
+        The run.
+    step
+        The steps whose neighbors a folded loop also shows. A loop is folded if it has more than 12
+        steps, or does not fit in the width.
+    scans
+        The numbers of Scans, from 1, to draw below each other: the first as the loop, the others
+        as its derivatives, in a picture of any size.
+    all_direct
+        Whether to draw direct contributions that are zero.
+    scan
+        The number of the Scan, from 1; by default the Scan that computes the result.
+    all
+        Whether to draw all Scans below each other, in a picture of any size.
+    sheet
+        The sheet, whose width is 840 pixels by default.
 
-    With `all_direct` every gradient is drawn with its direct part, also where it is zero.  Of a
-    loop whose steps do not fit in the width, or of more than 12, both ends are shown, and the steps
-    next to `step`.
     """
     check_trace(trace)
     check_sheet(sheet)
-    one_or_more("step", step)  # refuses what is none
+    one_or_more("step", step)  # raises an error for other values
     all_direct = switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
-        raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
+        raise ArgumentError("scans and scan: expected one of them, not both.")
     if switch("all", all) or scans is not None:
         chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
         graph = unrolling(trace, chosen, all_direct)
@@ -111,13 +120,13 @@ def unrolled(
         return finished(part, (), trace, chosen, width, sheet=sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
-    alone = len(chosen) == len(trace.scans)
-    top = gap() if alone else overview(trace, number, sheet=sheet)
+    is_whole = len(chosen) == len(trace.scans)
+    top = gap() if is_whole else overview(trace, number, sheet=sheet)
     return fitting(trace, chosen, top, step, all_direct, sheet=sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
-    """The only steps that are shown, which all the chosen Scans make; None if all are."""
+    """Return the steps of the sheet, or None; raise ArgumentError if a Scan lacks them."""
     if sheet.steps is not None:
         for number in chosen:
             sheet.steps_of(trace.scans[number])
@@ -135,9 +144,9 @@ def fitting(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """Draw the Scans with the numbers `chosen`, from 0, as far as they fit in the width.
+    """Draw the Scans with the indices `chosen` below `top`, folded so that they fit in the width.
 
-    They stand below what is on `top`.  With `all`, the picture is as wide as it needs.
+    With `all`, the picture has any width.
     """
     graph, only = unrolling(trace, chosen, all_direct), cut_out(trace, chosen, sheet)
     room = replace(opened_on(sheet), right=inf) if all else opened_on(sheet)
@@ -165,18 +174,21 @@ def finished(
     verb: str = "unrolled",
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The picture with its legend."""
+    """Return the picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     title = f"{trace.scans[chosen[0]].name}, {verb}"
-    told, close = f"What every step computes, and from what, in {names}.", width == sheet.width
+    about, close = (
+        f"The results of every step, and their operands, in {names}.",
+        width == sheet.width,
+    )
     seeds, wholes = seeds_of(trace, chosen[::-1]), wholes_of(trace)
     return with_legend(
-        part, None, title, told, sheet, width, said, close=close, seeds=seeds, wholes=wholes
+        part, None, title, about, sheet, width, said, close=close, seeds=seeds, wholes=wholes
     )
 
 
 class _Picture:
-    """The graph and its placing, drawn in a room that is wide enough for it, if it `fits`."""
+    """The graph and its placing on a sheet; `fits` if the sheet is wide enough."""
 
     def __init__(
         self,
@@ -188,7 +200,7 @@ class _Picture:
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
-        first = 0 if room.open else min(chosen)  # what stands alone is walked from its first Scan
+        first = 0 if room.open else min(chosen)  # moments start at the first drawn Scan
         self.begin, _ = NamedScan(trace, first).moment(0)
         gradients = [n for n in chosen if trace.scans[n].parent is not None]
         if room.open:
@@ -203,10 +215,10 @@ class _Picture:
         self.taken = frozenset(self.spots.values())
         edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
         run = events(trace)
-        found = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
-        self.factors = {number: factor for number, factor in found if factor is not None}
-        told = [self.ways[number] for number in self.factors]
-        low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
+        factors = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
+        self.factors = {number: factor for number, factor in factors if factor is not None}
+        ways = [self.ways[number] for number in self.factors]
+        low = {a.lane for a, b in ways if a.lane == b.lane and not is_straight(a, b, self.taken)}
         self.tracks = tracks(self.ways, self.taken, low)
         wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
         names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
@@ -216,12 +228,12 @@ class _Picture:
         self.fits = self.width == width
 
     def _wanted(self, node: Node) -> float:
-        """How wide the box of a node is to be; the name of an array has half of it."""
+        """Return the preferred width of a node; the name of an array has half of it."""
         name = text_width(node.label, 12, bold=True)
         return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
 
     def draw(self) -> Piece:
-        """The lanes of all blocks, the arrows, and the boxes over them."""
+        """Return the lanes of all blocks, the arrows, and the boxes."""
         lanes = shifted(above(*self._lanes()), 0, self.room.top)
         rooms = [lanes.anchors[str(lane)] for lane, _ in enumerate(self.rows)]
         tops, highs = tuple(r.top for r in rooms), tuple(r.height for r in rooms)
@@ -233,43 +245,41 @@ class _Picture:
         return replace(whole, envelope=Envelope(0, 0, right, lanes.envelope.bottom))
 
     def said(self) -> list[str]:
-        """What is folded, and the formulas of the factors, as far as there is room."""
-        told = list[str]()
+        """Return notes about folds, arrows, and the formulas of the factors."""
+        notes = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
-            told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
+            notes.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
         if self.placing.hidden:
             hint = self.room.sheet.hint("all=True shows everything")
-            told.append(f"⋯ {counted(self.placing.hidden, 'more row')}{hint}")
+            notes.append(f"⋯ {counted(self.placing.hidden, 'more row')}{hint}")
         if any(self._is_faint(*pair) for pair in self.placing.arrows):
-            told.append("grey arrow: what a step reads of another Scan")
+            notes.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():
             if factor.name:
-                equals = ": " if "▢" in factor.formula else " = "  # of arrays no mere factor
+                equals = ": " if "▢" in factor.formula else " = "  # arrays have no single factor
                 formulas.setdefault(alike[number], f"{factor.name}{equals}{factor.formula}")
         if formulas:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
-            has_arrays = any("▢" in one for one in formulas.values())
-            what = "becomes of the gradient ▢ that comes" if has_arrays else "multiplies them"
-            told.append(f"on arrows of gradients: what {what}, as {', '.join(shown)}")
+            has_arrays = any("▢" in formula for formula in formulas.values())
+            kind = "maps of an arriving gradient ▢" if has_arrays else "factors"
+            notes.append(f"on arrows of gradients: {kind}, as {', '.join(shown)}")
             if not self.placing.readings:
-                told.append(
-                    "the forward values that are read stand in these formulas, not as arrows"
-                )
+                notes.append("forward values appear in these formulas, not as arrows")
         derived = any(self.trace.scans[number].order for number in self.chosen)
-        return [*told, *(result_words(self.trace) if derived else ())]
+        return [*notes, *(result_words(self.trace) if derived else ())]
 
     def _alike(self) -> list[tuple[Row, Row, int]]:
-        """For every arrow what it has in common with those of other steps."""
+        """Return the key of every arrow that the corresponding arrows of other steps share."""
         return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
 
     # lanes
 
     def _lanes(self) -> Iterator[Piece]:
-        """From top to bottom what blocks are, and lanes, with their labels, for boxes."""
+        """Yield from top to bottom the headings of blocks, and the lanes with their labels."""
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
@@ -281,23 +291,23 @@ class _Picture:
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
-        """The room for factors of arrows along a lane, and of those that slant below it."""
-        told = [self.ways[number] for number in self.factors]
-        near = ((a, b) for a, b in told if {a.lane, b.lane} == {lane, lane + 1})
+        """Return the height for factors of arrows along a lane, and of diagonal arrows below it."""
+        ways = [self.ways[number] for number in self.factors]
+        near = ((a, b) for a, b in ways if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
-        along = any(a.lane == b.lane == lane for a, b in told)
+        along = any(a.lane == b.lane == lane for a, b in ways)
         along = along and self.between < NARROW and lane not in self.tracks.low
         return 44 if slanted else 16 if along else 0
 
     def _lefts(self) -> Iterator[float]:
-        """The left edges of columns; a gap is narrower."""
+        """Yield the left edges of columns; gaps are narrower."""
         x = self.room.left
         for column in self.columns:
             yield x
             x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
     def _heading(self, number: int) -> Piece:
-        """What a block is: in a line above it, or to the left of arrows from the block before."""
+        """Return the heading of a block: a line above it, or lines to the left of its arrows."""
         scan, small, room = self.trace.scans[number], self.room.small, self.room.headings
         in_line = self.room.open and (number == self.chosen[0] or not self.placing.readings)
         margin = self.room.margin
@@ -311,10 +321,10 @@ class _Picture:
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
             if scan.steps < parent.steps:
-                lines.append(f"truncated: the last {scan.steps} of {parent.steps} only")
+                lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
-        lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
+        lines += [f"without {name}: unused" for name in sorted(set(left_out))]
         titles = folded(f"{number + 1} · {of.called}", room, 13, bold=True)
         if in_line:
             title = Text(
@@ -333,7 +343,7 @@ class _Picture:
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
     def _label(self, row: Row, y: float) -> Iterator[Text]:
-        """The name of a lane, at its left, in as many lines as it needs."""
+        """Yield the name of a lane, at its left."""
         words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
             words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
@@ -342,13 +352,13 @@ class _Picture:
         room = right - self.room.margin
         lines = [words] if strong else folded(words, room, size)
         if row.place.direct and self.room.open:
-            lines += self._brought(row.place)
+            lines += self._sources(row.place)
         for number, line in enumerate(lines):
             low = y + 13 * (number - (len(lines) - 1) / 2)
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _name(self, place: Place) -> str:
-        """What all values in a row are: x, dC/dx, ∂C′/∂x."""
+        """Return the name of the values in a row: x, dC/dx, or ∂C′/∂x."""
         of = NamedScan(self.trace, place.scan)
         variables: list[TapeTrace | SequenceTrace] = [*of.scan.held, *of.scan.sequences]
         for held in variables:
@@ -360,14 +370,14 @@ class _Picture:
                 return f"{name}, again" if place.again else name
         return place.variable
 
-    def _brought(self, place: Place) -> list[str]:
-        """From which Scans a direct part comes, if any."""
+    def _sources(self, place: Place) -> list[str]:
+        """Return a line with the Scans that compute a direct contribution, if any."""
         feeds = self.trace.scans[place.scan].feeds
-        found = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
-        return [f"from {'Scan' if len(found) == 1 else 'Scans'} {listed(found)}"] if found else []
+        scans = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
+        return [f"from {'Scan' if len(scans) == 1 else 'Scans'} {listed(scans)}"] if scans else []
 
     def _is_part(self, row: Row) -> bool:
-        """Whether what is repeated is no forward value, but part of a gradient."""
+        """Return whether a repeated row has parts of a gradient, not forward values."""
         scan, place = self.trace.scans[self.chosen[row.block]], row.place
         feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]
         return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)
@@ -375,7 +385,7 @@ class _Picture:
     # boxes and arrows
 
     def _arrows(self, grid: Grid, boxes: Iterable[Box]) -> Iterator[Shape]:
-        """All arrows, with the factors on them, each in the moment of what it leads to."""
+        """Yield all arrows with their factors, at the moments of their targets."""
         arrows = []
         for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
             bow = source.lane == target.lane and not is_straight(source, target, self.taken)
@@ -390,22 +400,22 @@ class _Picture:
             )
             arrows.append(arrow)
         rooms = map(envelope_of, boxes)
-        told = labels(
+        on_arrows = labels(
             arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
         )
         for number, (arrow, (first, last)) in enumerate(
             zip(arrows, self.placing.arrows, strict=True)
         ):
-            drawn = self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
+            drawn = self._at(self.nodes[last.node], (arrow, *on_arrows.get(number, ())))
             reads = (self.nodes[first.node].key,)
             yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
 
     def _is_faint(self, first: Item, last: Item) -> bool:
-        """Whether an arrow leads from one Scan to another."""
+        """Return whether an arrow leads to another Scan."""
         return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
 
     def _is_top(self, item: Item) -> bool:
-        """Whether something stands in the block on top of a picture that is open."""
+        """Return whether an item is in the top block of a picture with factors."""
         return self.room.open and item.row.block == 0
 
     def _box(self, item: Item, spot: Spot, grid: Grid) -> Box:
@@ -426,19 +436,19 @@ class _Picture:
         return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
 
     def _at(self, node: Node, shapes: tuple[Shape, ...]) -> Shape:
-        """Shapes in the moment of a node, if there is one."""
+        """Return shapes at the moment of a node."""
         moment = self._moment(node)
         if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
-        (number, told), first = moment, shapes[0]
+        (number, name), first = moment, shapes[0]
         if node.place.scan not in self.chosen:
-            told = f"given by {told}"
+            name = f"given by {name}"
         if len(shapes) == 1 and isinstance(first, Group):
-            return replace(first, step=number, moment=told)
-        return Group(shapes, number, moment=told)
+            return replace(first, step=number, moment=name)
+        return Group(shapes, number, moment=name)
 
     def _moment(self, node: Node) -> tuple[int, str] | None:
-        """When the number in a node is known, of all the steps that are counted."""
+        """Return the moment at which the value of a node is known, or None."""
         of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
         step = node.step
         if step is not None:

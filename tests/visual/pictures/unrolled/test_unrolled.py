@@ -249,7 +249,7 @@ def readings(scene):
     return len(grey), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in grey)
 
 
-GREY = "grey arrow: "
+GREY = "gray arrow: "
 
 
 def test_readings_of_other_columns_are_no_thicket():
