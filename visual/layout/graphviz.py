@@ -55,8 +55,8 @@ class Layout:
     curves: tuple[tuple[Point, ...], ...]
 
 
-def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
-    """Place a graph from top to bottom.
+def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], rightwards: bool = False) -> Layout:
+    """Arrange a graph from top to bottom, or from left to right if `rightwards`.
 
     Raises LabError if pygraphviz is not installed.
     """
@@ -65,6 +65,8 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
     source = dot_source(nodes, edges, labelled=False)
+    if rightwards:
+        source = source.replace("rankdir=TB", "rankdir=LR")
     drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(drawn["bb"])
     placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none

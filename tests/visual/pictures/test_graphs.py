@@ -3,7 +3,6 @@
 import re
 import sys
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -18,7 +17,7 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
-from strange_loops import HOSTILE, cancelling
+from strange_loops import HOSTILE
 from twins import assert_twin
 
 import lab
@@ -36,7 +35,7 @@ from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
 from visual.options import selected_scan
 from visual.pictures.genealogy.explanation import computed_by, explanation
 from visual.pictures.genealogy.genealogy import genealogy
-from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
+from visual.pictures.stepgraph.nodes import Part, StepNodes, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -191,20 +190,20 @@ def check_picture(trace, number, step, nodes):
     scene = stepgraph(trace, number + 1, step, all=True)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     arrows = [s for s in scene.shapes if isinstance(s, Arrow)]
-    savings = len(nodes.savings)
-    assert len(groups) == len(nodes.every) + savings
     boxes = {}
-    for node, group in zip(nodes.every, groups, strict=False):
+    for node, group in zip(nodes.every, groups, strict=True):
         value = value_at(trace.scans[number], node.place, step)
         texts = [s.content for s in group.shapes if isinstance(s, Text)]
         if value is not None:
-            shown = number_text(value) if value.ndim == 0 else number_text(np.linalg.norm(value))
-            assert any(shown in text for text in texts), texts
+            entries = [*map(number_text, value.ravel())]
+            shown = entries if value.ndim == 0 else [number_text(np.linalg.norm(value))]
+            assert any(number in text for text in texts for number in shown) or any(
+                all(entry in text for entry in entries) for text in texts
+            ), texts
         boxes[node.key] = next(s for s in group.shapes if isinstance(s, Box))
     edges = [(before, node) for node in nodes.every for before in node.inputs]
-    assert len(arrows) == len(edges) + savings
     ends = {}
-    for (before, node), arrow in zip(edges, arrows, strict=False):
+    for (before, node), arrow in zip(edges, arrows, strict=True):
         for key, (x, y), room in (
             (before.key, arrow.points[0], 1),
             (node.key, arrow.points[-1], 1),
@@ -271,7 +270,7 @@ def test_the_smallest_step_graph_edge_by_edge():
     scene = stepgraph(gallery.loops["square"].trace(), all=True)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     labels = {
-        node.key: next(s for s in group.shapes if isinstance(s, Text)).content
+        node.key: next(s for s in group.shapes if isinstance(s, Text) and s.bold).content
         for node, group in zip(nodes.every, groups, strict=True)
     }
     found = {(labels[b.key], labels[n.key]) for n in nodes.every for b in n.inputs}
@@ -305,11 +304,11 @@ def test_what_the_forced_replacement_saves_and_what_not(name, saved, again):
 
 
 def test_what_is_neither_saved_nor_hidden():
-    """exp(x) is part of the result: its derivative needs it, and nobody has recorded it."""
+    """exp(x) is part of the result: the derivative needs it; the forward Scan does not store it."""
     loop = lab.Loop(lambda x: pt.exp(x) * x, states=(lab.State("x", 0.1),), n_steps=3)
     trace = loop.trace()
     assert labels(trace, 0, StepNodes(ScanOf(trace, 1)).repeated) == ["exp"]
-    assert "computed again: exp of the forward step" in stepgraph(trace).text()
+    assert "recomputed: exp, which the forward Scan does not store" in stepgraph(trace).text()
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3)])
@@ -557,20 +556,18 @@ def is_at(point, box, y):
     return box.x <= point[0] <= box.x + box.width and abs(point[1] - y) < 1.5
 
 
-def test_what_is_written_back_as_it_was_read_is_told_and_not_drawn():
-    """The second backward Scan of x**2 hands buf[-1] on; what it makes is buf[0] and d2x."""
+def test_a_slot_that_is_restored_is_a_result():
+    """The second backward Scan of x**2 writes back buf[-1], and computes buf[0] and d2x."""
     trace = gallery.loops["square"].trace(order=2)
     some, every = stepgraph(trace, 3).text(), stepgraph(trace, 3, all=True).text()
-    assert "written back as read, not drawn: buf[−1]" in some
-    assert "buf[−1] ←" not in some
-    assert "→ buf[−1]" in every
-    assert "not drawn: buf" not in every
-    for name, sign in (("buf[0]", "←"), ("∂C′/∂x₀", "=")):
-        assert f"{name} {sign} " in some
+    for name, sign in (("buf[−1]", "← buf[−1]"), ("buf[0]", "←"), ("∂C′/∂x₀", "=")):
+        assert f"{name} {sign}" in some
         assert f"→ {name}" in every
 
 
-def test_large_steps_fit_and_say_what_is_folded():
+def test_large_steps_fit_and_their_operations_are_refused():
+    """Each of 200 operations has a box; the backward steps have more than Graphviz can arrange."""
+
     def step(x):
         for number in range(100):
             x = pt.sin(x) * number
@@ -581,8 +578,15 @@ def test_large_steps_fit_and_say_what_is_folded():
         scene = stepgraph(trace, number)
         assert scene.width <= 840
         assert scene.height <= 1200
-        assert "all=True draws" in scene.text()
-        assert "operations further from the results" in stepgraph(trace, number, all=True).text()
+        operations = StepNodes(ScanOf(trace, number - 1)).operations
+        assert f"all=True draws {operations} operations" in scene.text()
+        if operations <= 300:
+            drawn = [g.cell for g in stepgraph(trace, number, all=True).groups()]
+            assert sum("node" in cell for cell in drawn) == operations
+        else:
+            with pytest.raises(lab.LabError, match=f"300 operations or fewer, got {operations}"):
+                stepgraph(trace, number, all=True)
+    assert operations > 300
 
 
 def test_a_quoted_label_reads_back():
@@ -592,23 +596,6 @@ def test_a_quoted_label_reads_back():
         source = f"digraph {{ n0 [label={quoted(label)}]; }}"
         graph = AGraph(string=source)  # which must live as long as its nodes
         assert graph.get_node("n0").attr["label"].replace("\\\\", "\\") == label
-
-
-def test_many_operations_are_cut_off_and_counted():
-    def step(x):
-        for _ in range(100):
-            x = pt.sin(x)
-        return x
-
-    trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=1)
-    for number in (1, 2):
-        scene = stepgraph(trace, number, all=True)
-        assert "operations further from the results" in scene.text()
-        assert len(scene.svg()) < 100_000
-        nodes = StepNodes(ScanOf(trace, number - 1))
-        drawn = [n for n in nodes.every if n.part is Part.OPERATION]
-        assert len(drawn) == MOST_OPERATIONS
-        assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()
 
 
 def test_of_many_results_all_are_drawn_below_one_another():
@@ -628,7 +615,7 @@ def test_of_many_results_all_are_drawn_below_one_another():
     assert whole.width > 840
 
 
-def test_of_many_arguments_the_last_share_a_box():
+def test_of_many_arguments_all_are_drawn_below_one_another():
     names = [f"state{n}" for n in range(20)]
     loop = lab.Loop(
         lambda **states: [pt.tanh(sum(states.values()))] * 20,
@@ -637,7 +624,7 @@ def test_of_many_arguments_the_last_share_a_box():
     )
     scene = stepgraph(loop.trace(order=0))
     assert scene.width <= 840
-    assert "⋯ 6 more" in scene.text()
+    assert all(f"{name}₀" in scene.text() for name in names)
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
@@ -709,7 +696,7 @@ def test_a_folded_step_shows_the_numbers_of_short_vectors():
     assert {numbers, a, "[1, 1, 1]"} <= whole
 
 
-def test_big_arrays_are_drawn_without_colours_when_there_are_many():
+def test_pictures_of_large_arrays_are_small_files():
     weights = np.linspace(-1, 1, 100).reshape(10, 10)
     loop = lab.Loop(
         lambda m, w: pt.tanh(w @ m), states=(lab.State("m", weights),),
@@ -771,22 +758,6 @@ def test_loops_that_feed_one_another():
     assert len(trace.scans) == int(explanation(trace)[-2].rpartition("= ")[2].rstrip("."))
 
 
-def test_a_sum_whose_parts_cancel_says_so():
-    """Newton's method for √2: at x₅, which is √2, the derivative ½ − 1/x² is next to nothing.
-
-    As many digits are told as are right: those of a calculation in fractions.
-    """
-    x = 3.0
-    for _ in range(5):
-        x = 0.5 * (x + 2.0 / x)
-    told = f"≈ {float(Fraction(1, 2) - 1 / Fraction(x) ** 2):.1e}: its parts cancel"
-    assert told in visual.draw(cancelling(), "stepgraph", order=1).text()
-    assert number_text(0.5 + -1.0 / (x * x)) not in told
-    for loop, step in ((cancelling(), 5), (gallery.loops["square"], 0)):
-        found = visual.draw(loop, "stepgraph", order=1, step=step).text()
-        assert "cancel" not in found
-
-
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
 def test_by_default_no_step_multiplies_zeros_alone(name):
     """Unless it is told, the step is one where what arrives is not 0, and its heading says why."""
@@ -795,8 +766,9 @@ def test_by_default_no_step_multiplies_zeros_alone(name):
         scan, scene = trace.scans[-1], stepgraph(trace)
         step = int(re.search(r": step (\d+) as a graph", scene.text())[1])
         assert any(access.values[step].any() for tape in scan.tapes for access in tape.reads[:1])
-        assert ("the first that adds up two slots" in scene.text()) == (step > 0)
-        assert "the first that" not in stepgraph(trace, step=step).text()
+        reason = f"step {step} combines two nonzero slots"
+        assert (reason in scene.text()) == (step > 0)
+        assert reason not in stepgraph(trace, step=step).text()
         if (
             order > 1 and name != "rnn"
         ):  # all read 0 at step 0, since the last value is no part of C′

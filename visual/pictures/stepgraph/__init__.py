@@ -1,5 +1,4 @@
-"""The step graph: the operations of one step with their values, laid out by Graphviz.
+"""The step graph: the operations of a step with their values, arranged by Graphviz.
 
-Start with `stepgraph`; `nodes` tells which operations are drawn, `looks` what they are called and
-which roles they have.
+Start with `stepgraph`; `nodes` and `quantities` build the two graphs, `looks` names their nodes.
 """

@@ -1,88 +1,82 @@
-"""What the nodes of a step graph are called, and which role each of them has."""
+"""Choose the role, the name, and the caption of each node of a step graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.names import NamedScan
-from visual.pictures.stepgraph.cards import Entry
-from visual.pictures.stepgraph.nodes import Part, StepNode, StepNodes
+from visual.pictures.stepgraph.nodes import StepNode
 from visual.scene.theme import Role
 
-INITIAL = Entry(Role.INPUT, "")
-STATE = Entry(Role.INTERMEDIATE, "")
-READ = Entry(Role.READ, "")
-REUSED = Entry(Role.REUSED, "")
-SAVED = Entry(Role.UNNEEDED, "saved because a forward result is reused")
-PRESERVED = Entry(Role.PRESERVED, "")
-OVERWRITTEN = Entry(Role.OVERWRITTEN, "")
-AGAIN = Entry(Role.AGAIN, "forward operation, computed a second time")
-HIDDEN = Entry(Role.PANEL, "more operations, not drawn")
-WRITTEN = Entry(Role.RESULT, "of the step")
-KEY_ORDER = [
-    INITIAL, READ, REUSED, SAVED, PRESERVED, OVERWRITTEN, STATE, AGAIN, HIDDEN, WRITTEN,
-]  # fmt: skip
+LEGEND: Mapping[Role, str] = {
+    **{role: role.value for role in Role if role is not Role.PANEL},
+    Role.AGAIN: "forward operation, computed a second time",
+    Role.RESULT: "output of the step",
+}
+Look = tuple[Role, str, str]
 
 
+@dataclass(frozen=True)
 class Looks:
-    """The looks of the nodes of one step of a Scan."""
+    """The looks of the nodes of a step; `reused` are the arguments that contain forward results."""
 
-    def __init__(self, named: NamedScan, step: int, spell: Speller, model: StepNodes) -> None:
-        self.named, self.scan, self.step = named, named.scan, step
-        self.spell = spell
-        self.reused = {saving.argument.argument for saving in model.savings}
+    named: NamedScan
+    step: int
+    reused: frozenset[int]
 
-    def of(self, node: StepNode) -> tuple[Entry, str, str]:
-        """The role of a node, its name, and its caption."""
-        place = node.place
-        if node.part in (Part.SHARED, Part.HIDDEN):
-            entry = STATE if node.part is Part.SHARED else HIDDEN
-            return entry, node.label, ""
+    def look(self, node: StepNode) -> Look:
+        """Return the role of a node, its name, and its caption."""
+        place, scan = node.place, self.named.scan
         if isinstance(place, int):
-            again = self.scan.inside[place].repeats is not None
-            return AGAIN if again else STATE, node.label, ""
+            again = scan.inside[place].repeats is not None
+            return Role.AGAIN if again else Role.INTERMEDIATE, node.label, ""
         if isinstance(place, Leaf):
-            return self._argument(place)
+            return (Role.INTERMEDIATE, node.label, "") if node.term else self._argument(place)
         if place.target is None:
-            return WRITTEN, "until", "the loop stops if this is true"
-        tape = self.scan.variable(place.target)
-        label = f"→ {self.spell.position(place.target, self.step)}"
-        entry = OVERWRITTEN if _is_overwritten(tape, place.target) else WRITTEN
-        return entry, label, self._quantity(place.target, False)
+            return Role.RESULT, "until", "the loop stops if this is true"
+        role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
+        return role, self._name(place.target), self._quantity(place.target, False)
 
-    def _argument(self, leaf: Leaf) -> tuple[Entry, str, str]:
-        variable, label = self.scan.variable(leaf), self.spell.position(leaf, self.step)
-        forward = self.scan.parent is None
+    def _argument(self, leaf: Leaf) -> Look:
+        scan, name = self.named.scan, self._name(leaf)
+        variable, is_forward = scan.variable(leaf), scan.parent is None
         if isinstance(variable, SequenceTrace):
             if leaf.argument in self.reused:
-                return REUSED, label, "forward result"
-            return (INITIAL, label, "sequence") if forward else (READ, label, "")
+                return Role.REUSED, name, "forward result"
+            return (Role.INPUT, name, "sequence") if is_forward else (Role.READ, name, "")
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
-            untraced = "untraced state" if leaf.variable in self.scan.untraced else ""
-            return INITIAL, label, "parameter" if variable is not None else untraced
-        caption = self._quantity(leaf, True)
-        if forward and variable.kind is not Kind.MIT_MOT:
-            initial = variable.tape.row(self.step, leaf.tap) < variable.tape.origin
-            return INITIAL if initial else STATE, label, "initial value" if initial else ""
-        return (OVERWRITTEN if _is_overwritten(variable, leaf) else PRESERVED), label, caption
+            untraced = "untraced state" if leaf.variable in scan.untraced else ""
+            return Role.INPUT, name, untraced if variable is None else "parameter"
+        if is_forward and variable.kind is not Kind.MIT_MOT:
+            if variable.tape.row(self.step, leaf.tap) < variable.tape.origin:
+                return Role.INPUT, name, "initial value"
+            return Role.INTERMEDIATE, name, ""
+        role = Role.OVERWRITTEN if self._is_overwritten(leaf) else Role.PRESERVED
+        return role, name, self._quantity(leaf, True)
+
+    def _name(self, leaf: Leaf) -> str:
+        return Speller(self.named).position(leaf, self.step)
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Of what a slot of a tape holds the gradient."""
-        tape = self.scan.variable(leaf)
+        """Return the gradient that a slot of a tape accumulates."""
+        tape = self.named.scan.variable(leaf)
         if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
             return ""
         if tape.is_total:
-            is_part = "a part " if self.named.share(tape) else ""
+            part = " (a part)" if self.named.share(tape) else ""
             whole = self.named.whole_label(tape, None)
-            return f"{'total so far' if reads else 'new total'}, {is_part}of {whole}"
+            return f"{'old' if reads else 'new'} total of {whole}{part}"
         label = self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
-        return f"{label} so far" if reads and _is_overwritten(tape, leaf) else label
+        return f"{label} so far" if reads and self._is_overwritten(leaf) else label
 
+    def _is_overwritten(self, leaf: Leaf) -> bool:
+        """Return whether the step replaces the value of a slot.
 
-def _is_overwritten(tape: object, leaf: Leaf) -> bool:
-    """Whether a step replaces what stands there.
-
-    A running total is drawn as one slot, as in the picture of the tapes, although its Scan keeps
-    the totals of all steps until it is compiled.
-    """
-    return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)
+        A running total counts as one slot, as in the picture of the tapes, although its Scan stores
+        the totals of all steps until PyTensor compiles it.
+        """
+        tape = self.named.scan.variable(leaf)
+        return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)

@@ -1,60 +1,42 @@
-"""The step graph: what one step of a Scan reads, makes and writes, with the values.
+"""The step graph: the values that a step of a Scan reads, computes, and writes.
 
-Arguments stand on the left, results on the right, and between them what the step uses more than
-once.  All operations on the way are formulas; on demand each is drawn, arguments on top.  Forward
-results that are read instead of computed are marked, with what that saves; so are the forward
-operations that no result has recorded, and which are therefore computed again.
+Arguments are on the left and results on the right; between them are the values that the step uses
+more than once. Formulas contain all other operations; with `all`, each operation has a box. The
+heading lists the forward results that the step reuses, and the operations that it recomputes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from lab.equations.numbers import array_of, equation
+from lab.equations.numbers import equation
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import listing
-from lab.notation import Leaf, calls_of, leaves_of, render, summands_of
+from lab.errors import ArgumentError, listing
+from lab.notation import Leaf, calls_of, leaves_of, render
 from lab.records import cached_property
 from lab.scans.names import readable
-from lab.traces.trace import Formula, StepResult, Trace
-from visual.layout.canvas import FORMULA, finished, formula, formula_lines, heading
+from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
+from lab.traces.untaken import values_of
+from visual.layout.canvas import finished, formula_lines, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_step, check_trace, selected_scan, switch
-from visual.pictures.stepgraph.cards import (
-    DIGITS,
-    IN_A_COLUMN,
-    READ,
-    VALUE,
-    WIDE,
-    Card,
-    Entry,
-    arrows,
-    segments,
-)
-from visual.pictures.stepgraph.first_sum import FIRST_SUM, first_sum
-from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
-from visual.pictures.stepgraph.nodes import (
-    SLOT,
-    Part,
-    Saving,
-    StepNode,
-    StepNodes,
-    operation_label,
-)
+from visual.options import check_trace, selected_scan, check_step, switch
+from visual.pictures.stepgraph.cards import VALUE, Card
+from visual.pictures.stepgraph.looks import LEGEND, Looks
+from visual.pictures.stepgraph.nodes import SLOT, Part, StepNode, StepNodes, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
-from visual.scene.combinators import Piece, above, gap, grouped, sized, words
+from visual.scene.combinators import Piece, above, gap, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Group, Scene, Shape, picture_function
+from visual.scene.shapes import Arrow, Box, Scene, Shape, picture_function
+from visual.scene.theme import Role
 
-MOST_FORMULAS = 8  # above all operations
-MOST_SEGMENTS = 300  # colours of arrays in one picture
+MOST_OPERATIONS = 300  # Graphviz needs seconds for more
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
     {
-        "allocempty": "new memory, which nobody has filled yet",
+        "allocempty": "uninitialized memory",
         "part": "some rows or entries of the first input",
         "set_part": "the first input, a part of it replaced by the second",
         "add_to_part": "the first input, with the second added to a part of it",
@@ -63,12 +45,10 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries, or a part",
     }
 )
-LONGEST = 300  # letters of a formula, with those in its tooltip
-APART, UNEVEN, WIDEST, SLENDER = 44, 1.6, 460, 90  # columns, results, formulas at most, at least
-DEEP = 2  # letters by which the later lines of a formula are indented
-# What is tried until the width fits: whether arrays have strips, whether what is used twice has a
-# box of its own, and how many lines a formula has.
-PLANS = ((True, True, 4), (False, True, 4), (False, False, 3))
+LONGEST = 300  # letters of a formula in the heading
+OPERATION, ARGUMENT, ON_PAPER = 190, 232, 96  # the greatest widths of boxes
+APART, UNEVEN, WIDEST, LINES = 44, 1.6, 460, 4  # columns; results; formulas; lines of a formula
+HANGING = 2  # letters of the indentation of the later lines of a formula
 
 
 @picture_function
@@ -79,311 +59,227 @@ def stepgraph(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """What one step reads, makes and writes, with its values.
+    """Draw the values that one step reads, computes, and writes.
 
-    `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
-    told otherwise it is the one that holds the result.  `step` is the number of its step, or else
-    the first that adds up two slots that are not 0, as in `moment`.  All operations on the way to
-    a quantity are its formula; with `all` each is drawn, up to 50.
-    Raises ArgumentError for a Scan or a step that there is not.
+    `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``. The
+    default is the Scan that contains the result. `step` is the number of its step; the default is
+    the first step that combines two nonzero slots. With `all`, every operation has a box.
+    Raises ArgumentError for an unknown Scan or step, and for `all` with over 300 operations.
     """
     check_trace(trace)
     check_sheet(sheet)
     number = selected_scan(trace, scan)
-    named, first = NamedScan(trace, number), first_sum(trace.scans[number]) or 0
-    why = FIRST_SUM if step is None and first else ""
-    step = check_step(named.scan, first if step is None else step)
+    first = first_sum(trace.scans[number])
+    why = f"; step {first} combines two nonzero slots" if step is None and first else ""
+    step = check_step(trace.scans[number], first if step is None else step)
+    named = NamedScan(trace, number)
     if switch("all", all):
-        return _StepGraph(named, step, StepNodes(named), True, 3, sheet, why).scene()
-    for strips, shared, lines in PLANS:
-        model = StepQuantities(named, shared)
-        graph = _StepGraph(named, step, model, strips, lines, sheet, why)
-        is_last = (strips, shared, lines) == PLANS[-1]
-        if is_last or graph.may_fit:
-            scene = graph.scene()
-            if is_last or scene.width <= sheet.width:
-                break
-    return scene
+        if (operations := StepNodes(named).operations) > MOST_OPERATIONS:
+            raise ArgumentError(
+                f"all = True: expected a step of {MOST_OPERATIONS} operations or fewer, got "
+                f"{operations}. Draw the formulas: leave all out."
+            )
+        return _StepGraph(named, step, sheet, StepNodes(named)).scene(why)
+    graph = _StepGraph(named, step, sheet, StepQuantities(named))
+    if graph.layout.envelope.width > sheet.line:
+        graph = _StepGraph(named, step, sheet, StepQuantities(named, shared=False))
+    return graph.scene(why)
 
 
+def first_sum(scan: ScanTrace) -> int:
+    """Return the first step that combines two nonzero slots in a formula; 0 without such a step."""
+    found = np.zeros(scan.steps or 1, dtype=bool)
+    for formula in scan.formulas if scan.steps else ():
+        slots = [leaf for leaf in formula.leaves if leaf.tap is not None]
+        tapes = {tape.argument for tape in scan.tapes if not tape.is_total}
+        values = (values_of(scan, leaf) for leaf in slots if leaf.argument in tapes)
+        nonzero = [v.reshape(scan.steps, -1).any(axis=1) for v in values if v is not None]
+        found |= np.sum(nonzero, axis=0) > 1
+    return int(np.argmax(found))
+
+
+@dataclass(frozen=True)
 class _StepGraph:
-    """One step graph: its cards, how they are joined, and what is said about it."""
+    """The boxes, the arrows, and the heading of a step graph."""
 
-    def __init__(
-        self,
-        named: NamedScan,
-        step: int,
-        model: StepNodes | StepQuantities,
-        strips: bool,
-        lines: int,
-        sheet: Sheet,
-        why: str,
-    ) -> None:
-        self.named, self.scan, self.step, self.sheet = named, named.scan, step, sheet
-        self.model, self.lines, self.whole, self.why = model, lines, StepNodes(named), why
-        self.folds = isinstance(model, StepQuantities)
-        self.spell = Speller(self.named)
-        self.looks = Looks(named, step, self.spell, self.whole)
-        self.values = {node.key: model.value(node.place, step) for node in model.every}
-        shown = sum(map(segments, self.values.values()))
-        self.strips = strips and 0 < shown <= MOST_SEGMENTS
-        self.colourless = shown > 0 and not self.strips
-        self.entries: list[Entry] = []
-        self.places = dict(self._places())  # what is also seen in other pictures, by node
-        self.cards: dict[str, Card] = {}
-        for node in sorted(model.every, key=lambda node: node.term is not None):
-            self.cards[node.key] = self._card(node)
-        self.cards = {node.key: self.cards[node.key] for node in model.every}
-        self.edges = [Edge(before.key, node.key) for node in model.every for before in node.inputs]
-        self.nodes = [
-            Node(node.key, card.width, card.height, card.words, self._rank(node), node.ordered)
-            for node, card in zip(model.every, self.cards.values(), strict=True)
-        ]
-        if not self.folds:
-            self._add_savings()
-
-    def _rank(self, node: StepNode) -> str:
-        """All results stand in one column."""
-        return "results" if self.folds and node.part is Part.RESULT else ""
+    named: NamedScan
+    step: int
+    sheet: Sheet
+    model: StepNodes | StepQuantities
 
     @property
-    def may_fit(self) -> bool:
-        """Whether the formulas of what is shared have room."""
-        return self.unit >= SLENDER or not any(n.part is Part.SHARED for n in self.model.every)
+    def folds(self) -> bool:
+        """Whether formulas contain the operations; the graph then leads from left to right."""
+        return isinstance(self.model, StepQuantities)
 
     @cached_property
-    def unit(self) -> float:
-        """How wide a formula of what is shared may be, so that those of results find room, too."""
+    def operations(self) -> StepNodes:
+        """The graph of all operations."""
+        return StepNodes(self.named)
+
+    @cached_property
+    def cards(self) -> Mapping[str, Card]:
+        """The card of each node, by key."""
+        reused = frozenset(s.argument.argument for s in self.operations.savings)
+        looks = Looks(self.named, self.step, reused)
+        nodes = {node.key: (node, *looks.look(node)) for node in self.model.every}
+        widest = OPERATION if not self.folds else ON_PAPER if self.sheet.on_paper else ARGUMENT
+        cards = dict[str, Card]()
+        for key, (node, role, label, caption) in nodes.items():
+            written = "→ " if node.part is Part.RESULT and not self.folds else ""
+            cards[key] = Card(role, f"{written}{label}", self._value(node), caption, widest)
         level: dict[str, int] = {}
         for node in self.model.every:
-            level[node.key] = max((level[n.key] + 1 for n in node.inputs), default=0)
-        deepest = max((level[node.key] for node in self.model.results), default=1) or 1
-        read = [card.width for key, card in self.cards.items() if not level[key]]
-        room = self.sheet.line - max(read, default=0) - APART * deepest
-        return room / (deepest - 1 + UNEVEN)
+            level[node.key] = max((level[before.key] + 1 for before in node.inputs), default=0)
+        depth = max(level.values(), default=0) or 1
+        read = max((cards[key].width for key in level if not level[key]), default=0)
+        unit = (self.sheet.line - read - APART * depth) / (depth - 1 + UNEVEN)
+        for key, (node, role, label, caption) in nodes.items():
+            if node.term is not None:
+                wide = min(unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
+                cards[key] = self._formula_card(node, role, label, caption, max(wide, ARGUMENT))
+        return cards
 
-    def _places(self) -> Iterator[tuple[str, str]]:
-        for node in self.model.every:
-            leaf = node.place.target if isinstance(node.place, StepResult) else node.place
-            if isinstance(leaf, Leaf) and node.part in (Part.ARGUMENT, Part.RESULT):
-                yield node.key, self._key(leaf)
-        for saving in self.whole.savings:
-            yield f"SAVED:{saving.argument}", self._key(saving.argument)
+    def _value(self, node: StepNode) -> np.ndarray | None:
+        if isinstance(self.model, StepQuantities):
+            return self.model.value(node.place, self.step)
+        return value_at(self.named.scan, node.place, self.step)
 
-    def _key(self, leaf: Leaf) -> str:
-        return self.named.leaf_key(leaf, self.step)
-
-    def _add_savings(self) -> None:
-        for saving in self.whole.savings:
-            key = f"SAVED:{saving.argument}"
-            target = next((n for n in self.model.every if n.place == saving.argument), None)
-            if target is None:  # among the operations for which there is no room
-                continue
-            told = f"saved: {_count(saving)}"
-            wide = IN_A_COLUMN if self.sheet.on_paper else 340
-            card = Card(SAVED.role, self._saved_formula(saving), None, told, widest=wide)
-            self.entries.append(SAVED)
-            self.cards[key] = card
-            self.nodes.append(Node(key, card.width, card.height, card.label))
-            self.edges.append(Edge(key, target.key))
-
-    def scene(self) -> Scene:
-        """The whole picture."""
-        sheet = self.sheet
-        title = f"{self.named.number + 1} · {self.named.called}: step {self.step}"
-        title += " as a graph" if self.folds else " as a graph of operations"
-        head = heading(title, self._lines(), sheet, self.named.whereabouts)
-        written = above(*(() if self.folds else self._formulas()), apart=3)
-        graph = above(gap(sheet.line), self._graph(), align=0.5)
-        entries = sorted(set(self.entries), key=KEY_ORDER.index)
-        said = "; ".join(_shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:8])
-        return finished(
-            above(head, written, graph, apart=8),
-            {entry.role: entry.words for entry in entries},
-            sheet=sheet,
-            title=f"Step {self.step} of {self.scan.name} as a graph of operations",
-            description=f"What one step computes from what it reads, with all values: {said}.",
-            below=8,
-            close=True,
-            dot=dot_source(self.nodes, self.edges),
-        )
-
-    def _formulas(self) -> Iterator[Piece]:
-        """What the step writes, as formulas, and the same in numbers."""
-        letters = int(self.sheet.line / (FORMULA * MONO_WIDTH))
-        told = self.scan.formulas
-        for found in told[:MOST_FORMULAS]:
-            both = [formula(_shorten(self.spell.at(found, self.step)), False, 3, letters)]
-            if values := self.spell.numbers(found, self.step):
-                both.append(formula(_shorten(values), True, 3, letters))
-            keys = self.named.formula_keys(found, self.step)
-            yield grouped(above(*both), Group((), mentions=keys))
-        if len(told) > MOST_FORMULAS:
-            yield words(f"⋯ {counted(len(told) - MOST_FORMULAS, 'more formula')}", 12, muted=True)
-
-    def _graph(self) -> Piece:
-        """The cards, and the arrows from card to card, as they are laid out: folded, rightwards."""
-        nodes = [_turned(n) for n in self.nodes] if self.folds else self.nodes
-        layout = lay_out(nodes, self.edges)
-        corners = {k: (y, x) if self.folds else (x, y) for k, (x, y) in layout.corners.items()}
-        ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
-        ordered = {node.key for node in self.nodes if node.ordered}
-        boxes = {key: card.box(*corners[key]) for key, card in self.cards.items()}
-        shapes: list[Shape] = []
-        shapes += arrows(layout, self.edges, boxes, ghosts, ordered, self.folds)
-        for number, node in enumerate(self.nodes):
-            place = self._way_in(node.key) or self.places.get(node.key)
-            place = place or f"{self.named.number}:node {number}"
-            shapes += self.cards[node.key].shapes(*corners[node.key], place)
-        across = layout.width, layout.height
-        return sized(*(reversed(across) if self.folds else across), *shapes)
-
-    def _way_in(self, key: str) -> str:
-        """The key of what is opened by a click on a node: a Scan inside of the step."""
-        node = next((node for node in self.model.every if node.key == key), None)
-        if node is None or not self.scan.nested or node.part not in (Part.OPERATION, Part.SHARED):
-            return ""
-        if isinstance(node.place, int):
-            name = self.scan.inside[node.place].operation
-        else:
-            name = next((call.name for call in calls_of(node.term)), "")
-        called = readable(name.partition("[")[0])
-        is_scan = any(called == inner.name for inner in self.scan.nested[self.step].scans)
-        return f"inside:{self.named.number + 1},{self.step}" if is_scan else ""
-
-    def _lines(self) -> list[str]:
-        scan, model = self.scan, self.whole
-        which = (
-            f"step {self.step} of Scan {self.named.number + 1} (0 to {scan.steps - 1}){self.why}"
-        )
-        lines = [f"forward · {which}"]
-        if self.named.parent is not None and model.parent is not None:
-            parent = f"{self.named.parent.number + 1} · {self.named.parent.called}"
-            lines = [f"order {scan.order}, the gradient of {parent} · {which}"]
-        if any(SLOT in card.label for card in self.cards.values()):
-            lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
-        if self.folds:
-            draws = f"draws {_operations(model.operations)}"
-            lines[0] += self.sheet.hint(f"all=True {draws}", " · ")
-        for saving in model.savings:
-            lines.append(
-                f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
-                f"result, which saves {_count(saving)}: {_shorten(self._saved_formula(saving))}"
-            )
-        if model.repeated:
-            names = self._names(sorted(model.repeated))
-            told = f"computed again: {names} of the forward step, whose values are in none of its "
-            lines.append(f"{told}results{f'; {SLOT} is an input' if SLOT in names else ''}")
-        used = {c.name for f in scan.formulas for c in calls_of(f.expression)}
-        used |= {card.label.partition("(")[0] for card in self.cards.values()}
-        lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
-        met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
-        lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
-        if isinstance(self.model, StepQuantities) and self.model.unchanged:
-            slots = listing(self.spell.position(one, self.step) for one in self.model.unchanged)
-            lines.append(f"written back as read, not drawn: {slots}")
-        left_out = self._left_out()
-        if left_out:
-            lines.append(f"not drawn: {listing(left_out)}")
-        return lines
-
-    def _left_out(self) -> list[str]:
-        model = self.model
-        reasons = dict[str, int]()
-        if not isinstance(model, StepQuantities):
-            hidden = model.operations - len(model.shown)
-            far = f"{hidden} operations further from the results ({len(model.shown)} are)"
-            shapes = f"{_operations(model.reshaping)} that only change a shape or type"
-            constants = f"{_operations(model.constant)} on constants alone"
-            reasons = {far: hidden, shapes: model.reshaping, constants: model.constant}
-        reasons["the colours of arrays"] = self.colourless
-        return [reason for reason, is_so in reasons.items() if is_so]
-
-    def _names(self, operations: Sequence[int]) -> str:
-        """Operations of the parent's step, those on the same operations once."""
-        parent = StepNodes(self.named.parent or self.named)
-        labels = [parent.label(number) for number in operations]
-        times = {label: labels.count(label) for label in labels}
-        return listing(f"{label} ({n} times)" if n > 1 else label for label, n in times.items())
-
-    def _saved_formula(self, saving: Saving) -> str:
-        spell = Speller(self.named.parent or self.named)
-        return next(spell.equation(f) for f in spell.scan.formulas if f.target == saving.source)
-
-    def _card(self, node: StepNode) -> Card:
-        entry, label, caption = self.looks.of(node)
-        self.entries.append(entry)
-        value = self.values[node.key]
-        if node.term is not None:
-            return self._formula_card(node, entry, label.removeprefix("→ "), caption)
-        below, tip, wide = (
-            node.part is Part.RESULT,
-            "",
-            READ if self.folds else WIDE,
-        )
-        wide = min(wide, IN_A_COLUMN) if self.sheet.on_paper else wide
-        if isinstance(node.place, int):
-            made = self.scan.inside[node.place]
-            tip = operation_label(made.operation, list(made.inputs))
-        parts = [self.values[before.key] for before in node.inputs]
-        digits = _digits(value, parts) if {"+", "−"} & {*node.label.split()} else DIGITS
-        look = tip, self.strips, wide, digits
-        return Card(entry.role, label, value, caption, below, *look, within=self.folds)
-
-    def _formula_card(self, node: StepNode, entry: Entry, label: str, caption: str) -> Card:
-        """What is written, or shared: its formula, and the same in numbers."""
-        model, value, step, numbers = self.model, self.values[node.key], self.step, ""
+    def _formula_card(
+        self, node: StepNode, role: Role, label: str, caption: str, widest: float
+    ) -> Card:
+        """Return the card of a result or a shared value: its formula, also in numbers."""
+        model, value, speller = self.model, self._value(node), Speller(self.named)
         assert isinstance(model, StepQuantities)
         assert node.term is not None
-        assert not isinstance(node.place, int)
-        known = {leaf: model.value(leaf, step) for leaf in leaves_of(node.term)}
-        used = {leaf: one for leaf, one in known.items() if one is not None and not one.ndim}
-        if value is not None and not value.ndim and len(used) == len(known):
-            numbers = equation(value, node.term, used)
-        parts = [array_of(term, used.get) for term in summands_of(node.term)]
-        digits = _digits(value, parts) if len(parts) > 1 else DIGITS
+        leaves = {leaf: model.value(leaf, self.step) for leaf in leaves_of(node.term)}
+        scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
 
         def name(leaf: Leaf) -> str:
-            return leaf.variable if leaf in model.terms else self.spell.position(leaf, step)
+            return leaf.variable if leaf in model.terms else speller.position(leaf, self.step)
 
         sign = ":="
         if isinstance(node.place, StepResult) and node.place.target is not None:
-            sign = self.spell.sign(Formula(node.place.target, node.term))
-        told = f"{label} {sign} {render(node.term, name)}"
-        wide = min(self.unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
-        letters = int((wide - 14) / (VALUE * MONO_WIDTH))
-        is_short = max(map(len, numbers.split()), default=0) <= letters - DEEP
-        lines = formula_lines(numbers, letters, self.lines, DEEP) if numbers and is_short else []
-        if digits < DIGITS or (lines and lines[-1].endswith("…")):  # nobody would add that up
-            lines = []
+            sign = speller.sign(Formula(node.place.target, node.term))
+        full, written = f"{label} {sign} {render(node.term, name)}", ""
+        if value is not None and not value.ndim and len(scalars) == len(leaves):
+            written = equation(value, node.term, scalars)
+        letters = int((widest - 14) / (VALUE * MONO_WIDTH))
+        lines, numbers = (
+            tuple(formula_lines(content, letters, LINES, HANGING)) for content in (full, written)
+        )
+        if numbers[-1].endswith("…") or not written:
+            numbers = ()
         caption = caption if caption != label else ""
-        told_in = tuple(formula_lines(told, letters, self.lines, DEEP))
-        look = told, self.strips, max(wide, READ), digits, told_in, tuple(lines), True
-        return Card(entry.role, label, value, caption, False, *look)
+        return Card(role, label, value, caption, widest, lines, numbers, full)
+
+    @cached_property
+    def graph(self) -> tuple[list[Node], list[Edge]]:
+        """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
+        nodes = [
+            Node(
+                node.key,
+                card.width,
+                card.height,
+                "\n".join(card.lines),
+                "results" if self.folds and node.part is Part.RESULT else "",
+                node.ordered,
+            )
+            for node, card in zip(self.model.every, self.cards.values(), strict=True)
+        ]
+        return nodes, [Edge(b.key, node.key) for node in self.model.every for b in node.inputs]
+
+    @cached_property
+    def layout(self) -> Piece:
+        """The boxes and the arrows."""
+        layout = lay_out(*self.graph, rightwards=self.folds)
+        boxes = {
+            key: Box(*layout.corners[key], card.width, card.height, card.role)
+            for key, card in self.cards.items()
+        }
+        shapes: list[Shape] = [*map(Arrow, layout.curves)]
+        for number, node in enumerate(self.model.every):
+            key = self._key(node) or f"{self.named.number}:node {number}"
+            shapes.append(self.cards[node.key].draw(boxes[node.key], key))
+        return sized(layout.width, layout.height, *shapes)
+
+    def _key(self, node: StepNode) -> str:
+        """Return the key of a quantity that other pictures show, or of a Scan inside the step."""
+        leaf = node.place.target if isinstance(node.place, StepResult) else node.place
+        if node.part in (Part.ARGUMENT, Part.RESULT):
+            return self.named.leaf_key(leaf, self.step) if isinstance(leaf, Leaf) else ""
+        calls = [call.name for call in calls_of(node.term)[:1]] if node.term is not None else []
+        if isinstance(node.place, int):
+            calls = [self.named.scan.inside[node.place].operation]
+        inner = {scan.name for run in self.named.scan.nested[:1] for scan in run.scans}
+        opens = any(readable(call.partition("[")[0]) in inner for call in calls)
+        return f"inside:{self.named.number + 1},{self.step}" if opens else ""
+
+    def scene(self, why: str) -> Scene:
+        """Draw the whole picture; `why` explains the choice of the step."""
+        title = f"{self.named.number + 1} · {self.named.called}: step {self.step}"
+        title += " as a graph" if self.folds else " as a graph of operations"
+        head = heading(title, self._lines(why), self.sheet, self.named.whereabouts)
+        speller, formulas = Speller(self.named), self.named.scan.formulas
+        equations = "; ".join(_shorten(speller.at(f, self.step)) for f in formulas[:8])
+        return finished(
+            above(head, above(gap(self.sheet.line), self.layout, align=0.5), apart=8),
+            LEGEND,
+            sheet=self.sheet,
+            title=f"Step {self.step} of {self.named.scan.name} as a graph of operations",
+            description=f"The operations of one step, with all values: {equations}.",
+            below=8,
+            close=True,
+            dot=dot_source(*self.graph),
+        )
+
+    def _lines(self, why: str) -> Iterator[str]:
+        """Yield the lines of the heading below the title."""
+        named, scan, model = self.named, self.named.scan, self.operations
+        order = "forward"
+        if named.parent is not None:
+            order = (
+                f"order {scan.order}, gradient of {named.parent.number + 1} · {named.parent.called}"
+            )
+        hint = ""
+        if self.folds:
+            hint = self.sheet.hint(
+                f"all=True draws {counted(model.operations, 'operation')}", " · "
+            )
+        elif any(SLOT in card.label for card in self.cards.values()):
+            hint = f" · {SLOT} is an input, in the order of the arrows"
+        yield f"{order} · steps 0 to {scan.steps - 1}{why}{hint}"
+        parent = named.parent or named
+        speller = Speller(parent)
+        for saving in model.savings:
+            formula = next(f for f in parent.scan.formulas if f.target == saving.source)
+            yield (
+                f"reused: {Speller(named).position(saving.argument, self.step)}, a forward result, "
+                f"saves {counted(len(saving.operations), 'operation')}: "
+                f"{_shorten(speller.equation(formula))}"
+            )
+        if model.repeated:
+            labels = [StepNodes(parent).label(number) for number in sorted(model.repeated)]
+            times = {label: labels.count(label) for label in labels}
+            names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in times.items())
+            slot = f"; {SLOT} is an input" if SLOT in names else ""
+            yield f"recomputed: {names}, which the forward Scan does not store{slot}"
+        used = {call.name for f in scan.formulas for call in calls_of(f.expression)}
+        used |= {card.label.partition("(")[0] for card in self.cards.values()}
+        yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in used)
+        for case, words in zip(named.trace.untaken, untaken_words(named.trace), strict=True):
+            if named.number in (case.scan, case.forward):
+                yield words
+        if not self.folds:
+            yield from _omitted(model)
 
 
-def _digits(value: np.ndarray | None, parts: Iterable[np.ndarray | None]) -> int:
-    """How many of four digits of a sum are left where its parts cancel."""
-    if value is None or value.ndim or not value:
-        return DIGITS
-    sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
-    lost = max(sizes, default=0.0) / abs(float(value)) * np.finfo("float64").eps
-    return min(DIGITS, max(1, int(-np.log10(lost)))) if 0 < lost < np.inf else DIGITS
-
-
-def _turned(node: Node) -> Node:
-    """A box that is as wide as it was high, since Graphviz goes downwards."""
-    return replace(node, width=node.height, height=node.width)
+def _omitted(model: StepNodes) -> Iterator[str]:
+    """Yield a line about the operations that a graph of operations omits."""
+    kinds = {"that only change a shape or type": model.reshaping, "on constants": len(model.fixed)}
+    if omitted := [f"{counted(n, 'operation')} {kind}" for kind, n in kinds.items() if n]:
+        yield f"not drawn: {listing(omitted)}"
 
 
 def _shorten(formula: str) -> str:
-    """A formula without its end, if nobody would read it to its end."""
     return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}…"
-
-
-def _operations(count: int) -> str:
-    return "1 operation" if count == 1 else f"{count} operations"
-
-
-def _count(saving: Saving) -> str:
-    return _operations(len(saving.operations))
