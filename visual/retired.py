@@ -40,7 +40,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "height": "nothing; a picture is as high as it needs",
     "limit": "lab.memory(trace, limit=…)",
     "moment": "scan and step, or visual.machine(trace, moment=7)",
-    "phase": "all, or visual.phases(derivation, phase=5)",
+    "phase": "all, which lists the decisions of all phases",
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
     "timed": "pytensor.function(…, profile=True)",
@@ -50,6 +50,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
 }
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
+    "phase": RETIRED_OPTIONS["phase"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 

@@ -129,7 +129,6 @@ NO_OPTIONS = {
     "derivative",  # of influence
     "ax",  # of plots
     *("scans", "all_direct"),  # of unrolled, for the figures of a lesson
-    "phase",  # of phases, which are all opened by `all`
     "source",
     *("around", "entry", "contributor", "moment"),  # of the machine that plays
 }

@@ -285,20 +285,21 @@ def labels(trace, scan, numbers):
 @pytest.mark.parametrize(
     ("name", "saved", "again"),
     [  # worked out by hand from the step and its derivative
-        ("square", [], []),
-        ("rnn", ["+", "tanh", "▢ @ ▢", "▢ @ ▢"], []),
-        ("extra", ["exp", "·"], []),
-        ("logistic", [], ["1 − ▢", "·"]),
-        ("window", [], ["+"]),
-        ("lookup", [], ["▢[▢]"]),
-        ("gap", [], []),
+        ("square", "", []),
+        ("rnn", "h[t] = tanh(W @ h[t−1] + U @ x[t])", []),
+        ("extra", "x[t] = exp(x[t−1]·w)", []),
+        ("logistic", "", ["1 − ▢", "·"]),
+        ("window", "", ["+"]),
+        ("lookup", "", ["▢[▢]"]),
+        ("gap", "", []),
     ],
 )
-def test_what_the_forced_replacement_saves_and_what_not(name, saved, again):
+def test_the_step_reuses_forward_results_and_recomputes_other_values(name, saved, again):
     trace = gallery.loops[name].trace()
     nodes = StepNodes(ScanOf(trace, 1))
-    assert [labels(trace, 0, s.operations) for s in nodes.savings] == ([saved] if saved else [])
-    assert labels(trace, 0, nodes.repeated) == again
+    assert labels(trace, 0, nodes.recomputed) == again
+    words = stepgraph(trace).text()
+    assert f"reused, not recomputed: {saved}" in words if saved else "reused" not in words
     read = [s.group for s in trace.scans[1].sequences]
     assert (ReadingGroup.RESULT in read) == bool(saved)
 
@@ -307,7 +308,7 @@ def test_what_is_neither_saved_nor_hidden():
     """exp(x) is part of the result: the derivative needs it; the forward Scan does not store it."""
     loop = lab.Loop(lambda x: pt.exp(x) * x, states=(lab.State("x", 0.1),), n_steps=3)
     trace = loop.trace()
-    assert labels(trace, 0, StepNodes(ScanOf(trace, 1)).repeated) == ["exp"]
+    assert labels(trace, 0, StepNodes(ScanOf(trace, 1)).recomputed) == ["exp"]
     assert "recomputed: exp, which the forward Scan does not store" in stepgraph(trace).text()
 
 

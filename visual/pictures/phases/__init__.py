@@ -1,4 +1,4 @@
-"""How a derivative is built: a recipe of eleven rows, one a phase, and the step that comes of it.
+"""The phases picture: the eleven phases of a derivation, each with the part of the step it adds.
 
-Start with `phases`; `pieces` draws what every phase adds, `sentences` say why.
+Start with `phases`; `pieces` draws the parts, `sentences` explains them.
 """

@@ -1,359 +1,294 @@
-"""What each of the eleven phases adds to a derivative, drawn: small boxes, formulas, a tape.
+"""Draw the parts of a step that the eleven phases add: boxes, formulas, and tapes.
 
-A variable has the role that it has on the tapes of the backward Scan, wherever it stands.
+A variable has the same role in all phases: the role that it has on the tapes of the backward Scan.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
+from lab.gradients.record import DerivationRecord, Item, Verdict
 from lab.notation import tap_symbol
 from lab.records import cached_property
-from visual.layout.canvas import formula_lines
+from lab.tape import Tape
 from visual.layout.names import NamedScan
-from visual.layout.sheet import Sheet
-from visual.pictures.phases.sentences import NONE, State, states_of, written_slots
+from visual.pictures.phases.sentences import NONE, decisions, tapes_of, written_slots
 from visual.pictures.phases.verdicts import LOOKS
-from visual.pictures.taps import LOOKS as SLOTS
-from visual.pictures.taps import Generation, use_of
-from visual.scene.combinators import Piece, above, beside, gap, over, piece, shifted, sized
+from visual.scene.combinators import Envelope, Piece, above, beside, gap, over, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Arrow,
     Box,
     Group,
     Polyline,
-    Shape,
     Text,
     fitted,
     folded,
     outline,
-    shortened,
     text_width,
 )
 from visual.scene.theme import Role
 
-SMALL, MONO = 12, 11.5
-LINE, CHIP, SLOT, EDGE, INSIDE, APART = 22.0, 19.0, 94.0, 6.0, 4.0, 6.0
-LETTER = MONO * MONO_WIDTH
-MOST_SLOTS, UPRIGHT = 5, (5, 6, 8)  # the phases that need a line for each of their pieces
-TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "one a step"}
-Keys = Mapping[str, tuple[str, ...]]
-Part = tuple[int, str]  # of what a step writes: the phase that adds it
+SMALL, MONO = 12, 11.5  # font sizes
+LINE, CHIP, EDGE, INSIDE, APART, ARROW, INDENT = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0, 20.0
+MIN_SLOT, HIGH = 86.0, 36.0  # of a slot
+LETTER, LINES = MONO * MONO_WIDTH, 5  # a space in a formula; lines of a formula
+TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
+Part = tuple[int, str]  # of a written value: the phase that adds the part, and its text
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of all phases, none wider than `room`, and of many things the first `most`.
-
-    All decisions of the phase that is `opened` stand below its piece.
-    """
+    """The pieces of all phases, at most `width` wide; `of` is the backward Scan in its run."""
 
     record: DerivationRecord
     of: NamedScan | None
-    sheet: Sheet
-    room: float
-    most: int
-    opened: Phase | None
+    width: float
 
     @cached_property
-    def keys(self) -> Keys:
-        """The keys of the values of every variable in other pictures."""
+    def keys(self) -> Mapping[str, tuple[str, ...]]:
+        """The keys of the values of each variable in other pictures."""
         return {} if self.of is None else self.of.variable_keys()
 
     @cached_property
-    def states(self) -> list[State]:
-        """The tapes of gradients."""
-        return states_of(self.record)
+    def decisions(self) -> Mapping[int, list[Item]]:
+        """The decisions of each phase about existing variables, by number."""
+        return dict(enumerate(decisions(self.record), start=1))
+
+    @cached_property
+    def tapes(self) -> Mapping[str, Tape]:
+        """The tapes of gradients, by name."""
+        return tapes_of(self.record)
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
-        """The roles of what a backward step reads and writes, by their names."""
-        found = {i.subject: LOOKS[i.verdict] for phase in (9, 7) for i in self.items(phase)}
-        for state in self.states:
-            for tap in state.backward.taps:
-                found[tap_symbol(state.name, tap)] = SLOTS[use_of(state.backward, tap)]
-        return found
+        """The roles of the values that a backward step reads and writes, by name."""
+        roles = {item.subject: LOOKS[item.verdict][0] for n in (9, 7) for item in self.decisions[n]}
+        for name, tape in self.tapes.items():
+            for tap in tape.taps:
+                kept = Role.PRESERVED if tap in tape.preserved else Role.INTERMEDIATE
+                role = Role.OVERWRITTEN if tap in tape.overwritten else kept
+                roles[tap_symbol(name, tap)] = role
+        return roles
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """What a backward step reads and writes, in a formula; the longest name first."""
-        found = sorted(self.roles, key=len, reverse=True)
-        ends = (re.escape(name) + r"(?!\w)" * (not name.endswith("]")) for name in found)
+        """A pattern of the names in `roles`, with the longest name first."""
+        names = sorted(self.roles, key=len, reverse=True)
+        ends = (re.escape(name) + r"(?!\w)" * (not name.endswith("]")) for name in names)
         return re.compile(rf"(?<!\w)({'|'.join(ends) or '$.'})")
 
     @property
-    def goes_forward(self) -> bool:
-        """Whether its steps go forward in time, as those of a gradient's gradient do."""
-        return any(tap < 0 for state in self.states for tap in state.backward.taps)
-
-    @property
-    def before(self) -> str:
-        """What gave gradients before the backward Scan runs."""
+    def source(self) -> str:
+        """The computation of gradients before the backward Scan runs."""
         if self.of is None or not self.of.seeded_by():
             return "the cost"
         return self.of.seeds.removeprefix("output of ")
 
-    def items(self, phase: int) -> list[Item]:
-        """What a phase decided about something that there is."""
-        found = self.record.phases[phase - 1].items
-        return [item for item in found if item.verdict is not Verdict.ABSENT]
+    def draw(self, phase: int) -> Piece:
+        """Draw the part that a phase adds."""
+        pieces = [*self._draw(phase)] or [self.words("—", muted=True)]
+        width = 0 if phase in (5, 6, 8) else self.width  # these phases need a line for each piece
+        return above(*flow(pieces, width), apart=2)
 
-    def of_phase(self, phase: int) -> Piece:
-        """What a phase adds."""
-        pieces = [*self._drawn(phase)]
-        if not pieces:
-            return self.words("—", muted=True)
-        return above(*self.in_lines(pieces, phase, phase in UPRIGHT), apart=2)
-
-    def in_lines(self, pieces: Sequence[Piece], phase: int, upright: bool) -> Iterator[Piece]:
-        """Pieces in lines, or each in its own, and how many are left out of too many."""
-        lines = list[list[Piece]]()
-        for one in pieces:
-            row = beside(*lines[-1], one, apart=APART) if lines else one
-            if lines and not upright and row.envelope.width <= self.room:
-                lines[-1].append(one)
-            else:
-                lines.append([one])
-        shown = lines if len(lines) == self.most + 1 else lines[: self.most]
-        yield from (beside(*line, apart=APART) for line in shown)
-        if left := sum(map(len, lines[len(shown) :])):
-            yield self.more(left, phase)
-
-    def _drawn(self, phase: int) -> Iterator[Piece]:
+    def _draw(self, phase: int) -> Iterator[Piece]:
+        items = self.decisions[phase]
         match phase:
             case 1:
-                steps = self.record.phases[0].items[-1].expression
+                steps = items[-1].expression
                 if self.of is not None and steps == "n":
                     steps += f" = {self.of.scan.steps}"
-                way = "→" if self.goes_forward else "←"
-                yield self.words(f"{way} {steps} step{'s' * (steps != '1')}")
+                forward = any(tap < 0 for tape in self.tapes.values() for tap in tape.taps)
+                yield self.words(f"{'→' if forward else '←'} {steps} step{'s' * (steps != '1')}")
             case 2:
-                yield from (self.chip(i.subject, LOOKS[i.verdict], i) for i in self.items(2))
+                yield from (self.chip(item.subject, item) for item in items)
             case 3:
-                told = {item.subject: item.decision for item in self.items(3)}
-                if "none" not in (told["results"], told["arguments"]):
-                    content = f"{told['results']} by {told['arguments']}"
-                    first, *more = folded(content, self.room, SMALL)
-                    rest = [shortened(" ".join(more), self.room, SMALL)] if more else []
-                    yield _stacked([first, *rest], SMALL, content if rest else "")
+                names = {item.subject: item.decision for item in items}
+                if "none" not in (names["results"], names["arguments"]):
+                    content = f"{names['results']} wrt {names['arguments']}"
+                    lines = folded(content, self.width, SMALL)
+                    yield above(*(self.words(line) for line in lines), apart=-6)
             case 4:
-                for item in self.items(4):
+                for item in items:
                     if item.verdict is Verdict.NOTED:
                         role = self.roles.get(item.expression, Role.READ)
-                        yield self.chip(item.expression, role, item, mono=True)
+                        yield self.chip(item.expression, item, role, mono=True)
             case 5:
-                yield from self.shares()
+                items = [item for item in items if item.expression or item.verdict in NONE]
+                for item in items:
+                    label = self.label(item.subject, items) if items[1:] else gap()
+                    room = self.width - label.envelope.width
+                    yield beside(label, self.formula(item.expression or item.decision, room))
             case 6:
-                yield from map(self.fate, self.items(6), written_slots(self.items(8)))
+                yield from map(self.added, items, written_slots(self.decisions[8]))
             case 7:
-                for item in self.items(7):
-                    yield self.chip(item.subject, LOOKS[item.verdict], item, mono=True)
+                yield from (self.chip(item.subject, item, mono=True) for item in items)
             case 8:
-                yield from map(self.tape, self.states)
+                for name, tape in self.tapes.items():
+                    taps = sorted(tape.taps, reverse=True)
+                    slots = [self.slot(tap_symbol(name, tap)) for tap in taps]
+                    yield from flow(slots, self.width, 0)
             case 9:
-                for item in self.items(9):
-                    how = TOTALS.get(item.verdict, str(item.verdict))
-                    yield self.chip(f"{item.subject}: {how}", LOOKS[item.verdict], item)
+                for item in items:
+                    kind = TOTALS.get(item.verdict, str(item.verdict))
+                    yield self.chip(f"{item.subject}: {kind}", item)
             case 10:
-                if self.items(10):
-                    name = self.words(scan_name(self.record.backward, self.of))
-                    edge = outline(0, 1, name.envelope.width + 2 * EDGE, CHIP)
-                    yield over(piece(edge), shifted(name, EDGE, 0))
+                if items:
+                    text = Text(EDGE, 15, scan_name(self.record.backward, self.of), SMALL)
+                    width = text.width + 2 * EDGE
+                    yield sized(width, LINE, outline(0, 1, width, CHIP), text)
             case _:
-                yield from map(self.answer, self.items(11)[1:])
+                yield from map(self.result, items[1:])
 
-    # what pieces are put together from
+    # parts of pieces
 
     def words(self, content: str, muted: bool = False) -> Piece:
-        """Words no wider than there is room for."""
-        text = fitted(0, 15, content, self.room, SMALL, muted=muted)
+        """Draw a line of words."""
+        text = fitted(0, 15, content, self.width, SMALL, muted=muted)
         return sized(text.width, LINE, text)
 
-    def more(self, left: int, phase: int) -> Piece:
-        """A word for what is left out, and how to see it."""
-        if self.opened is not None and self.opened.number == phase:
-            return self.words(f"⋯ {left} more in phase {phase}", muted=True)
-        return self.words(f"⋯ {left} more{self.sheet.hint(f'phase={phase}')}", True)
-
     def chip(
-        self, name: str, role: Role, item: Item, mono: bool = False, room: float | None = None
+        self, name: str, item: Item, role: Role | None = None, mono: bool = False, share: float = 1
     ) -> Piece:
-        """What a decision is about, in a box in a role."""
-        room, size = self.room if room is None else room, MONO if mono else SMALL
-        label = fitted(EDGE, 15, name, room - 2 * EDGE, size, mono=mono, role=role)
-        wide = label.width + 2 * EDGE
-        title = f"{item.subject}: {item.decision}"
-        title += f": {item.expression}" if item.expression else ""
-        return sized(wide, LINE, self.cell(item.subject, Box(0, 1, wide, CHIP, role), title, label))
+        """Draw the subject of a decision in a box, at most a `share` of the width."""
+        role = role or LOOKS[item.verdict][0]
+        room, size = self.width * share - 2 * EDGE, MONO if mono else SMALL
+        label = fitted(EDGE, 15, name, room, size, mono=mono, role=role)
+        width = label.width + 2 * EDGE
+        title = ": ".join(filter(None, (item.subject, item.decision, item.expression)))
+        cell = self.cell(item.subject, Box(0, 1, width, CHIP, role), title, label)
+        return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """A box with what stands in it, which a page knows."""
+        """Draw a box with texts; a page highlights it together with its variable."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
-        return Group((cell, *texts), title=title, mentions=about(subject, self.keys))
+        names = [n for n in self.keys if subject == n or subject.startswith((f"{n}[", f"{n}, "))]
+        mentions = self.keys[max(names, key=len)] if names else ()
+        return Group((cell, *texts), title=title, mentions=mentions)
 
     def formula(self, content: str, room: float) -> Piece:
-        """A formula in a line, its variables in boxes where there is room; or in two lines."""
-        for boxed in (True, False):
-            if (line := self.line(content, boxed)).envelope.width <= room:
-                return line
-        lines = formula_lines(content, int(room / LETTER), 2, 2)
-        return _stacked(lines, MONO, content if lines[-1].endswith("…") else "")
+        """Draw a formula in up to `LINES` lines, with its variables in boxes."""
+        words = re.findall(r"\S+(?: [+−](?= ))?", content)  # with the operator that follows
+        lines = flow((self.word(word, room) for word in words), room, LETTER)
+        if len(lines) > LINES:
+            more = Text(0, 15, "…", MONO, mono=True, title=content)
+            lines[LINES - 1 :] = [sized(LETTER, LINE, more)]
+        return above(*lines)
 
-    def line(self, content: str, boxed: bool = True) -> Piece:
-        """A formula in a line, its variables in boxes in their roles, if they are to be `boxed`."""
-        shapes, x = list[Shape](), 0.0
-        for part in self.names.split(content):
-            role, wide = self.roles.get(part) if boxed else None, _wide(part)
+    def word(self, content: str, room: float) -> Piece:
+        """Draw a part of a formula, with its variables in boxes if they fit."""
+        shapes, x = list[Box | Text](), 0.0
+        for part in filter(None, self.names.split(content)):
+            role, width = self.roles.get(part), _wide(part)
+            inside = INSIDE if role is not None else 0.0
             if role is not None:
-                shapes.append(Box(x, 1, wide + 2 * INSIDE, CHIP, role))
-            inside = INSIDE * (role is not None)
-            if written := part.strip():
-                start = x + inside + _wide(part.partition(written)[0])
-                shapes.append(Text(start, 15, written, MONO, mono=True, role=role))
-            x += wide + 2 * inside
+                shapes.append(Box(x, 1, width + 2 * inside, CHIP, role))
+            spaces = _wide(part) - _wide(part.lstrip())
+            text = Text(x + inside + spaces, 15, part.strip(), MONO, mono=True, role=role)
+            shapes.append(text)
+            x += width + 2 * inside
+        if x > room:
+            text = fitted(0, 15, content, room, MONO, mono=True)
+            return sized(text.width, LINE, text)
         return sized(x, LINE, *shapes)
 
-    # the phases
-
-    def shares(self) -> Iterator[Piece]:
-        """What each argument of the step gets."""
-        items = [i for i in self.items(5) if i.expression or i.verdict in NONE]
-        for item in items:
-            label = self.label(item.subject, items) if items[1:] else gap()
-            room = self.room - label.envelope.width
-            yield beside(label, self.formula(item.expression or item.decision, room))
-
     def label(self, name: str, items: Sequence[Item]) -> Piece:
-        """The name of an argument, as wide as the widest of those decided on."""
+        """Draw the name of an argument, as wide as the longest name in `items`."""
         names = [item.subject.rpartition(", ")[0] or item.subject for item in items]
-        wide = min(max(map(_wide, names)), self.room / 3)
-        return sized(wide + 10, LINE, fitted(0, 15, name, wide, MONO, mono=True, muted=True))
+        width = min(max(map(_wide, names)), self.width / 3)
+        return sized(width + 10, LINE, fitted(0, 15, name, width, MONO, mono=True, muted=True))
 
-    def fate(self, item: Item, slot: str) -> Piece:
-        """What the step does with what it reads, and so what is added."""
-        name, _, does = item.subject.rpartition(", ")
-        added = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
-        label = self.label(name or item.subject, self.items(6))
-        chip = self.chip(does if name else str(item.verdict), LOOKS[item.verdict], item)
-        start = beside(label, chip, gap(6))
-        return beside(
-            start, self.formula(added.get(item.verdict, ""), self.room - start.envelope.width)
+    def added(self, item: Item, slot: str) -> Piece:
+        """Draw the access of the forward step to a value, and the term that phase 6 adds."""
+        name, _, access = item.subject.rpartition(", ")
+        terms = {Verdict.ACCUMULATED: f"→ + {slot}", Verdict.OVERWRITTEN: "→ + nothing"}
+        label = self.label(name or item.subject, self.decisions[6])
+        chip = self.chip(access if name else str(item.verdict), item)
+        start = beside(label, chip, gap(APART))
+        room = self.width - start.envelope.width
+        return beside(start, self.formula(terms.get(item.verdict, ""), room))
+
+    def slot(self, name: str) -> Piece:
+        """Draw a slot of a tape: its name, and the access of the step."""
+        role = self.roles[name]
+        access = "written" if role is Role.INTERMEDIATE else role.word
+        width = min(max(MIN_SLOT, _wide(name) + 12), self.width)
+        texts = (
+            fitted(width / 2, 15, name, width - 10, MONO, "middle", mono=True, role=role),
+            Text(width / 2, 31, access, 11, "middle", role=role),
         )
+        cell = self.cell(name, Box(0, 1, width, HIGH, role), f"{name}: {access}", *texts)
+        return sized(width + 3, HIGH + 2, cell)
 
-    def tape(self, state: State) -> Piece:
-        """The slots of a tape that a step reads or writes, from left to right in time."""
-        taps = sorted(state.backward.taps, reverse=True)
-        folds = len(taps) > MOST_SLOTS
-        shown = [*taps[:2], *taps[-2:]] if folds else taps
-        room = (self.room - 20 * folds) / len(shown) - 3
-        wide = min(max(SLOT, *(_wide(tap_symbol(state.name, tap)) + 12 for tap in shown)), room)
-        made = [self.slot(state, tap, wide) for tap in shown]
-        if folds:
-            made.insert(2, self.words("⋯", muted=True))
-        return beside(*made, apart=3)
-
-    def slot(self, state: State, tap: int, wide: float) -> Piece:
-        """A slot with its name and, where there is room, what the step does there."""
-        use, name = use_of(state.backward, tap), tap_symbol(state.name, tap)
-        role, high = SLOTS[use], 36.0 if wide >= SLOT else CHIP
-        does = Generation.of(state.forward, state.name).gradient(1).does(tap)
-        texts = [fitted(wide / 2, 15, name, wide - 10, MONO, "middle", mono=True, role=role)]
-        if wide >= SLOT:
-            texts.append(Text(wide / 2, 31, does, 11, "middle", role=role))
-        box = Box(0, 1, wide, high, role)
-        return sized(wide, high + 2, self.cell(name, box, f"{name}: {does}", *texts))
-
-    def answer(self, item: Item) -> Piece:
-        """An input, and the gradient that arrives at it."""
-        chip = self.chip(item.subject, LOOKS[item.verdict], item, room=self.room / 2)
+    def result(self, item: Item) -> Piece:
+        """Draw an input with its gradient."""
+        chip = self.chip(item.subject, item, share=0.5)
         if not item.expression:
             return chip
-        gets = fitted(0, 15, item.expression, self.room / 2 - 26, MONO, mono=True)
-        x = gets.width + 4
-        row = beside(sized(x + 20, LINE, gets, Arrow(((x, 11), (x + 16, 11)))), chip, gap(8))
-        if not self.is_part(item):
-            return row
-        return beside(row, self.words("a part: other Scans add to it", muted=True))
-
-    def is_part(self, item: Item) -> bool:
-        """Whether other Scans give parts of this gradient, too."""
+        gradient = fitted(0, 15, item.expression, self.width / 2 - 26, MONO, mono=True)
+        x = gradient.width + 4
+        arrow = sized(x + ARROW + 4, LINE, gradient, Arrow(((x, 11), (x + ARROW, 11))))
         name = item.expression.rpartition("[")[0]
-        return self.of is not None and any(
+        is_part = self.of is not None and any(
             tape.name == name and self.of.share(tape) and not tape.collects
             for tape in self.of.scan.held
         )
+        note = self.words("a part: other Scans add to it", muted=True) if is_part else gap()
+        return beside(arrow, chip, gap(8), note)
 
-    # what comes of them
+    # the finished step
 
-    def finished(self, room: float, most: int) -> Iterator[Piece]:
-        """What a step writes to the first slots, and below its parts the phases they are from."""
-        shares = {item.expression for item in self.items(5) if item.expression}
-        written = [item for item in self.items(8) if item.decision == "is written"]
-        written += [item for item in self.items(9) if item.verdict in TOTALS]
-        for item in written[:most]:
-            yield self.written(_parts(item, shares), room)
-        if left := written[most:]:
-            yield self.more(len(left), 9 if left[0].verdict in TOTALS else 8)
+    def finished(self, room: float) -> Iterator[Piece]:
+        """Draw the values that a step writes; braces below the parts have the numbers of phases."""
+        shares = {item.expression for item in self.decisions[5] if item.expression}
+        written = [item for item in self.decisions[8] if item.decision == "is written"]
+        for item in (*written, *(i for i in self.decisions[9] if i.verdict in TOTALS)):
+            pieces = list[Piece]()
+            for phase, text in _parts(item, shares):
+                part = self.formula(text, room - INDENT)
+                pieces.append(over(part, _brace(phase, part.envelope)) if phase else part)
+            first, *more = flow(pieces, room - INDENT, APART)
+            yield above(first, *(beside(gap(INDENT), line) for line in more))
 
-    def written(self, parts: Sequence[Part], room: float) -> Piece:
-        """What a step writes to a slot, part by part; in a line, if there is room."""
-        lines = list[list[Piece]]()
-        for phase, told in parts:
-            part = self.formula(told, room - 20)
-            part = over(part, _brace(phase, part.envelope.width, part.envelope.bottom))
-            if lines and beside(*lines[-1], part).envelope.width <= room - 20:
-                lines[-1].append(part)
-            elif told.strip():
-                lines.append([part])
-        return above(*(beside(gap(20 * (line is not lines[0])), *line) for line in lines))
+
+def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
+    """Arrange pieces in lines, each at most as wide as `room` or with a single piece."""
+    lines = list[Piece]()
+    for part in pieces:
+        line = beside(*lines[-1:], part, apart=apart)
+        if lines and line.envelope.width <= room:
+            lines[-1] = line
+        else:
+            lines.append(part)
+    return lines
 
 
 def scan_name(called: str, of: NamedScan | None) -> str:
-    """What a Scan is called in the pictures of its run, or else alone."""
+    """Return the name of a Scan, with its number if its run is known."""
     return called if of is None else f"{of.number + 1} · {of.called}"
 
 
 def _parts(item: Item, shares: Iterable[str]) -> list[Part]:
-    """What is written, and where: the share of an argument, and what is added to it."""
-    slot, written, own = item.subject, item.expression, 9 if item.verdict in TOTALS else 8
+    """Split a written value into the contribution of an argument and the added value."""
+    slot, own = item.subject, 9 if item.verdict in TOTALS else 8
     for share in shares:
-        if written == f"{share} + {slot}":
-            return [(own, slot), (0, " ← "), (5, share), (0, " "), (6, f"+ {slot}")]
-        if written in (share, f"{slot} + {share}"):
-            before = written.removesuffix(share).rstrip()
-            added = [(own, before), (0, " ")] if before else []
-            return [(own, slot), (0, " ← "), *added, (5, share)]
-    return [(own, slot), (0, f" ← {written}")]
+        forms: dict[str, list[Part]] = {
+            share: [(5, share)],
+            f"{share} + {slot}": [(5, share), (6, f"+ {slot}")],
+            f"{slot} + {share}": [(own, f"{slot} +"), (5, share)],
+        }
+        if item.expression in forms:
+            return [(own, slot), (0, "←"), *forms[item.expression]]
+    return [(own, slot), (0, f"← {item.expression}")]
 
 
-def _brace(phase: int, wide: float, y: float) -> Piece:
-    """Below a part the number of its phase."""
-    if not phase:
-        return gap()
-    line = Polyline(((0, y), (0, y + 3), (wide, y + 3), (wide, y)), faint=True)
-    number = Text(wide / 2, y + 17, str(phase), 11, "middle", bold=True)
-    return sized(wide, y + 22, line, outline(wide / 2 - 9, y + 6, 18, 14), number)
-
-
-def _stacked(lines: Sequence[str], size: float, title: str) -> Piece:
-    """Lines close to one another, with a tooltip."""
-    mono = size == MONO
-    drawn = ((_wide(line) - _wide(line.lstrip()), line.lstrip()) for line in lines)
-    texts = [
-        Text(x, 15 + 16 * n, line, size, mono=mono, title=title)
-        for n, (x, line) in enumerate(drawn)
-    ]
-    wide = max(text.x + text.width for text in texts)
-    return sized(wide, LINE + 16 * (len(lines) - 1), *texts)
+def _brace(phase: int, around: Envelope) -> Piece:
+    """Draw a brace below a part, with the number of its phase."""
+    width, y = around.width, around.bottom
+    line = Polyline(((0, y), (0, y + 3), (width, y + 3), (width, y)), faint=True)
+    number = Text(width / 2, y + 17, str(phase), 11, "middle", bold=True)
+    return sized(width, y + 22, line, outline(width / 2 - 9, y + 6, 18, 14), number)
 
 
 def _wide(content: str) -> float:
     return text_width(content, MONO, mono=True)
-
-
-def about(subject: str, keys: Keys) -> tuple[str, ...]:
-    """The keys of the variable that is meant: the longest name that `subject` begins with."""
-    names = [n for n in keys if subject == n or subject.startswith((f"{n}[", f"{n}, "))]
-    return keys[max(names, key=len)] if names else ()

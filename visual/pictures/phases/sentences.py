@@ -1,8 +1,6 @@
-"""Why each of the eleven phases is there, in a line with the derivative's own names."""
+"""Explain each of the eleven phases in a sentence with the names of the derivation."""
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from re import findall
 
 from lab.gradients.record import DerivationRecord, Item, Verdict
@@ -10,125 +8,93 @@ from lab.tape import Tape
 
 NOTHING = "nothing to do"
 NONE = (Verdict.DISCONNECTED, Verdict.UNTRACED, Verdict.UNDEFINED)
+INPUTS = ("These inputs can have a gradient", "Some inputs can have a gradient, others cannot")
+ADDED: Mapping[Collection[Verdict], str] = {
+    (Verdict.ACCUMULATED, Verdict.OVERWRITTEN): "Add if preserved, replace if overwritten",
+    (Verdict.ACCUMULATED,): "Other readers of the value contribute, too: add",
+    (Verdict.OVERWRITTEN,): "No later step reads the value: replace",
+    (): "Written without being read: cleared",
+}
+SUMS: Mapping[Collection[Verdict], str] = {
+    (Verdict.SUMMED, Verdict.PER_STEP): "Parameters: a sum; sequences: a value per step",
+    (Verdict.SUMMED,): "Every step reads the parameter: sum over the steps",
+    (Verdict.PER_STEP,): "Each step reads a separate value: no sum",
+    (): "Omitted: no gradient",
+}
 
 
-@dataclass(frozen=True)
-class State:
-    """The tape of a gradient, and that of the state whose gradient it is."""
-
-    name: str
-    forward: Tape
-    backward: Tape
-
-
-def states_of(record: DerivationRecord) -> list[State]:
-    """All states that a derivation gives a tape to."""
-    found = []
+def tapes_of(record: DerivationRecord) -> Mapping[str, Tape]:
+    """Return the tapes of gradients by name."""
+    tapes = dict[str, Tape]()
     for item in record.phases[7].items:
-        forward, becomes, backward = item.decision.partition(" becomes mit-mot ")
+        _, becomes, taps = item.decision.partition(" becomes mit-mot ")
         if becomes:
-            taps = ([_numbers(t) for t in told.split(" → ")] for told in (forward, backward))
-            found.append(State(item.subject, *(Tape(*pair) for pair in taps)))
-    return found
+            reads, writes = (tuple(map(int, findall(r"-?\d+", t))) for t in taps.split(" → "))
+            tapes[item.subject] = Tape(reads, writes)
+    return tapes
 
 
-def _numbers(told: str) -> tuple[int, ...]:
-    return tuple(map(int, findall(r"-?\d+", told)))
-
-
-def sentences(record: DerivationRecord, first: str = "the cost") -> Iterator[str]:
-    """Why there is every phase; a line that begins with `NOTHING` where one adds nothing.
-
-    `first` is what gave gradients before the backward Scan runs.
-    """
-    decided = [
+def decisions(record: DerivationRecord) -> list[list[Item]]:
+    """Return the decisions of each phase about existing variables."""
+    return [
         [item for item in phase.items if item.verdict is not Verdict.ABSENT]
         for phase in record.phases
     ]
-    steps, inputs, _, signals, shares, fates, reads, tapes, sums, variables, answers = decided
-    known = "the last one goes first" if steps[-1].expression != "n" else "only the run tells it"
-    yield f"As many as the loop made; {known}."
-    yield _inputs({item.verdict in NONE for item in inputs})
-    yield "Not the whole loop is differentiated: one step is."
-    yield _one_or_more(
-        [item for item in signals if item.verdict is Verdict.NOTED],
-        "no result of the step has a gradient",
-        f"The gradient of {{}}, from {first} and later steps",
-        f"Gradients of the results, from {first} and later steps",
-    )
-    yield _one_or_more(
-        [item for item in shares if item.expression],
-        "no argument of the step has a gradient",
-        "What this step gives to the gradient of {}",
-        "What this step gives to each argument's gradient",
-    )
-    yield _fates({item.verdict for item in fates})
-    yield _one_or_more(
-        reads,
-        "the formulas read no forward value",
-        "The formula reads it: recorded as the loop ran",
-        "The formulas read them: recorded as the loop ran",
-    )
-    yield _tapes(fates, tapes)
-    yield _sums({item.verdict for item in sums})
-    yield (
-        f"All of this makes one Scan, of {len(variables)} variables."
-        if variables
-        else f"{NOTHING}: no gradient depends on the steps."
-    )
-    ends = {item.expression.rpartition("[")[2] for item in answers}
-    told = {"::-1]": "[::-1] reads a tape from its end", "-1]": "[-1] its last row"}
-    found = ", ".join(words for end, words in told.items() if end in ends)
-    yield f"{found[:1].upper()}{found[1:]}." if found else "What every input gets."
-
-
-def _one_or_more(found: Sequence[Item], none: str, one: str, more: str) -> str:
-    if not found:
-        return f"{NOTHING}: {none}."
-    return f"{(more if found[1:] else one).format(found[0].subject)}."
-
-
-def _inputs(without: AbstractSet[bool]) -> str:
-    if without == {False}:
-        return "The inputs that can have a gradient."
-    if without == {False, True}:
-        return "Inputs that can have a gradient, and that cannot."
-    return f"{NOTHING}: no input can have a gradient."
-
-
-def _fates(found: AbstractSet[Verdict]) -> str:
-    if not found:
-        return f"{NOTHING}: there is no tape."
-    if found == {Verdict.ACCUMULATED}:
-        return "The cost or other steps may use it, too: add."
-    if found == {Verdict.OVERWRITTEN}:
-        return "It is gone after the step: set it, add nothing."
-    return "What others may use is added to; what is gone is set."
 
 
 def written_slots(tapes: Sequence[Item]) -> list[str]:
-    """The slots that a step writes: of every decision of phase 6, in their order."""
+    """Return the slots that a step writes, in the order of the decisions of phase 6."""
     return [item.subject for item in tapes if item.decision == "is written"]
 
 
-def _tapes(fates: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Whose gradient a slot holds, told of one whose tap is another than that of its variable."""
-    if not tapes:
-        return f"{NOTHING}: no state has a gradient."
-    for fate, slot in zip(fates, written_slots(tapes), strict=False):
-        place = fate.subject.rpartition(", ")[0]
-        if place.partition("[")[2] != slot.partition("[")[2]:
-            return f"{slot} is {place}'s gradient: steps go the other way."
-    return "The slots of its tape."
+def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
+    """Yield a sentence per phase; it starts with `NOTHING` if the phase adds nothing.
+
+    `source` computes gradients before the backward Scan runs.
+    """
+    known = decisions(record)
+    steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
+    able = [item for item in inputs if item.verdict not in NONE]
+    incoming = [item for item in incoming if item.verdict is Verdict.NOTED]
+    shares = [item for item in shares if item.expression]
+    order = "known at run time" if steps[-1].expression == "n" else "in reverse order"
+    slices = {"::-1]": "[::-1] reverses a tape", "-1]": "[-1] is the last row"}
+    ends = {item.expression.rpartition("[")[2] for item in results}
+    words = ", ".join(text for end, text in slices.items() if end in ends)
+    result = incoming[0].subject if len(incoming) == 1 else "each result"
+    gradient = f"the gradient of {shares[0].subject}" if len(shares) == 1 else "each gradient"
+    scan = f"one Scan of {len(variables)} variables"
+    phases: list[tuple[Sequence[object], str, str]] = [
+        (steps, "", f"As many steps as forward, {order}"),
+        (able, "no input can have a gradient", INPUTS[len(able) < len(inputs)]),
+        (results, "", "PyTensor differentiates one step, not the whole loop"),
+        (
+            incoming,
+            "no result has a gradient",
+            f"Gradient of {result}, from {source} and later steps",
+        ),
+        (shares, "no argument has a gradient", f"Contribution of the step to {gradient}"),
+        (added, "no state has a gradient", _select(ADDED, added)),
+        (saved, "the formulas read no forward value", "The forward values in the formulas"),
+        (tapes, "no state has a gradient", _reversed(added, tapes)),
+        (sums, "no parameters, no sequences", _select(SUMS, sums)),
+        (variables, "no gradient depends on the steps", f"The phases build {scan}"),
+        (results, "", words or "The gradient of each input"),
+    ]
+    for items, nothing, text in phases:
+        yield f"{text}." if items else f"{NOTHING}: {nothing}."
 
 
-def _sums(found: AbstractSet[Verdict]) -> str:
-    if found == {Verdict.SUMMED}:
-        return "A parameter is the same at every step: summed."
-    if found == {Verdict.PER_STEP}:
-        return "Every step has its own: nothing to sum."
-    if found >= {Verdict.SUMMED, Verdict.PER_STEP}:
-        return "Parameters: summed; sequences: one a step."
-    if found:
-        return "Left out: without a gradient."
-    return f"{NOTHING}: no parameters, no sequences."
+def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item]) -> str:
+    """Return the first sentence whose verdicts all occur."""
+    verdicts = {item.verdict for item in items}
+    return next(text for known, text in sentences.items() if verdicts.issuperset(known))
+
+
+def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
+    """Name a slot whose tap differs from the tap of its variable, because time is reversed."""
+    for item, slot in zip(added, written_slots(tapes), strict=False):
+        argument = item.subject.rpartition(", ")[0]
+        if argument.partition("[")[2] != slot.partition("[")[2]:
+            return f"{slot} accumulates the gradient of {argument}: time is reversed"
+    return "The slots of the tape"

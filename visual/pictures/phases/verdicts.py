@@ -1,53 +1,32 @@
-"""The role and the legend text of every decision of a derivation."""
+"""The role and the legend text of each verdict of a derivation."""
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Mapping
 
 from lab.gradients.record import Verdict
 from visual.scene.theme import Role
 
-LOOKS: Mapping[Verdict, Role] = MappingProxyType(
-    {
-        Verdict.NOTED: Role.PANEL,
-        Verdict.ABSENT: Role.UNNEEDED,
-        Verdict.READ: Role.READ,
-        Verdict.REUSED: Role.REUSED,
-        Verdict.ACCUMULATED: Role.PRESERVED,
-        Verdict.OVERWRITTEN: Role.OVERWRITTEN,
-        Verdict.CLEARED: Role.SPENT,
-        Verdict.SUMMED: Role.INTERMEDIATE,
-        Verdict.PER_STEP: Role.INTERMEDIATE,
-        Verdict.CONNECTED: Role.RESULT,
-        Verdict.ZERO: Role.UNNEEDED,
-        Verdict.DISCONNECTED: Role.UNNEEDED,
-        Verdict.UNDEFINED: Role.UNDEFINED,
-        Verdict.UNTRACED: Role.UNTRACED,
-    }
-)
-WORDS: Mapping[Verdict, str] = MappingProxyType(
-    {
-        Verdict.READ: "value read by this step",
-        Verdict.REUSED: "forward result, not recomputed",
-        Verdict.ACCUMULATED: "read, unchanged",
-        Verdict.OVERWRITTEN: "read, then replaced",
-        Verdict.ABSENT: "not there",
-        Verdict.CLEARED: "cleared",
-        Verdict.SUMMED: "summed over the steps",
-        Verdict.PER_STEP: "one at every step",
-        Verdict.ZERO: "zero",
-        Verdict.CONNECTED: "a gradient arrives",
-        Verdict.DISCONNECTED: "disconnected, without a gradient",
-        Verdict.UNDEFINED: "no derivative is known",
-        Verdict.UNTRACED: "no record to go back through",
-    }
-)
+LOOKS: Mapping[Verdict, tuple[Role, str]] = {
+    Verdict.NOTED: (Role.PANEL, ""),
+    Verdict.ABSENT: (Role.UNNEEDED, ""),
+    Verdict.READ: (Role.READ, "value read by this step"),
+    Verdict.REUSED: (Role.REUSED, "forward result, not recomputed"),
+    Verdict.ACCUMULATED: (Role.PRESERVED, "read, unchanged"),
+    Verdict.OVERWRITTEN: (Role.OVERWRITTEN, "read, then replaced"),
+    Verdict.CLEARED: (Role.SPENT, "cleared"),
+    Verdict.SUMMED: (Role.INTERMEDIATE, "sum over the steps"),
+    Verdict.PER_STEP: (Role.INTERMEDIATE, "a value per step"),
+    Verdict.CONNECTED: (Role.RESULT, "receives a gradient"),
+    Verdict.ZERO: (Role.UNNEEDED, "zero gradient"),
+    Verdict.DISCONNECTED: (Role.UNNEEDED, "disconnected, no gradient"),
+    Verdict.UNDEFINED: (Role.UNDEFINED, "no derivative rule"),
+    Verdict.UNTRACED: (Role.UNTRACED, "not recorded on the tape"),
+}
 
 
-def legend_of(verdicts: Iterable[Verdict]) -> dict[Role, str]:
-    """Return the legend texts of the roles that occur; equal roles share a text."""
-    used, legend = set(verdicts), dict[Role, str]()
-    for verdict in Verdict:
-        if verdict in used and verdict in WORDS:
-            role, words = LOOKS[verdict], WORDS[verdict]
-            legend[role] = f"{legend[role]}, or {words}" if role in legend else words
+def legend_of(verdicts: Collection[Verdict]) -> dict[Role, str]:
+    """Return the legend texts of the roles of some verdicts; verdicts of a role share a text."""
+    legend = dict[Role, str]()
+    for verdict, (role, text) in LOOKS.items():
+        if verdict in verdicts and text:
+            legend[role] = f"{legend[role]}, or {text}" if role in legend else text
     return legend

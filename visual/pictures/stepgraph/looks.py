@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lab.equations.spelling import Speller
+from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf
 from lab.tape import Kind
-from lab.traces.trace import SequenceTrace, TapeTrace
+from lab.traces.trace import SequenceTrace, StepResult, TapeTrace
 from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import StepNode
 from visual.scene.theme import Role
@@ -21,20 +22,19 @@ Look = tuple[Role, str, str]
 
 @dataclass(frozen=True)
 class Looks:
-    """The looks of the nodes of a step; `reused` are the arguments that contain forward results."""
+    """The looks of the nodes of a step."""
 
     named: NamedScan
     step: int
-    reused: frozenset[int]
 
     def look(self, node: StepNode) -> Look:
         """Return the role of a node, its name, and its caption."""
         place, scan = node.place, self.named.scan
-        if isinstance(place, int):
-            again = scan.inside[place].repeats is not None
+        if isinstance(place, Leaf) and node.term is None:
+            return self._argument(place)
+        if not isinstance(place, StepResult):
+            again = isinstance(place, int) and scan.inside[place].repeats is not None
             return Role.AGAIN if again else Role.INTERMEDIATE, node.label, ""
-        if isinstance(place, Leaf):
-            return (Role.INTERMEDIATE, node.label, "") if node.term else self._argument(place)
         if place.target is None:
             return Role.RESULT, "until", "the loop stops if this is true"
         role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
@@ -44,7 +44,7 @@ class Looks:
         scan, name = self.named.scan, self._name(leaf)
         variable, is_forward = scan.variable(leaf), scan.parent is None
         if isinstance(variable, SequenceTrace):
-            if leaf.argument in self.reused:
+            if variable.group is ReadingGroup.RESULT:
                 return Role.REUSED, name, "forward result"
             return (Role.INPUT, name, "sequence") if is_forward else (Role.READ, name, "")
         if not isinstance(variable, TapeTrace) or leaf.tap is None:

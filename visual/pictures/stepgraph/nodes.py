@@ -10,12 +10,11 @@ from enum import Enum, auto
 
 import numpy as np
 
-from lab.gradients.decisions import ReadingGroup
 from lab.notation import PLAIN, Call, Expression, Leaf, Number, Term, render
-from lab.records import cached_property, find_reachable
+from lab.records import cached_property
 from lab.scans.formula import written
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace
+from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
 from lab.traces.untaken import values_of
 
 SLOT = "▢"  # an input, in the label of an operation
@@ -55,22 +54,15 @@ class StepNode:
         return f"{self.part.name}:{self.place}"
 
 
-@dataclass(frozen=True)
-class Saving:
-    """A forward result that the step reads, and the operations that it therefore omits."""
-
-    argument: Leaf
-    source: Leaf
-    operations: tuple[int, ...]
-
-
 class StepNodes:
     """The graph of the operations in the step of a Scan."""
 
     def __init__(self, of: ScanOf) -> None:
         self.scan = of.scan
-        self.parent = of.parent.scan if of.parent is not None else None
-        self.fixed = fixed_values(self.scan)
+        self.fixed = set[int]()  # the values that depend on constants alone
+        for number, value in enumerate(self.scan.inside):
+            if all(isinstance(s, Number) or s in self.fixed for s in value.inputs):
+                self.fixed.add(number)
         self._known: dict[str, StepNode] = {}
 
     @cached_property
@@ -86,37 +78,21 @@ class StepNodes:
         """All nodes, each after its inputs."""
         return with_inputs(self.results)
 
-    @property
-    def reshaping(self) -> int:
-        """The number of omitted operations that only change a shape or a type."""
-        return sum(value.passes is not None for value in self._varying())
+    def value(self, place: Source | StepResult, step: int) -> np.ndarray | None:
+        """Return the value of a node at a step; None if it is not an array or was not recorded."""
+        return value_at(self.scan, place, step)
 
     @property
     def operations(self) -> int:
         """The number of operations in the graph."""
-        return sum(value.passes is None for value in self._varying())
+        values = enumerate(self.scan.inside)
+        return sum(v.passes is None and n not in self.fixed for n, v in values)
 
-    def _varying(self) -> Iterator[StepValue]:
-        yield from (v for n, v in enumerate(self.scan.inside) if n not in self.fixed)
-
-    @cached_property
-    def repeated(self) -> frozenset[int]:
-        """The operations of the parent's step that this step recomputes."""
+    @property
+    def recomputed(self) -> frozenset[int]:
+        """The operations of the parent's step that this step computes again."""
         values = (value for value in self.scan.inside if value.passes is None)
         return frozenset(value.repeats for value in values if value.repeats is not None)
-
-    @cached_property
-    def savings(self) -> tuple[Saving, ...]:
-        """The recorded forward results that the step reads, with the operations that each saves."""
-        if self.parent is None:
-            return ()
-        savings = []
-        for sequence in self.scan.sequences:
-            if sequence.group is ReadingGroup.RESULT and sequence.source is not None:
-                needed = operations_below(self.parent, sequence.source) - self.repeated
-                leaf = Leaf(sequence.name, None, sequence.argument)
-                savings.append(Saving(leaf, sequence.source, tuple(sorted(needed))))
-        return tuple(savings)
 
     def _resolved(self, source: Source) -> Source:
         """Return the constant, argument, or drawn operation that a source passes on."""
@@ -146,8 +122,22 @@ class StepNodes:
 
     def label(self, number: int) -> str:
         """Return an operation with its constants: ``·``, ``▢·2``, or ``▢ − ▢``."""
-        value = self.scan.inside[number]
-        return operation_label(value.operation, [self._resolved(s) for s in value.inputs])
+        operation = self.scan.inside[number].operation
+        inputs = [self._resolved(source) for source in self.scan.inside[number].inputs]
+        constants = any(isinstance(source, Number) for source in inputs)
+        if operation in SYMBOLS:
+            return SYMBOLS[operation]
+        if not constants and operation in COMMUTATIVE and operation in PLAIN.operators:
+            return PLAIN.operators[operation].strip()
+        is_called = not constants and operation not in UNARY | {"Pow", "at", *PLAIN.operators}
+        if (len(inputs) == 1 and operation not in UNARY) or (is_called and len(inputs) > 3):
+            return operation
+        arguments: list[Term] = [
+            source if isinstance(source, Number) else Leaf(SLOT, None, -1)
+            for source in inputs
+            if not (isinstance(source, Number) and source.written in EMPTY)
+        ]
+        return render(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
 
 
 def with_inputs(results: Iterable[StepNode]) -> tuple[StepNode, ...]:
@@ -163,43 +153,6 @@ def with_inputs(results: Iterable[StepNode]) -> tuple[StepNode, ...]:
     for result in results:
         visit(result)
     return tuple(nodes.values())
-
-
-def operation_label(operation: str, inputs: list[Source]) -> str:
-    """Return the label of an operation; ``▢`` represents an input that is not a constant."""
-    constants = any(isinstance(source, Number) for source in inputs)
-    if operation in SYMBOLS:
-        return SYMBOLS[operation]
-    if not constants and operation in COMMUTATIVE and operation in PLAIN.operators:
-        return PLAIN.operators[operation].strip()
-    if len(inputs) == 1 and operation not in UNARY:
-        return operation
-    is_called = not constants and operation not in UNARY | {"Pow", "at", *PLAIN.operators}
-    if is_called and len(inputs) > 3:
-        return operation
-    arguments: list[Term] = [
-        source if isinstance(source, Number) else Leaf(SLOT, None, -1)
-        for source in inputs
-        if not (isinstance(source, Number) and source.written in EMPTY)
-    ]
-    return render(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
-
-
-def fixed_values(scan: ScanTrace) -> frozenset[int]:
-    """Return the numbers of the values that depend on constants alone."""
-    fixed: set[int] = set()
-    for number, value in enumerate(scan.inside):
-        if all(isinstance(s, Number) or (isinstance(s, int) and s in fixed) for s in value.inputs):
-            fixed.add(number)
-    return frozenset(fixed)
-
-
-def operations_below(scan: ScanTrace, target: Leaf) -> frozenset[int]:
-    """Return the operations of a result, without the operations on shapes and constants."""
-    start = (result.source for result in scan.results if result.target == target)
-    below = find_reachable(start, lambda s: scan.inside[s].inputs if isinstance(s, int) else ())
-    numbers = {n for n in below if isinstance(n, int)} - fixed_values(scan)
-    return frozenset(n for n in numbers if scan.inside[n].passes is None)
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:

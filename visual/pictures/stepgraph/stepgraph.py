@@ -5,15 +5,17 @@ more than once. Formulas contain all other operations; with `all`, each operatio
 heading lists the forward results that the step reuses, and the operations that it recomputes.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from textwrap import shorten
 
 import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import ArgumentError, listing
+from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, calls_of, leaves_of, render
 from lab.records import cached_property
 from lab.scans.names import readable
@@ -26,7 +28,7 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, selected_scan, check_step, switch
 from visual.pictures.stepgraph.cards import VALUE, Card
 from visual.pictures.stepgraph.looks import LEGEND, Looks
-from visual.pictures.stepgraph.nodes import SLOT, Part, StepNode, StepNodes, value_at
+from visual.pictures.stepgraph.nodes import SLOT, Part, StepNode, StepNodes
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, sized
 from visual.scene.fonts import MONO_WIDTH
@@ -34,17 +36,15 @@ from visual.scene.shapes import Arrow, Box, Scene, Shape, picture_function
 from visual.scene.theme import Role
 
 MOST_OPERATIONS = 300  # Graphviz needs seconds for more
-GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
-    {
-        "allocempty": "uninitialized memory",
-        "part": "some rows or entries of the first input",
-        "set_part": "the first input, a part of it replaced by the second",
-        "add_to_part": "the first input, with the second added to a part of it",
-        "at": "one entry or row of the first input",
-        "set_at": "the first input, one entry of it, or a part, replaced by the second",
-        "add_at": "the first input, with the second added to one of its entries, or a part",
-    }
-)
+GLOSSARY: Mapping[str, str] = {  # operations whose names do not explain them
+    "allocempty": "uninitialized memory",
+    "part": "some rows or entries of the first input",
+    "set_part": "the first input, a part of it replaced by the second",
+    "add_to_part": "the first input, with the second added to a part of it",
+    "at": "one entry or row of the first input",
+    "set_at": "the first input, one entry of it, or a part, replaced by the second",
+    "add_at": "the first input, with the second added to one of its entries, or a part",
+}
 LONGEST = 300  # letters of a formula in the heading
 OPERATION, ARGUMENT, ON_PAPER = 190, 232, 96  # the greatest widths of boxes
 APART, UNEVEN, WIDEST, LINES = 44, 1.6, 460, 4  # columns; results; formulas; lines of a formula
@@ -113,21 +113,17 @@ class _StepGraph:
         return isinstance(self.model, StepQuantities)
 
     @cached_property
-    def operations(self) -> StepNodes:
-        """The graph of all operations."""
-        return StepNodes(self.named)
-
-    @cached_property
     def cards(self) -> Mapping[str, Card]:
         """The card of each node, by key."""
-        reused = frozenset(s.argument.argument for s in self.operations.savings)
-        looks = Looks(self.named, self.step, reused)
+        looks = Looks(self.named, self.step)
         nodes = {node.key: (node, *looks.look(node)) for node in self.model.every}
         widest = OPERATION if not self.folds else ON_PAPER if self.sheet.on_paper else ARGUMENT
         cards = dict[str, Card]()
         for key, (node, role, label, caption) in nodes.items():
             written = "→ " if node.part is Part.RESULT and not self.folds else ""
-            cards[key] = Card(role, f"{written}{label}", self._value(node), caption, widest)
+            cards[key] = Card(
+                role, f"{written}{label}", self.model.value(node.place, self.step), caption, widest
+            )
         level: dict[str, int] = {}
         for node in self.model.every:
             level[node.key] = max((level[before.key] + 1 for before in node.inputs), default=0)
@@ -140,16 +136,15 @@ class _StepGraph:
                 cards[key] = self._formula_card(node, role, label, caption, max(wide, ARGUMENT))
         return cards
 
-    def _value(self, node: StepNode) -> np.ndarray | None:
-        if isinstance(self.model, StepQuantities):
-            return self.model.value(node.place, self.step)
-        return value_at(self.named.scan, node.place, self.step)
-
     def _formula_card(
         self, node: StepNode, role: Role, label: str, caption: str, widest: float
     ) -> Card:
         """Return the card of a result or a shared value: its formula, also in numbers."""
-        model, value, speller = self.model, self._value(node), Speller(self.named)
+        model, value, speller = (
+            self.model,
+            self.model.value(node.place, self.step),
+            Speller(self.named),
+        )
         assert isinstance(model, StepQuantities)
         assert node.term is not None
         leaves = {leaf: model.value(leaf, self.step) for leaf in leaves_of(node.term)}
@@ -176,17 +171,11 @@ class _StepGraph:
     @cached_property
     def graph(self) -> tuple[list[Node], list[Edge]]:
         """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
-        nodes = [
-            Node(
-                node.key,
-                card.width,
-                card.height,
-                "\n".join(card.lines),
-                "results" if self.folds and node.part is Part.RESULT else "",
-                node.ordered,
-            )
-            for node, card in zip(self.model.every, self.cards.values(), strict=True)
-        ]
+        nodes = list[Node]()
+        for node, card in zip(self.model.every, self.cards.values(), strict=True):
+            rank = "results" if self.folds and node.part is Part.RESULT else ""
+            size = card.width, card.height
+            nodes.append(Node(node.key, *size, "\n".join(card.lines), rank, node.ordered))
         return nodes, [Edge(b.key, node.key) for node in self.model.every for b in node.inputs]
 
     @cached_property
@@ -217,17 +206,15 @@ class _StepGraph:
 
     def scene(self, why: str) -> Scene:
         """Draw the whole picture; `why` explains the choice of the step."""
-        title = f"{self.named.number + 1} · {self.named.called}: step {self.step}"
-        title += " as a graph" if self.folds else " as a graph of operations"
+        title = f"{self.named.number + 1} · {self.named.called}: step {self.step} as a graph"
+        title += "" if self.folds else " of operations"
         head = heading(title, self._lines(why), self.sheet, self.named.whereabouts)
-        speller, formulas = Speller(self.named), self.named.scan.formulas
-        equations = "; ".join(_shorten(speller.at(f, self.step)) for f in formulas[:8])
         return finished(
             above(head, above(gap(self.sheet.line), self.layout, align=0.5), apart=8),
             LEGEND,
             sheet=self.sheet,
             title=f"Step {self.step} of {self.named.scan.name} as a graph of operations",
-            description=f"The operations of one step, with all values: {equations}.",
+            description="The values that a step reads, computes, and writes.",
             below=8,
             close=True,
             dot=dot_source(*self.graph),
@@ -235,51 +222,31 @@ class _StepGraph:
 
     def _lines(self, why: str) -> Iterator[str]:
         """Yield the lines of the heading below the title."""
-        named, scan, model = self.named, self.named.scan, self.operations
-        order = "forward"
+        named, scan, model = self.named, self.named.scan, StepNodes(self.named)
+        parent, order, slot = named.parent or named, "forward", f"; {SLOT} is an input"
         if named.parent is not None:
-            order = (
-                f"order {scan.order}, gradient of {named.parent.number + 1} · {named.parent.called}"
-            )
-        hint = ""
+            order = f"order {scan.order}, gradient of {parent.number + 1} · {parent.called}"
+        labels = {card.label.partition("(")[0] for card in self.cards.values()}
+        hint = f"{slot}, in the order of the arrows" if any(SLOT in one for one in labels) else ""
         if self.folds:
             hint = self.sheet.hint(
                 f"all=True draws {counted(model.operations, 'operation')}", " · "
             )
-        elif any(SLOT in card.label for card in self.cards.values()):
-            hint = f" · {SLOT} is an input, in the order of the arrows"
         yield f"{order} · steps 0 to {scan.steps - 1}{why}{hint}"
-        parent = named.parent or named
-        speller = Speller(parent)
-        for saving in model.savings:
-            formula = next(f for f in parent.scan.formulas if f.target == saving.source)
-            yield (
-                f"reused: {Speller(named).position(saving.argument, self.step)}, a forward result, "
-                f"saves {counted(len(saving.operations), 'operation')}: "
-                f"{_shorten(speller.equation(formula))}"
-            )
-        if model.repeated:
-            labels = [StepNodes(parent).label(number) for number in sorted(model.repeated)]
-            times = {label: labels.count(label) for label in labels}
-            names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in times.items())
-            slot = f"; {SLOT} is an input" if SLOT in names else ""
-            yield f"recomputed: {names}, which the forward Scan does not store{slot}"
-        used = {call.name for f in scan.formulas for call in calls_of(f.expression)}
-        used |= {card.label.partition("(")[0] for card in self.cards.values()}
-        yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in used)
+        formulas = {formula.target: formula for formula in parent.scan.formulas}
+        for sequence in scan.sequences:
+            if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
+                equation = Speller(parent).equation(formulas[sequence.source])
+                yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
+        if model.recomputed:
+            operations = Counter(StepNodes(parent).label(n) for n in sorted(model.recomputed))
+            names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in operations.items())
+            note = slot if SLOT in names else ""
+            yield f"recomputed: {names}, which the forward Scan does not store{note}"
+        labels |= {call.name for f in scan.formulas for call in calls_of(f.expression)}
+        yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in labels)
         for case, words in zip(named.trace.untaken, untaken_words(named.trace), strict=True):
             if named.number in (case.scan, case.forward):
                 yield words
-        if not self.folds:
-            yield from _omitted(model)
-
-
-def _omitted(model: StepNodes) -> Iterator[str]:
-    """Yield a line about the operations that a graph of operations omits."""
-    kinds = {"that only change a shape or type": model.reshaping, "on constants": len(model.fixed)}
-    if omitted := [f"{counted(n, 'operation')} {kind}" for kind, n in kinds.items() if n]:
-        yield f"not drawn: {listing(omitted)}"
-
-
-def _shorten(formula: str) -> str:
-    return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}…"
+        if not self.folds and model.operations < len(scan.inside):
+            yield "not drawn: operations that only change a shape or type, operations on constants"
