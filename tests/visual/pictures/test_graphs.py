@@ -1,4 +1,4 @@
-"""Step graphs and genealogies: every value, edge and count against the PyTensor graph itself."""
+"""Compare step graphs and genealogies with the PyTensor graph: values, edges, and counts."""
 
 import re
 import sys
@@ -49,7 +49,7 @@ TWINS = {
     "genealogy-fibonacci-2": (genealogy, "fibonacci", 2, {}),
 }
 EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
-FORMULA_EDGES = {  # written down from the formula buf[1] ← buf[0]·2·x[3] + buf[1]
+FORMULA_EDGES = {  # from the formula buf[1] ← buf[0]·2·x[3] + buf[1]
     ("buf[0]", "▢·2"),
     ("x₃", "▢¹"),
     ("▢·2", "·"),
@@ -67,13 +67,13 @@ def test_text_twins(name):
 
 
 def traced(name, order=1):
-    """The derivative of a gallery loop, and its run, with loops that none of its values needs."""
+    """Return the derivative of a gallery loop, and its trace with the unused forward loop."""
     derivative = gallery.loops[name].derivative(order)
     return derivative, lab.trace(derivative, also=_loops_beside(derivative))
 
 
 def matched(derivative, trace):
-    """Pairs of a ScanTrace and its node taken apart once more."""
+    """Return pairs of a ScanTrace and the parts of its node."""
     nodes = scan_nodes([*derivative.values, *_loops_beside(derivative)])
     given = [(node.op.name or "scan_fn").replace("grad_of_", "") for node in nodes]
     assert given == [scan.name.split(" of ")[-1] for scan in trace.scans]
@@ -81,14 +81,14 @@ def matched(derivative, trace):
 
 
 def _loops_beside(derivative):
-    """A loop that no output depends on, since its derivative holds none of its values."""
+    """Return the forward loops of a derivative, used or not."""
     nodes = scan_nodes(list(derivative.values))
     derived = [n.op.derivation for n in nodes if n.op.derivation is not None]
     return [d.parent.outputs[0] for d in derived]
 
 
 def evaluated(scan, parts, step):
-    """All variables of a step, computed by a PyTensor function of its own."""
+    """Compute all variables of a step with a separate PyTensor function."""
     variables = list(dict.fromkeys(v for n in toposort(parts.inner_outputs) for v in n.outputs))
     arrays = [v for v in variables if hasattr(v.type, "dtype")]
     given = {}
@@ -117,7 +117,7 @@ def test_values_edges_and_results_are_those_of_the_graph(name, order):
 
 
 def check_scan(trace, number, parts):
-    """A Scan of a trace, and its picture, against the node `parts` is taken from."""
+    """Compare a Scan of a trace, and its picture, with the parts of its node."""
     scan = trace.scans[number]
     step = scan.steps // 2
     arrays, values = evaluated(scan, parts, step)
@@ -155,14 +155,14 @@ def check_scan(trace, number, parts):
 
 
 def is_written(words, data):
-    """Whether a constant, if it is a number, is written with six digits or more."""
+    """Return whether a written number equals a constant to six digits."""
     if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind not in "iuf":
         return True
     return float(words) == pytest.approx(data.item(), rel=1e-5)
 
 
 def check_drawn(trace, number, step, arrays, values):
-    """What is drawn is the graph, but for operations that hand on the same numbers."""
+    """Compare the nodes with the graph without operations that return their input."""
     nodes = StepNodes(ScanOf(trace, number))
     drawn = {n.place: n for n in nodes.every if n.part is Part.OPERATION}
     scan = trace.scans[number]
@@ -173,7 +173,7 @@ def check_drawn(trace, number, step, arrays, values):
                 value = scan.inside[source]
                 before = value.inputs[value.passes]
                 if arrays[source] in values and isinstance(before, int):
-                    # the same numbers, however often they are repeated
+                    # broadcasting repeats numbers
                     old, new = (np.unique(values[arrays[i]]) for i in (before, source))
                     np.testing.assert_array_equal(old, new)
                 source = before
@@ -186,7 +186,7 @@ def check_drawn(trace, number, step, arrays, values):
 
 
 def check_picture(trace, number, step, nodes):
-    """Every value stands in its box, and every arrow leads from box to box."""
+    """Check that each box contains its value, and that each arrow joins two boxes."""
     scene = stepgraph(trace, number + 1, step, all=True)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     arrows = [s for s in scene.shapes if isinstance(s, Arrow)]
@@ -259,7 +259,7 @@ def test_slices_loops_and_generators_inside_a_step():
     words = stepgraph(trace, 1, all=True).text()
     assert "generator 1" in words
     assert words.count("normal(▢, 0, 1)") == 2
-    assert "allocempty(▢, ▢)" in names  # memory that nobody has written has no value to show
+    assert "allocempty(▢, ▢)" in names  # uninitialized memory has no value
     assert [v.values.size for v in trace.scans[0].inside if v.operation == "allocempty"] == [0]
     for scene in drawings(trace):
         ElementTree.fromstring(scene.svg())
@@ -284,7 +284,7 @@ def labels(trace, scan, numbers):
 
 @pytest.mark.parametrize(
     ("name", "saved", "again"),
-    [  # worked out by hand from the step and its derivative
+    [  # by hand, from the step and its derivative
         ("square", "", []),
         ("rnn", "h[t] = tanh(W @ h[t−1] + U @ x[t])", []),
         ("extra", "x[t] = exp(x[t−1]·w)", []),
@@ -304,7 +304,7 @@ def test_the_step_reuses_forward_results_and_recomputes_other_values(name, saved
     assert (ReadingGroup.RESULT in read) == bool(saved)
 
 
-def test_what_is_neither_saved_nor_hidden():
+def test_the_heading_names_recomputed_operations():
     """exp(x) is part of the result: the derivative needs it; the forward Scan does not store it."""
     loop = lab.Loop(lambda x: pt.exp(x) * x, states=(lab.State("x", 0.1),), n_steps=3)
     trace = loop.trace()
@@ -372,7 +372,10 @@ def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
         trace = loop.trace(order, wrt)
         everything = scan_nodes([*derivative.values])
         assert len(trace.scans) == count
-        assert len(everything) in (count, count - 1)  # the loop itself is traced, used or not
+        assert len(everything) in (
+            count,
+            count - 1,
+        )  # the trace contains the forward loop, used or not
         sheets = [
             s for s in genealogy(trace, all=True).shapes if isinstance(s, Group) and "·" in s.title
         ]
@@ -411,7 +414,7 @@ def test_arrows_of_the_genealogy_are_clear_and_are_those_of_the_trace(name):
 
 
 def test_of_many_scans_the_last_of_each_order_has_a_row():
-    """1, 1 and 2 Scans of the first orders, then 4, 8 of which one is shown, the last."""
+    """Orders 0 to 4 have 1, 1, 2, 4, and 8 Scans; the picture shows the last of the 8."""
     trace = gallery.loops["square"].trace(order=4)
     told = genealogy(trace).text()
     assert "⋯ 7 more Scans of order 4: all=True shows them" in told
@@ -422,7 +425,7 @@ def test_of_many_scans_the_last_of_each_order_has_a_row():
 
 @pytest.mark.parametrize("name", ["square", "coupled", "rnn", "newton"])
 def test_a_box_of_the_genealogy_says_little(name):
-    """By hand: what C‴ collects comes from 5, 6 and 7; no word is cut, one arrow leads to a box."""
+    """By hand: C‴ collects the outputs of Scans 5, 6, and 7. A box receives a single arrow."""
     scene = genealogy(gallery.loops[name].trace(order=3))
     said = [s.content for s in scene.walk() if isinstance(s, Text)]
     assert [words.split("adds ")[1] for words in said if "adds " in words] == [
@@ -455,7 +458,7 @@ def test_who_differentiates_what_is_what_the_derivative_says(name, order):
 
 @pytest.mark.parametrize("name", ["square", "fibonacci", "sequence", "window", "walk", "gap"])
 def test_what_computes_a_derivative_changes_it(name):
-    """Every Scan's results are shifted a little: exactly those that matter change the value."""
+    """Shift the results of each Scan: the value changes if and only if the Scan computes it."""
     derivative, trace = traced(name, 2)
     outputs, given = derivative.values, derivative.given
     nodes = scan_nodes([*outputs, *_loops_beside(derivative)])
@@ -511,7 +514,7 @@ def test_hostile_names_are_labels_and_nothing_else(name):
     if name.isprintable():
         loop = lab.Loop(lambda **v: pt.tanh(v[name]), states=(lab.State(name, 0.5),), n_steps=3)
         trace = loop.trace(order=2)
-    else:  # a loop refuses it; a graph of PyTensor's does not
+    else:  # PyTensor accepts the name, a loop does not
         with pytest.raises(lab.LabError, match="printable"):
             lab.State(name, 0.5)
         x0 = pt.dscalar(name)
@@ -528,21 +531,21 @@ def test_hostile_names_are_labels_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_arrows_of_a_step_stand_side_by_side(name):
-    """Those that leave a box below, and those that reach one from above, are told apart."""
+    """Arrow ends at a side of a box are at least five pixels apart."""
     for order in (1, 2, 3):
         trace = gallery.loops[name].trace(order=order)
         for all_of_it in (True, False):
             scene = stepgraph(trace, all=all_of_it)
             around, drawn = boxes(scene), arrows(scene)
-            if not all_of_it:  # it goes from left to right
+            if not all_of_it:  # from left to right
                 around = [replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in around]
                 drawn = [replace(a, points=tuple((y, x) for x, y in a.points)) for a in drawn]
             assert crowded(around, drawn) == []
-            assert crowded(around, [*drawn, *drawn])  # it sees them
+            assert crowded(around, [*drawn, *drawn])  # the checker finds duplicates
 
 
 def crowded(around, drawn):
-    """Boxes on whose edges two arrows begin, or end, nearer than five pixels."""
+    """Return boxes with two arrow ends at a side within five pixels."""
     found = []
     for box in around:
         low = box.y + box.height
@@ -595,12 +598,12 @@ def test_a_quoted_label_reads_back():
 
     for label in ('"', "\\", 'a\\"b', "x" * 9, "<b>", "{|}"):
         source = f"digraph {{ n0 [label={quoted(label)}]; }}"
-        graph = AGraph(string=source)  # which must live as long as its nodes
+        graph = AGraph(string=source)  # a reference keeps the nodes alive
         assert graph.get_node("n0").attr["label"].replace("\\\\", "\\") == label
 
 
 def test_of_many_results_all_are_drawn_below_one_another():
-    """A step with thirty results, each of its own argument."""
+    """Draw a step with thirty results, each from a separate argument."""
     names = [f"state{n}" for n in range(30)]
     loop = lab.Loop(
         lambda **states: [pt.sin(value) for value in states.values()],
@@ -630,7 +633,7 @@ def test_of_many_arguments_all_are_drawn_below_one_another():
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
 def test_what_is_shared_makes_what_the_run_has_recorded(name, order):
-    """Every result from what is drawn beside it alone, and from nothing that it does not need."""
+    """Evaluate each result from its inputs in the picture; the picture has no other inputs."""
     trace = gallery.loops[name].trace(order=order)
     for number in range(len(trace.scans)):
         for shared in (True, False):
@@ -639,10 +642,10 @@ def test_what_is_shared_makes_what_the_run_has_recorded(name, order):
 
 
 def wrong_results(quantities, scan):
-    """Results whose formula has another value, or that are drawn as made of something else."""
+    """Return results with a wrong value, and inputs that a result does not need."""
     wrong = []
     for node in quantities.results:
-        if node.term is None:  # the condition on which a loop stops
+        if node.term is None:  # the stop condition
             continue
         made = array_of(node.term, lambda leaf: quantities.value(leaf, scan.steps - 1))
         recorded = value_at(scan, node.place, scan.steps - 1)
@@ -673,7 +676,7 @@ def test_a_result_that_is_drawn_wrongly_is_seen():
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
 def test_a_step_is_read_at_a_glance(name):
-    """No more boxes than it reads, writes, and uses twice; of those fifteen at most."""
+    """A step has at most fifteen boxes: arguments, results, and a shared value."""
     for order in (1, 2, 3):
         trace = gallery.loops[name].trace(order=order)
         scene = stepgraph(trace)
@@ -761,7 +764,7 @@ def test_loops_that_feed_one_another():
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
 def test_by_default_no_step_multiplies_zeros_alone(name):
-    """Unless it is told, the step is one where what arrives is not 0, and its heading says why."""
+    """The default step receives a nonzero gradient, and the heading explains the choice."""
     for order in (1, 2, 3):
         trace = gallery.loops[name].trace(order)
         scan, scene = trace.scans[-1], stepgraph(trace)
@@ -770,8 +773,6 @@ def test_by_default_no_step_multiplies_zeros_alone(name):
         reason = f"step {step} combines two nonzero slots"
         assert (reason in scene.text()) == (step > 0)
         assert reason not in stepgraph(trace, step=step).text()
-        if (
-            order > 1 and name != "rnn"
-        ):  # all read 0 at step 0, since the last value is no part of C′
+        if order > 1 and name != "rnn":  # C′ does not depend on the last value: step 0 reads 0
             assert step == 1
             assert not any(access.values[0].any() for t in scan.tapes for access in t.reads[:1])

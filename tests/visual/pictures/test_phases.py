@@ -1,4 +1,4 @@
-"""The phases picture: typed decisions, one panel each, against what is known of the loop."""
+"""Compare the phases picture with the record, with derivations by hand, and with the tapes."""
 
 import math
 import re
@@ -29,7 +29,7 @@ ALL = [*gallery.loops, *LOOPS]
 
 
 def items(derivation, number):
-    """The decisions of one phase: subject and verdict."""
+    """Return the verdicts of a phase by subject."""
     (phase,) = (p for p in derivation.record.phases if p.number == number)
     return {item.subject: item.verdict for item in phase.items}
 
@@ -50,17 +50,17 @@ def test_no_two_variables_have_one_name(name):
         found = [(d, number) for d in derivations_of(name, order) for number in (2, 5, 7, 10, 11)]
         for derivation, number in found:
             (phase,) = (p for p in derivation.record.phases if p.number == number)
-            # What is said of reused results, and of groups that are empty, is not about a variable.
+            # A decision about reused results is not about a variable.
             subjects = [i.subject for i in phase.items if i.verdict is not Verdict.REUSED]
             assert len(set(subjects)) == len(subjects)
             gradients = [o.gradient for o in derivation.outcomes if o.gradient]
             assert len(set(gradients)) == len(gradients)
 
 
-def test_what_is_read_at_two_taps_is_told_apart():
-    """Of x[t−2]·x[t−1], in which dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2], by hand.
+def test_gradients_at_two_taps_have_separate_names():
+    """By hand, for x[t−2]·x[t−1]: dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2].
 
-    What was written at +2 has its gradient where the next tape is read at −2.
+    The next tape reads the gradient of the slot at +2 at tap −2.
     """
     found = gallery.loops["square"].with_taps({"x": (-2, -1)}).derivative(2)
     derivation = next(
@@ -80,7 +80,7 @@ def test_what_is_read_at_two_taps_is_told_apart():
     assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[t−2][::-1]", "d2x[t−1][::-1]"]
 
 
-# What the eleven-phase document works out by hand: phase, subject, verdict.
+# The example of the eleven-phase document, by hand: Scan, phase, verdicts.
 DOCUMENT = [
     (0, 6, {"x[t−1], preserved": Verdict.ACCUMULATED}),
     (0, 7, {"x[t−1]": Verdict.READ}),
@@ -98,7 +98,7 @@ def test_decisions_of_the_documents_example(which, number, expected):
 
 
 def test_a_third_derivative_adds_nothing_anywhere():
-    """Both taps of the second backward Scan are overwritten, as the document ends by saying."""
+    """The second backward Scan overwrites both taps, as in the eleven-phase document."""
     derivation = next(
         d for d in derivations_of("square", 3) if "gradient of the gradient" in d.record.forward
     )
@@ -125,7 +125,7 @@ def test_decisions_of_other_loops(name, number, subject, verdict):
 
 
 def test_a_wrong_rule_shows_in_the_picture():
-    """Accumulating at overwritten taps, PyTensor's mistake before 3.0, turns orange into green."""
+    """Accumulate at overwritten taps, as PyTensor did before 3.0: the role changes."""
     loop = gallery.loops["square"]
     graph = loop.build()
     wrong = PullbackRule(accumulates=lambda tape: tape.reads)
@@ -191,7 +191,7 @@ def test_all_lists_the_decisions_of_each_phase():
 
 
 def opened_in(scene, number):
-    """What belongs to a phase."""
+    """Return the groups of a phase."""
     return tuple(group for group in scene.groups() if group.step == number - 1)
 
 
@@ -200,9 +200,9 @@ SIGN = re.compile(r"(\w+)\[t([+−]\d+)?\]|(?<![\w.])([^\W\d]\w*)(?![\w(])")
 
 
 def pieces_of(scene, number, mono=None):
-    """What is drawn in the row of a phase, line by line, and the sentence at its end.
+    """Return the lines in the row of a phase, with the sentence at the end.
 
-    If `mono`, mathematics alone; what is cut is read from its tooltip.
+    With `mono`, return formulas only. A tooltip replaces a shortened text.
     """
     texts = [s for s in walk(opened_in(scene, number)) if isinstance(s, Text) and s.x >= NAMES]
     lines = {}
@@ -220,7 +220,7 @@ def pieces_of(scene, number, mono=None):
 
 
 def by_name(lines, names, arrow=""):
-    """Formulas by the names before them, those in several lines put together."""
+    """Return formulas by name, with their lines joined."""
     known = "|".join(map(re.escape, names))
     _, *parts = re.split(rf"(?:^|  )({known}) {arrow}", "  ".join(lines))
     return {
@@ -229,7 +229,7 @@ def by_name(lines, names, arrow=""):
 
 
 def test_every_row_of_a_small_loop():
-    """Of xₜ = xₜ₋₁², by hand: what each phase adds, and why."""
+    """By hand, for xₜ = xₜ₋₁²: the part that each phase adds, and its sentence."""
     scene = phases(derivations_of("square", 1)[0])
     drawn = {number: pieces_of(scene, number) for number in range(1, 12)}
     assert drawn == {
@@ -259,7 +259,7 @@ def predator(prey, hunters, birth):
     return prey + 0.1 * birth * prey - eaten, hunters + eaten - 0.1 * hunters
 
 
-STEPS = {  # by hand: the step, its results, its arguments with what is written, and added to it
+STEPS = {  # by hand: step, results, and per argument the written slot and the added slot
     ("square", 1): (
         lambda x: [x * x],
         ["dx[t]"],
@@ -298,7 +298,7 @@ STEPS = {  # by hand: the step, its results, its arguments with what is written,
 
 
 def worth(written, known):
-    """What a formula that is drawn is worth."""
+    """Evaluate a formula of the picture."""
     plain = SIGN.sub(lambda found: f"known[{found[0]!r}]", written)
     for sign, python in (("·", "*"), ("²", "**2")):
         plain = plain.replace(sign, python)
@@ -307,8 +307,8 @@ def worth(written, known):
 
 
 @pytest.mark.parametrize(("name", "order"), STEPS)
-def test_what_is_drawn_is_the_derivative_of_the_step(name, order):
-    """The shares of phase 5 and the finished step, against finite differences of the step."""
+def test_formulas_are_the_derivative_of_the_step(name, order):
+    """Compare phase 5 and the finished step with finite differences of the step."""
     step, signals, arguments = STEPS[name, order]
     scene = phases(derivations_of(name, order)[order - 1])
     names = [*signals, *arguments, *(n for pair in arguments.values() for n in pair if n)]
@@ -333,13 +333,13 @@ def test_what_is_drawn_is_the_derivative_of_the_step(name, order):
 
 
 def written_in(scene):
-    """All texts of a picture, or of a group."""
+    """Return all texts of a picture or of a group."""
     return [s.content for s in walk(scene.shapes) if isinstance(s, Text)]
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
 def test_slots_look_as_on_tapes(name):
-    """Of every Scan: the taps that a step reads and keeps, or replaces, have those roles here."""
+    """Compare the roles of all slots with the preserved and overwritten taps of each Scan."""
     for order in (1, 2, 3):
         trace = gallery.loops[name].trace(order)
         for number, scan in enumerate(trace.scans):
@@ -366,7 +366,7 @@ def test_slots_look_as_on_tapes(name):
 
 
 def boxes_with_names(scene):
-    """The boxes of a picture that have one text in them, and that."""
+    """Yield the boxes of a picture with a text, and the text."""
     for group in scene.groups():
         match group.shapes:
             case (Group(shapes=(Box() as box,)), Text() as text, *_):
@@ -381,7 +381,7 @@ ADDED = {  # by hand
 
 
 @pytest.mark.parametrize(("name", "order"), ADDED)
-def test_what_is_added_stands_beside_what_the_step_does(name, order):
+def test_phase_6_names_the_access_and_the_added_term(name, order):
     drawn = pieces_of(phases(derivations_of(name, order)[order - 1]), 6)
     assert len(drawn) == len(ADDED[name, order])
     for line, expected in zip(drawn, ADDED[name, order], strict=True):
@@ -398,7 +398,7 @@ def test_every_contribution_has_a_line():
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_phase_that_adds_nothing_says_so(name):
-    """In one pale line; the others tell of the loop's own variables."""
+    """The line of the phase is muted."""
     for derivation in derivations_of(name, 2):
         said = [*sentences(derivation.record)]
         assert [line[-1] for line in said] == ["."] * 11
@@ -410,16 +410,6 @@ def test_a_phase_that_adds_nothing_says_so(name):
         assert all(any(text.startswith(line[:40]) for text in pale) for line in nothing)
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-def test_every_scan_is_as_wide_as_a_page(name):
-    for order in (2, 3):
-        loop = gallery.loops[name]
-        for number, scan in enumerate(loop.trace(order).scans):
-            if scan.parent is not None:
-                scene = visual.draw(loop, "phases", order=order, scan=number + 1)
-                assert scene.width == 840, number
-
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -428,15 +418,15 @@ def test_every_scan_is_as_wide_as_a_page(name):
         (lambda: phases(derivations_of("square", 1)[0], all=1), "all = 1: expected True or False"),
     ],
 )
-def test_bad_input_is_told(wrong, says):
+def test_errors_name_the_argument(wrong, says):
     with pytest.raises(ArgumentError, match=says):
         wrong()
 
 
-def test_what_is_only_a_part_of_a_gradient_says_so():
-    """The step of Scan 2 reads `birth` as well, so that Scan 3 gives a part of C′'s gradient by it.
+def test_a_part_of_a_gradient_has_a_note():
+    """Scan 2 also reads `birth`. Therefore Scan 3 computes a part of the gradient wrt `birth`.
 
-    What a state's tape ends with is the whole: it began with the part from Scan 3.
+    The tape of a state contains the total gradient, because Scan 3 computes its initial values.
     """
     scene = visual.draw(gallery.loops["coupled"], "phases", order=2)
     told = [line for line in pieces_of(scene, 11) if "→" in line or "[" in line]

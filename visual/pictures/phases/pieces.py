@@ -6,6 +6,7 @@ A variable has the same role in all phases: the role that it has on the tapes of
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from lab.gradients.record import DerivationRecord, Item, Verdict
 from lab.notation import tap_symbol
@@ -14,25 +15,14 @@ from lab.tape import Tape
 from visual.layout.names import NamedScan
 from visual.pictures.phases.sentences import NONE, decisions, tapes_of, written_slots
 from visual.pictures.phases.verdicts import LOOKS
-from visual.scene.combinators import Envelope, Piece, above, beside, gap, over, sized
-from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import (
-    Arrow,
-    Box,
-    Group,
-    Polyline,
-    Text,
-    fitted,
-    folded,
-    outline,
-    text_width,
-)
+from visual.scene.combinators import Envelope, Piece, above, beside, gap, over, piece, sized
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, fitted, folded, outline
 from visual.scene.theme import Role
 
-SMALL, MONO = 12, 11.5  # font sizes
+SMALL, MONO, LINES = 12, 11.5, 5  # font sizes; lines of a formula
 LINE, CHIP, EDGE, INSIDE, APART, ARROW, INDENT = 22.0, 19.0, 6.0, 4.0, 6.0, 16.0, 20.0
 MIN_SLOT, HIGH = 86.0, 36.0  # of a slot
-LETTER, LINES = MONO * MONO_WIDTH, 5  # a space in a formula; lines of a formula
 TOTALS = {Verdict.SUMMED: "sum", Verdict.PER_STEP: "per step"}
 Part = tuple[int, str]  # of a written value: the phase that adds the part, and its text
 
@@ -106,8 +96,7 @@ class Pieces:
                 names = {item.subject: item.decision for item in items}
                 if "none" not in (names["results"], names["arguments"]):
                     content = f"{names['results']} wrt {names['arguments']}"
-                    lines = folded(content, self.width, SMALL)
-                    yield above(*(self.words(line) for line in lines), apart=-6)
+                    yield self.sentence(content, self.width)
             case 4:
                 for item in items:
                     if item.verdict is Verdict.NOTED:
@@ -118,7 +107,8 @@ class Pieces:
                 for item in items:
                     label = self.label(item.subject, items) if items[1:] else gap()
                     room = self.width - label.envelope.width
-                    yield beside(label, self.formula(item.expression or item.decision, room))
+                    draw = self.formula if item.expression else self.sentence
+                    yield beside(label, draw(item.expression or item.decision, room))
             case 6:
                 yield from map(self.added, items, written_slots(self.decisions[8]))
             case 7:
@@ -147,6 +137,10 @@ class Pieces:
         text = fitted(0, 15, content, self.width, SMALL, muted=muted)
         return sized(text.width, LINE, text)
 
+    def sentence(self, content: str, room: float) -> Piece:
+        """Draw words in lines."""
+        return above(*map(self.words, folded(content, room, SMALL)), apart=-6)
+
     def chip(
         self, name: str, item: Item, role: Role | None = None, mono: bool = False, share: float = 1
     ) -> Piece:
@@ -168,11 +162,14 @@ class Pieces:
 
     def formula(self, content: str, room: float) -> Piece:
         """Draw a formula in up to `LINES` lines, with its variables in boxes."""
-        words = re.findall(r"\S+(?: [+−](?= ))?", content)  # with the operator that follows
-        lines = flow((self.word(word, room) for word in words), room, LETTER)
+        pieces = list[Piece]()
+        for word in re.findall(r"\S+(?: [+−](?= ))? ?", content):  # with the operator that follows
+            fits = self.word(word, inf).envelope.width <= room
+            factors = [word] if fits else re.findall("[^·]+·?", word)
+            pieces += (self.word(factor, room) for factor in factors)
+        lines = flow(pieces, room, 0)
         if len(lines) > LINES:
-            more = Text(0, 15, "…", MONO, mono=True, title=content)
-            lines[LINES - 1 :] = [sized(LETTER, LINE, more)]
+            lines[LINES - 1 :] = [piece(Text(0, 15, "…", MONO, mono=True, title=content))]
         return above(*lines)
 
     def word(self, content: str, room: float) -> Piece:
