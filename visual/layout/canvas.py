@@ -14,13 +14,12 @@ from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
-from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Scene, Text, fitted, folded, walk
 from visual.scene.theme import Role
 
 MARGIN, LABELS = 24, 150
 BASELINE = 16  # of a title
-FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
+INDENT = 4  # letters, of the later lines of a formula
 CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # narrower cells have narrower folds
 HEIGHT, THIN = 44, 24
@@ -160,19 +159,6 @@ def note(sentence: str) -> Piece:
     """Return a sentence in as many lines as necessary."""
     lines = folded(sentence, HEADING, 12)
     return above(*(words(line, 12, muted=True) for line in lines), apart=3)
-
-
-def formula(
-    content: str, muted: bool = False, most: int = 3, letters: int = LONGEST_FORMULA
-) -> Piece:
-    """Return a formula in `most` lines or fewer."""
-    size = FORMULA - 1 if muted else FORMULA
-    lines = formula_lines(content, letters, most)
-    title, texts = content if lines[-1].endswith("…") else "", list[Text]()
-    for n, line in enumerate(lines):
-        x, y = (len(line) - len(line.lstrip())) * size * MONO_WIDTH, BASELINE + 17 * n
-        texts.append(Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title))
-    return sized(max(text.x + text.width for text in texts), 17 * len(texts), *texts)
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
