@@ -45,7 +45,7 @@ class Card:
         name = 0.0 if self.formula else text_width(self.label, self._size, bold=True) + 16
         mono = self.lines[not self.formula :]
         widths = (text_width(line, VALUE, mono=True) + 14 for line in mono)
-        caption = text_width(self.caption, CAPTION) + 14
+        caption = text_width(self.caption, CAPTION) + 10
         return min(max(MIN_WIDTH, name, caption, *widths), self.widest)
 
     @property
