@@ -25,7 +25,7 @@ from visual.layout.canvas import finished, formula_lines, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_trace, selected_scan, check_step, switch
+from visual.options import check_step, check_trace, selected_scan, switch
 from visual.pictures.stepgraph.cards import VALUE, Card
 from visual.pictures.stepgraph.looks import LEGEND, Looks
 from visual.pictures.stepgraph.nodes import SLOT, Part, StepNode, StepNodes
