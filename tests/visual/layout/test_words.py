@@ -49,7 +49,7 @@ def test_a_truncated_gradient_is_called_truncated():
     )
     found = lab.derivative(xs[-1], x0, 1)
     told = " ".join(words(visual.draw(found, "unrolled", given={x0: 0.9})))
-    assert "truncated: the last 2 of 5 only" in told
+    assert "truncated: only the last 2 of 5" in told
 
 
 @pytest.mark.parametrize("picture", ["unrolled", "rolled", "tapes", "ssa"])
