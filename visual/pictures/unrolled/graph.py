@@ -1,7 +1,4 @@
-"""A loop and its derivatives as one graph: a node for every quantity, an edge for every use.
-
-This is what the unrolled picture draws.
-"""
+"""The graph of the unrolled picture: a node for every quantity, an edge for every use."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +14,9 @@ Edges = dict[tuple[int, int], None]  # an ordered set
 
 @dataclass(frozen=True, eq=False)
 class Unrolling:
-    """All nodes, and the edges from what is read to what is made, as pairs of their numbers.
+    """All nodes, and the edges from operands to results, as pairs of their numbers.
 
-    `uses` tells of an edge within a Scan which values were made, and which of those were read.
+    `uses` has the pairs (result, operand) of values for each edge within a Scan.
     """
 
     nodes: tuple[Node, ...]
@@ -31,12 +28,12 @@ class Unrolling:
 def unrolling(
     trace: Trace, scans: Sequence[int] | None = None, all_direct: bool = False
 ) -> Unrolling:
-    """The graph of the Scans with the numbers `scans` (all unless given), the first as the loop.
+    """Return the graph of the Scans with the indices `scans` (default: all).
 
-    The others are its derivatives, or further loops; what they read of Scans that are not shown
-    are inputs.  With `all_direct` every gradient has its direct part, also where that is zero.
-    Nodes are faded from which no edge leads to a result, and nothing else that is known: a
-    tape that goes into something row by row unknown is needed as a whole.
+    The first Scan is the loop; the others are its derivatives, or further loops. Values of Scans
+    outside the graph are inputs. With `all_direct`, every gradient has its direct contribution,
+    even if it is zero. Nodes are faded if no path leads from them to a result. If the use of a
+    tape's rows is unknown, all its rows are used.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
     values = flow(trace)
@@ -55,16 +52,16 @@ def unrolling(
         for number, node in enumerate(quantities.nodes)
     ]
     needed = _leading_to(_goals(quantities, results, unknown, parts), edges)
-    washed = (
+    faded = (
         node if number in needed else replace(node, faded=True) for number, node in enumerate(nodes)
     )
-    return Unrolling(tuple(washed), tuple(edges), uses, values)
+    return Unrolling(tuple(faded), tuple(edges), uses, values)
 
 
 def _gradients(
     trace: Trace, chosen: tuple[int, ...], values: Flow
 ) -> tuple[list[Contribution], set[tuple[int, int]]]:
-    """What goes from one derivative into another; and the tapes of which that is not known."""
+    """Return the contributions between derivatives, and the tapes whose uses are unknown."""
     parts: list[Contribution] = []
     unknown: set[tuple[int, int]] = set()
     for later in chosen:
@@ -74,7 +71,7 @@ def _gradients(
                 parts += known
                 if not known:
                     unknown.add((feed.scan, feed.variable))
-    for feed in trace.feeds:  # into the values asked for, which are derivatives of rising order
+    for feed in trace.feeds:  # the outputs are derivatives of increasing order
         later_order = feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
         if feed.scan in chosen and later_order:
             unknown.add((feed.scan, feed.variable))
@@ -82,7 +79,7 @@ def _gradients(
 
 
 def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
-    """From every quantity that a step reads to what it makes of it, with the values of both."""
+    """Return the edges from operands to results of all steps, with the values of both."""
     uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
         target = quantities.of.get(value)
@@ -94,7 +91,7 @@ def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Val
 
 
 def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
-    """From what a derivative puts out to the gradient, in a later Scan, that it is a part of."""
+    """Yield edges from outputs of a derivative to the gradients of later Scans that add them."""
     for part in parts:
         source = quantities.of.get(part.source)
         if isinstance(part.into, TapeTrace):
@@ -106,7 +103,7 @@ def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[t
 
 
 def _results(quantities: Quantities) -> Iterator[int]:
-    """The gradients that are passed on: asked for, or parts of what other Scans collect."""
+    """Yield the gradients that are results, or that other Scans add."""
     for number in quantities.chosen:
         named = quantities.named(number)
         for tape in named.scan.held if not quantities.is_loop(number) else ():
@@ -120,7 +117,7 @@ def _goals(
     unknown: set[tuple[int, int]],
     parts: Sequence[Contribution],
 ) -> set[int]:
-    """What all else is needed for: results that go on to where no edge leads."""
+    """Return the nodes that make others necessary: results without an edge to another node."""
     joined = {(part.source.scan, part.source.argument) for part in parts}
     places = [(node.place.scan, node.place.argument) for node in quantities.nodes]
     goals = {node for node in results if places[node] in unknown or places[node] not in joined}
@@ -133,7 +130,7 @@ def _goals(
     if goals:
         return goals
     seeds = {n for n, node in enumerate(quantities.nodes) if node.role is Role.SEED}
-    return seeds or set(range(len(quantities.nodes)))  # a loop alone leads to its outputs
+    return seeds or set(range(len(quantities.nodes)))  # in a loop without derivative, all nodes
 
 
 def _last_nodes(
@@ -146,7 +143,7 @@ def _last_nodes(
 
 
 def _leading_to(results: set[int], edges: Edges) -> set[int]:
-    """`results` and all nodes from which edges lead to them."""
+    """Return `results` and all nodes with a path to them."""
     sources: dict[int, list[int]] = {}
     for source, target in edges:
         sources.setdefault(target, []).append(source)

@@ -31,8 +31,8 @@ NARROWEST, APART = 150.0, 24.0
 HIGH = 70.0  # the height of a card
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # the top of the cells in a card
-ANOTHER = "scan=1 opens the first"
-EVERYTHING = f"{ANOTHER}, all=True all of them"
+ANOTHER = "scan=1 shows the first"
+EVERYTHING = f"{ANOTHER}, all=True shows all"
 
 
 def overview(
@@ -138,7 +138,7 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
-    """The slots of a tape in time; of many, the first and the last ones."""
+    """Yield the slots of a tape in time order; of many slots, the first and the last."""
     time = timeline(of.root.scan)
     size = len(tape.final)
     rows: list[int] = [*range(size)]
@@ -149,18 +149,18 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) 
     wide = min(26.0, (inner - room) / len(rows)) if rows else 0
     for place, row in enumerate(rows):
         x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
-        if room and place == len(rows) // 2 and y == TOP:  # once, however many tapes there are
+        if room and place == len(rows) // 2 and y == TOP:  # a single mark for all tapes
             yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, _role(of, tape, row))
         step, moment = given_at(of) or (None, "")
-        if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
+        if writers := [int(n) for w in tape.writes for n in np.flatnonzero(w.rows == row)[-1:]]:
             step, moment = of.moment(max(writers))
         yield Group((box,), step, of.row_key(tape, row), title, moment)
 
 
 def _role(of: NamedScan, tape: TapeTrace, row: int) -> Role:
-    """What a row of a tape is after the last step."""
+    """Return the role of a row of a tape after the last step."""
     if of.parent is None:
         return Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
     is_result = of.is_passed_on(tape) and row in of.wanted_rows(tape)
@@ -168,7 +168,7 @@ def _role(of: NamedScan, tape: TapeTrace, row: int) -> Role:
 
 
 def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
-    """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
+    """Return the slots of a loop with a nonzero direct contribution from the cost."""
     fed = fed_places(of.trace)
     return {
         (tape.name, int(tape.axis.index[row]))
@@ -179,7 +179,7 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
 
 
 def _folded(gap: Gap, wide: float) -> Piece:
-    """In the place of Scans that are not shown."""
-    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
+    """Return the placeholder of hidden Scans."""
+    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} hidden", wide - 20, 12)
     texts = [Text(10, HIGH / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
     return sized(wide, HIGH, *texts)
