@@ -130,8 +130,14 @@ def runs_down(machine: Machine, width: float) -> bool:
 
 
 def _scan_width(machine: Machine, row: int) -> float:
+    return text_width(_short_name(machine, row), SCAN_NAME, bold=True)
+
+
+def _short_name(machine: Machine, row: int) -> str:
+    """Return ``2 gradient`` for ``2 gradient of square``: the loop is in the next column."""
     scan = machine.scans[machine.rows[row].scan - 1]
-    return text_width(f"{scan.label} {scan.name}", SCAN_NAME, bold=True)
+    name = scan.name.partition(" of ")[0] if scan.order else scan.name
+    return f"{scan.label} {name}"
 
 
 def _is_first(machine: Machine, row: int) -> bool:
@@ -205,9 +211,9 @@ def _down(machine: Machine, width: float) -> Arrangement:
     )
     headings = []
     for n, row in enumerate(machine.rows):
-        left, scan = middles[n] - box_width / 2, machine.scans[row.scan - 1]
+        left = middles[n] - box_width / 2
         if _is_first(machine, n):
-            name = f"{scan.label} {scan.name}"
+            name = _short_name(machine, n)
             headings.append(Heading(row.scan, left, 16, name, True, row.is_second))
         headings.append(Heading(row.scan, left, 31, row.name, False, row.is_second))
     for column, y in enumerate(heights):
