@@ -229,5 +229,5 @@ def test_lessons_are_printed_with_all_their_pictures(tmp_path):
     scene = visual.tapes(gallery.loops["square"].trace(order=1))
     assert all(words in printed for words in re.findall(r"dC/dx.|buf\[\d\] ← \S+", scene.text()))
     assert "Show the answer" not in printed
-    assert "There is no Chromium" in printed_by("").stderr
+    assert "Chromium is missing" in printed_by("").stderr
     assert "nothing did not print" in printed_by(tmp_path / "nothing").stderr
