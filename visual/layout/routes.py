@@ -1,9 +1,10 @@
-"""Routes of arrows between boxes in lanes and columns, through the gaps between the boxes.
+"""Arrows between boxes in lanes and columns; no arrow crosses a box.
 
-Straight arrows connect neighbors in a lane, and boxes above each other. Any other arrow leaves its
-box, follows a track between two lanes or columns, and enters the side of its target. All arrows
-between the same lanes use the same track between columns, so that all steps of a loop look alike.
-Along a lane, arrows share a track only if they leave the same box or do not overlap.
+Straight arrows connect neighbors in a lane and boxes above each other.  Any other arrow leaves its
+box, runs along a track between two lanes or two columns, and enters the side of its target.
+Arrows between the same two lanes use the same track in every gap, because a loop repeats itself
+from column to column.  Along a lane, arrows share a track only if they leave the same box or do
+not touch.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 
 Point = tuple[float, float]
 TRACK, BOW, LEAN, HEAD = 7.0, 24.0, 8, 8.0
-WORDS, WORD = 50.0, 32.0  # the heights of words below the boxes of a lane, and of a word
+WORDS, WORD = 50.0, 32.0  # space for labels below the boxes of a lane, and on an arrow
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Grid:
-    """The edges of all lanes and columns, and the places of the boxes."""
+    """The edges of all lanes and columns, and the spots of the boxes."""
 
     tops: tuple[float, ...]
     heights: tuple[float, ...]
@@ -40,11 +41,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tracks:
-    """The tracks of arrows: `of` has those between columns, by the lanes of the arrow's ends.
+    """The tracks of arrows: between columns by their lanes, along a lane by their source.
 
-    By lane and source, `below` has the tracks below the boxes, and `over` the tracks of arrows
-    between boxes of the lane. These are above the boxes, or in `low` lanes below them, with space
-    for a word on each. `ends` has the distances of straight arrows from the middle of a side.
+    `below` has the tracks below each lane.  `over` has the bows over its boxes; in `low` lanes,
+    these arrows turn below the boxes, with space for a label.  `ends` has the distances of
+    straight arrows from the middle of the sides of boxes.
     """
 
     of: Mapping[tuple[int, int], int]
@@ -63,18 +64,18 @@ class Tracks:
         return self.depth(lane, _used(self.over, lane))
 
     def depth(self, lane: int, bows: int) -> float:
-        """Return the depth of the next arrow below a lane, after `bows` arrows."""
+        """Return the depth of the next arrow below a lane with a number of `bows`."""
         words = WORDS + WORD * bows if lane in self.low else 0.0
         return TRACK * (_used(self.below, lane) + 1) + words
 
     def room_over(self, lane: int) -> float:
-        """Return the height of the arrows above a lane."""
+        """Return the height of the bows over a lane."""
         used = 0 if lane in self.low else _used(self.over, lane)
         return BOW + TRACK * (used - 1) if used else 0.0
 
 
 def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
-    """Return whether a straight arrow crosses no other box."""
+    """Return whether a straight arrow touches no other box."""
     if abs(source.column - target.column) == 1:
         return abs(source.lane - target.lane) <= 1
     if source.lane == target.lane:
@@ -87,7 +88,7 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
 def tracks(
     edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], low: Iterable[int] = ()
 ) -> Tracks:
-    """Return the tracks of all arrows that bend; in `low` lanes, they bend below the boxes."""
+    """Assign tracks to all bent arrows; arrows along `low` lanes bend below their boxes."""
     of: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
     over: dict[int, dict[Spot, list[int]]] = {}
@@ -116,9 +117,9 @@ def tracks(
 
 
 def _apart(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
-    """Return, for every source, the first track on which its interval overlaps no other."""
+    """Return the first free track for the stretch of each source."""
     numbers: dict[Spot, int] = {}
-    ends: list[int] = []  # of the last interval on each track
+    ends: list[int] = []  # of the last arrow on each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
         low, high = min(reach), max(reach)
         number = next((n for n, end in enumerate(ends) if end < low), len(ends))
@@ -133,7 +134,7 @@ def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
 
 
 def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point, ...]:
-    """Return the corners of an arrow between two boxes."""
+    """Return the corners of an arrow from box to box."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half = grid.width / 2
     above = [grid.heights[spot.lane] / 2 for spot in (source, target)]
@@ -173,24 +174,24 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
 
 
 def _side(source: Spot, target: Spot) -> int:
-    """Return the side at which an arrow enters its target: that of its source, or the right."""
+    """Return the side where an arrow enters its target: toward its source, or the right."""
     return -1 if source.column < target.column else 1
 
 
 def _beside(source: Spot, target: Spot) -> bool:
-    """Return whether the gap next to the target is also next to the source."""
+    """Return whether source and target have a common gap."""
     return abs(source.column - target.column) <= 1
 
 
 def _channel(source: Spot, target: Spot) -> int:
-    """Return the lane below which an arrow runs to a farther column."""
+    """Return the lane above the track of an arrow to a farther column."""
     return source.lane if target.lane > source.lane else source.lane - 1
 
 
 def _offset(number: int, count: int, half: float, side: int) -> float:
-    """Return the distance of a track's end from the middle of a side, different for each track.
+    """Return the distance of a track's end from the middle of a side; ends differ by track.
 
-    It also differs for arrows to the boxes on both sides of a gap, which pass each other.
+    Arrows to the two sides of a gap end at different heights, because they pass each other.
     """
     room = half - 5
     shift = 0 if side > 0 else 1
@@ -198,7 +199,7 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
 
 
 def _free(wanted: float, taken: Collection[float], half: float) -> float:
-    """Return the free place for an arrowhead on a side of a box that is nearest to `wanted`."""
+    """Return the free place for an arrowhead nearest to the `wanted` place on a side of a box."""
 
     def is_free(offset: float) -> bool:
         return all(abs(offset - other) >= HEAD for other in taken)

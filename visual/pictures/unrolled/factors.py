@@ -1,4 +1,4 @@
-"""Factors of gradients on arrows, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and the places of their labels."""
+"""Local derivatives of the arrows between gradients: ∂x₄/∂x₃ = 2·x₃ = 1.327, and their labels."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,28 +20,16 @@ from visual.scene.combinators import Envelope, envelope_of
 from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, text_width
 from visual.scene.theme import Role
 
-SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, lines, and the least distance from other shapes
-STEPS = 12  # straight pieces that approximate a curve
-SHARES = (
-    0.5,
-    0.35,
-    0.65,
-    0.25,
-    0.75,
-    0.43,
-    0.57,
-    0.3,
-    0.7,
-    0.2,
-    0.8,
-)  # relative positions of labels on an arrow
+SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and the distance to other shapes
+STEPS = 12  # of a curve
+SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # for labels
 
 
 @dataclass(frozen=True)
 class Factor:
-    """The local derivative of a quantity with respect to another: name, formula, and number.
+    """The local derivative of a quantity wrt another: its name, its formula, its number.
 
-    For arrays, the formula maps the gradient ▢, and `number` is None.
+    The formula of an array is applied to the gradient ▢ and has no number.
     """
 
     name: str
@@ -50,21 +38,21 @@ class Factor:
 
     @property
     def title(self) -> str:
-        """Name, formula, and number."""
+        """The name, the formula, and the number."""
         parts = (self.name, self.formula, "" if self.number is None else number_text(self.number))
         return " = ".join(dict.fromkeys(part for part in parts if part))
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an arrow between gradients; None without a factor, or if it is 1."""
+    """Return the factor of an arrow between gradients, or None if no factor changes a gradient."""
     formulas, numbers = list[str](), list[float | None]()
-    for made, read in graph.uses.get(edge, ()):
-        write = graph.flow.writes[made]
-        named, leaf = NamedScan(run.trace, made.scan), write.leaves[write.sources.index(read)]
+    for value, read in graph.uses.get(edge, ()):
+        write = graph.flow.writes[value]
+        named, leaf = NamedScan(run.trace, value.scan), write.leaves[write.sources.index(read)]
         if named.parent is None or named.scan.tape(leaf.argument) is None:
             return None
         target = write.formula.target
-        written = run.step(made.scan, write.step).write(target.argument, target.tap)
+        written = run.step(value.scan, write.step).write(target.argument, target.tap)
         term = written.term(leaf.argument, leaf.tap)
         if written.adds_old and leaf == target:
             formulas.append("1")
@@ -84,7 +72,7 @@ def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor
 
 
 def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
-    """Return the summands of a formula that read a slot, with ▢ for the slot: ``Wᵀ @ ▢``."""
+    """Return the summands of a formula that read a slot, written as ▢: ``Wᵀ @ ▢``."""
     expression = without_names(formula.expression) or formula.expression
     return " + ".join(
         render(term, lambda leaf: "▢" if leaf == read else name(leaf))
@@ -94,13 +82,13 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
-    """Return ``∂x₄/∂x₃`` for the quantities of the gradients at the ends of an arrow."""
+    """Name the local derivative of an arrow, as ``∂x₄/∂x₃``."""
     above, below = (_differentiated(trace, graph, node) for node in edge)
     return f"∂{above}/∂{below}" if above and below else ""
 
 
 def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
-    """Return the name of the quantity of a gradient, or an empty text."""
+    """Return the name of the quantity that the gradient in a node is wrt."""
     node = graph.nodes[number]
     named = NamedScan(trace, node.place.scan)
     tape = next((t for t in named.scan.held if t.argument == node.place.argument), None)
@@ -111,7 +99,7 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
 
 
 class Label(NamedTuple):
-    """The place and the shapes of a label; `covers` if it has a background."""
+    """The place and the shapes of a label; `covers` if its background hides its arrow."""
 
     room: Envelope
     shapes: tuple[Shape, ...]
@@ -125,14 +113,14 @@ def labels(
     boxes: Iterable[Envelope],
     edge: float,
 ) -> dict[int, tuple[Shape, ...]]:
-    """Return the labels of factors by the numbers of their arrows, without overlaps.
+    """Return the labels of factors by the numbers of their arrows, where they touch no other shape.
 
-    Labels end at `edge`. Arrows with the same key in `alike` have their labels at the same relative
-    position, if all fit there. If a label does not fit with its name, it has only the number. A
-    label on its arrow has a background.
+    Labels end at the left of `edge`.  Arrows that are `alike` have their labels at the same place
+    if all of these fit.  If a name does not fit, the label shows only the number.  A label on its
+    arrow has a background.
     """
-    ways = [_Way.of(arrow) for arrow in arrows]
-    taken, placed = [*boxes], dict[int, tuple[Shape, ...]]()
+    paths = [_Path.of(arrow) for arrow in arrows]
+    taken, shapes = [*boxes], dict[int, tuple[Shape, ...]]()
 
     def is_free(label: Label, own: int) -> bool:
         wide = label.room if label.covers else label.room.padded(NEAR, 1)
@@ -141,8 +129,8 @@ def labels(
             wide.right <= edge
             and not any(map(wide.meets, taken))
             and not any(
-                wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
-                for number, way in enumerate(ways)
+                wide.meets(path.room) and any(meets(*piece, box) for piece in path.pieces)
+                for number, path in enumerate(paths)
                 if number != own
             )
         )
@@ -150,39 +138,39 @@ def labels(
     groups: dict[Hashable, list[int]] = {}
     for number in factors:
         groups.setdefault(alike[number], []).append(number)
-    for group in sorted(groups.values(), key=lambda group: len(ways[group[0]].pieces)):
-        tried: list[Iterable[Label]] = [_candidates(ways[n], factors[n]) for n in group]
+    for group in sorted(groups.values(), key=lambda group: len(paths[group[0]].pieces)):
+        tried: list[Iterable[Label]] = [_candidates(paths[n], factors[n]) for n in group]
         for same in zip(*tried, strict=False):
             apart = not any(a.room.meets(b.room) for a, b in combinations(same, 2))
             if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
                 tried = [[label] for label in same]
                 break
         else:
-            tried = [_candidates(ways[n], factors[n]) for n in group]
+            tried = [_candidates(paths[n], factors[n]) for n in group]
         for number, own in zip(group, tried, strict=True):
             free = next((label for label in own if is_free(label, number)), None)
             if free is not None:
                 taken.append(free.room)
-                placed[number] = free.shapes
-    return placed
+                shapes[number] = free.shapes
+    return shapes
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Path:
     """The straight pieces of an arrow, and the rectangle around them."""
 
     pieces: tuple[tuple[Point, Point], ...]
     room: Envelope
 
     @classmethod
-    def of(cls, arrow: Arrow) -> "_Way":
+    def of(cls, arrow: Arrow) -> "_Path":
         points = arrow.points
         if arrow.is_curve:
             points = tuple(_on_curve(points, n / STEPS) for n in range(STEPS + 1))
         return cls(tuple(pairwise(points)), envelope_of(Polyline(points)))
 
     def at(self, share: float) -> tuple[Point, Point]:
-        """Return the point at a relative position, and the direction of its piece."""
+        """Return the point at a share of the length, and the extent of its piece."""
         rest = share * sum(dist(*piece) for piece in self.pieces)
         for (x0, y0), (x1, y1) in self.pieces:
             length = dist((x0, y0), (x1, y1))
@@ -199,22 +187,22 @@ def _on_curve(points: Sequence[Point], t: float) -> Point:
     return x, y
 
 
-def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
-    """Yield labels for an arrow, the best first."""
+def _candidates(path: _Path, factor: Factor) -> Iterator[Label]:
+    """Yield possible labels of an arrow, the best first."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
     whole, short = [" = ".join(both)], [number or factor.name]
-    (x, y), (across, down) = way.at(0.5)
+    (x, y), (across, down) = path.at(0.5)
     if not down:  # around the arrow
         middle = y if len(both) == 2 else y - LINE / 2 - 3
         yield _label(both, x, middle, factor, apart=5)
-    if len(way.pieces) == 1 and not down:  # below the boxes at its ends
+    if len(path.pieces) == 1 and not down:  # below its two boxes
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
     for lines in (whole, short):
-        for share in SHARES if lines is short or len(way.pieces) == 1 else SHARES[:1]:
-            (x, y), (across, down) = way.at(share)
+        for share in SHARES if lines is short or len(path.pieces) == 1 else SHARES[:1]:
+            (x, y), (across, down) = path.at(share)
             wide = max(text_width(line, SIZE) for line in lines)
-            if 4 * abs(down) < abs(across) and len(way.pieces) == 1:
+            if 4 * abs(down) < abs(across) and len(path.pieces) == 1:
                 yield _label(lines, x, y - LINE / 2 - 4, factor)
                 yield _label(lines, x, y + LINE / 2 + 4, factor)
             elif abs(down) > 4 * abs(across):
@@ -227,7 +215,7 @@ def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
-    """Return lines around a point; the first two are `apart` pixels apart."""
+    """Return a label with its lines around a point, the first two `apart` pixels apart."""
     wide = max(text_width(line, SIZE) for line in lines)
     top = y - (LINE * len(lines) + apart) / 2
     room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)

@@ -14,9 +14,9 @@ Edges = dict[tuple[int, int], None]  # an ordered set
 
 @dataclass(frozen=True, eq=False)
 class Unrolling:
-    """All nodes, and the edges from operands to results, as pairs of their numbers.
+    """All nodes, and the edges from read to computed values, as pairs of node numbers.
 
-    `uses` has the pairs (result, operand) of values for each edge within a Scan.
+    `uses` maps an edge within a Scan to pairs of a computed value and a value that it reads.
     """
 
     nodes: tuple[Node, ...]
@@ -28,12 +28,12 @@ class Unrolling:
 def unrolling(
     trace: Trace, scans: Sequence[int] | None = None, all_direct: bool = False
 ) -> Unrolling:
-    """Return the graph of the Scans with the indices `scans` (default: all).
+    """Build the graph of the Scans with the numbers `scans` (default: all), the first as the loop.
 
-    The first Scan is the loop; the others are its derivatives, or further loops. Values of Scans
-    outside the graph are inputs. With `all_direct`, every gradient has its direct contribution,
-    even if it is zero. Nodes are faded if no path leads from them to a result. If the use of a
-    tape's rows is unknown, all its rows are used.
+    The others are its derivatives, or further loops.  Values of other Scans are inputs.  With
+    `all_direct`, every gradient has its direct part, even if it is zero.  A node is faded if no
+    edge leads from it to a result.  If the reader of a tape's rows is unknown, all rows count as
+    results.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
     values = flow(trace)
@@ -52,16 +52,14 @@ def unrolling(
         for number, node in enumerate(quantities.nodes)
     ]
     needed = _leading_to(_goals(quantities, results, unknown, parts), edges)
-    faded = (
-        node if number in needed else replace(node, faded=True) for number, node in enumerate(nodes)
-    )
+    faded = (n if number in needed else replace(n, faded=True) for number, n in enumerate(nodes))
     return Unrolling(tuple(faded), tuple(edges), uses, values)
 
 
 def _gradients(
     trace: Trace, chosen: tuple[int, ...], values: Flow
 ) -> tuple[list[Contribution], set[tuple[int, int]]]:
-    """Return the contributions between derivatives, and the tapes whose uses are unknown."""
+    """Return the contributions between derivatives, and the tapes with unknown readers."""
     parts: list[Contribution] = []
     unknown: set[tuple[int, int]] = set()
     for later in chosen:
@@ -71,7 +69,7 @@ def _gradients(
                 parts += known
                 if not known:
                     unknown.add((feed.scan, feed.variable))
-    for feed in trace.feeds:  # the outputs are derivatives of increasing order
+    for feed in trace.feeds:  # into the outputs, which are derivatives of rising order
         later_order = feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
         if feed.scan in chosen and later_order:
             unknown.add((feed.scan, feed.variable))
@@ -79,7 +77,7 @@ def _gradients(
 
 
 def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
-    """Return the edges from operands to results of all steps, with the values of both."""
+    """Return the pairs of a read and a computed quantity, each with the values of both."""
     uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
         target = quantities.of.get(value)
@@ -91,7 +89,7 @@ def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Val
 
 
 def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
-    """Yield edges from outputs of a derivative to the gradients of later Scans that add them."""
+    """Yield the edges from outputs of derivatives to the gradients that accumulate them."""
     for part in parts:
         source = quantities.of.get(part.source)
         if isinstance(part.into, TapeTrace):
@@ -103,7 +101,7 @@ def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[t
 
 
 def _results(quantities: Quantities) -> Iterator[int]:
-    """Yield the gradients that are results, or that other Scans add."""
+    """Yield the gradients that are outputs, or that other Scans accumulate."""
     for number in quantities.chosen:
         named = quantities.named(number)
         for tape in named.scan.held if not quantities.is_loop(number) else ():
@@ -117,7 +115,7 @@ def _goals(
     unknown: set[tuple[int, int]],
     parts: Sequence[Contribution],
 ) -> set[int]:
-    """Return the nodes that make others necessary: results without an edge to another node."""
+    """Return the results from which no edge leads to another gradient."""
     joined = {(part.source.scan, part.source.argument) for part in parts}
     places = [(node.place.scan, node.place.argument) for node in quantities.nodes]
     goals = {node for node in results if places[node] in unknown or places[node] not in joined}
@@ -130,7 +128,7 @@ def _goals(
     if goals:
         return goals
     seeds = {n for n, node in enumerate(quantities.nodes) if node.role is Role.SEED}
-    return seeds or set(range(len(quantities.nodes)))  # in a loop without derivative, all nodes
+    return seeds or set(range(len(quantities.nodes)))  # a loop alone leads to its outputs
 
 
 def _last_nodes(
@@ -143,7 +141,7 @@ def _last_nodes(
 
 
 def _leading_to(results: set[int], edges: Edges) -> set[int]:
-    """Return `results` and all nodes with a path to them."""
+    """Return `results` and all nodes from which edges lead to them."""
     sources: dict[int, list[int]] = {}
     for source, target in edges:
         sources.setdefault(target, []).append(source)

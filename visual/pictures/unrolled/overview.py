@@ -1,4 +1,4 @@
-"""All Scans of a trace in a strip of small tapes; the picture below shows one of them."""
+"""A strip of small tapes: all Scans of a trace, with a frame around the Scan drawn below."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,11 +28,11 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 NARROWEST, APART = 150.0, 24.0
-HIGH = 70.0  # the height of a card
+HIGH = 70.0  # a card
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
-TOP = 28.0  # the top of the cells in a card
-ANOTHER = "scan=1 shows the first"
-EVERYTHING = f"{ANOTHER}, all=True shows all"
+TOP = 28.0  # of the cells in a card
+ANOTHER = "scan=1 opens the first"
+EVERYTHING = f"{ANOTHER}, all=True all of them"
 
 
 def overview(
@@ -41,21 +41,21 @@ def overview(
     hint: str = EVERYTHING,
     sheet: Sheet = SCREEN,
 ) -> Piece:
-    """Return the Scans in the order of their runs, in lines of up to four.
+    """Draw the Scans in execution order, in lines of up to four.
 
-    The Scan `opened` has a frame, and those whose values it reads have a thin frame. Of more than
-    eight Scans, the strip shows the ends, `opened`, and its parent.
+    The `opened` Scan has a frame, and the Scans that it reads have a thin frame.  Of more than
+    eight Scans, the strip shows both ends, the `opened` Scan, and the Scan that it differentiates.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
     left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
     words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
-    words[0] += " and their final tapes"
-    words.append(f"below: Scan {opened + 1}")
+    words[0] += ", their tapes as they end"
+    words.append(f"open: {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
         words[-1] += f", which reads {ranges_text(read)} (thin frames)"
-    if said := sheet.hint(hint, ""):
-        words.append(said)
+    if option := sheet.hint(hint, ""):
+        words.append(option)
     across = int((sheet.line + APART) / (NARROWEST + APART))
     wide = (sheet.line + APART) / across - APART
     cards = [
@@ -77,27 +77,25 @@ def _chosen(trace: Trace, opened: int) -> Sequence[int]:
     if count <= MOST_CARDS:
         return range(count)
     parent = trace.scans[opened].parent
-    kept = {0, 1, count - 1, opened, *([] if parent is None else [parent])}
-    return sorted(kept)
+    return sorted({0, 1, count - 1, opened, *([] if parent is None else [parent])})
 
 
 def feeding(scan: ScanTrace) -> list[int]:
-    """Return the indices of the Scans that compute the arguments of a Scan."""
+    """Return the numbers of the Scans that compute arguments of a Scan."""
     return sorted({feed.scan for feed in scan.feeds})
 
 
 def given_at(of: NamedScan) -> tuple[int, str] | None:
-    """Return the moment at which the arguments of a Scan are known, or None."""
+    """Return the moment when a Scan has all its arguments: the end of the last Scan it reads."""
     feeds = feeding(of.scan)
     last = NamedScan(of.trace, feeds[-1]) if feeds else of
     return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Return whether the steps of a Scan go back in time.
+    """Return whether a Scan runs backward in time, as the gradient of a forward Scan does.
 
-    Those of a gradient do, and those of its gradient do not. A tangent of a gradient has the tapes
-    and the direction of the gradient.
+    The tangent of a gradient has no parent; it has the tapes and the direction of the gradient.
     """
     if of.parent is None:
         return any(tape.kind is Kind.MIT_MOT for tape in of.scan.tapes)
@@ -105,13 +103,13 @@ def goes_back(of: NamedScan) -> bool:
 
 
 def _steps(of: NamedScan) -> str:
-    """Return the number of steps, or the number of a step if only this step was recorded."""
+    """Return the number of steps, or the step if the run recorded only one of them."""
     first, steps = of.scan.first, of.scan.steps
     return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
 
 
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
-    """Return a Scan and its final tapes; in a film, slots wait for their last write."""
+    """Draw a Scan with its tapes after the last step; a slot appears with its last write."""
     is_open = of.number == opened
     frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
@@ -138,7 +136,7 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
-    """Yield the slots of a tape in time order; of many slots, the first and the last."""
+    """Yield the slots of a tape in order of time; of a long tape, the slots at both ends."""
     time = timeline(of.root.scan)
     size = len(tape.final)
     rows: list[int] = [*range(size)]
@@ -149,7 +147,7 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) 
     wide = min(26.0, (inner - room) / len(rows)) if rows else 0
     for place, row in enumerate(rows):
         x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
-        if room and place == len(rows) // 2 and y == TOP:  # a single mark for all tapes
+        if room and place == len(rows) // 2 and y == TOP:  # for all tapes
             yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, _role(of, tape, row))
@@ -168,7 +166,7 @@ def _role(of: NamedScan, tape: TapeTrace, row: int) -> Role:
 
 
 def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
-    """Return the slots of a loop with a nonzero direct contribution from the cost."""
+    """Return the slots of a loop with a nonzero direct gradient of the cost."""
     fed = fed_places(of.trace)
     return {
         (tape.name, int(tape.axis.index[row]))
@@ -179,7 +177,7 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
 
 
 def _folded(gap: Gap, wide: float) -> Piece:
-    """Return the placeholder of hidden Scans."""
-    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} hidden", wide - 20, 12)
+    """Draw a card for the Scans that are not shown."""
+    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
     texts = [Text(10, HIGH / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
     return sized(wide, HIGH, *texts)

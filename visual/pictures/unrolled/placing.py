@@ -1,8 +1,8 @@
-"""The lane and the column of each quantity in an unrolled loop.
+"""The lane and the column of each quantity of an unrolled loop.
 
-Lanes form a block for each Scan. A column is a time of the loop. A quantity without a time, such as
-a parameter, is in a separate lane at the end of its block. Arrows connect neighboring blocks; a
-value from farther above is repeated on top of its reader's block.
+Each Scan has a block of lanes.  A column is a moment of the loop.  The last lane of a block
+contains the values that belong to no single moment, such as parameters.  Arrows lead from one
+block to the next; a value from a block farther above is repeated at the top of its reader's block.
 """
 
 from collections.abc import Container, Sequence
@@ -21,11 +21,11 @@ Order = tuple[int, bool, bool, int, int, int, int]
 
 @dataclass(frozen=True)
 class Row:
-    """A lane in the block of a Scan.
+    """A lane in the block of a Scan, with values of one variable.
 
-    A `repeated` lane shows values of a Scan farther above again; a `lasting` lane shows quantities
-    of all steps, with the place `PARAMETERS` or `TOTALS`. Direct contributions are below their
-    gradient, or `on_top`.
+    A `repeated` lane shows values of a Scan farther above.  A `lasting` lane shows values that
+    belong to all steps; its place is `PARAMETERS` or `TOTALS`.  Direct parts are below their
+    gradients, or `on_top` of the block.
     """
 
     block: int
@@ -36,7 +36,7 @@ class Row:
 
     @property
     def order(self) -> Order:
-        """The sort key: repeated values on top, lasting quantities at the bottom."""
+        """The sort key of the lane: repeated values first, lasting values last."""
         scan = self.place.scan if self.repeated else 0
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
         return (self.block, not self.repeated, self.lasting, scan, *order)
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Item:
-    """The lane and the column of the node with a number."""
+    """The number of a node, with its lane and its column."""
 
     node: int
     row: Row
@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items, the arrows between them, the omitted places, and the number of `hidden` rows.
+    """All items, the arrows between them, and the places of omitted rows.
 
     It has `readings` if arrows lead from values to gradients.
     """
@@ -61,14 +61,14 @@ class Placing:
     items: tuple[Item, ...]
     arrows: tuple[tuple[Item, Item], ...]
     left_out: frozenset[Place]
-    hidden: int = 0
     readings: bool = True
 
     def thinned(self, nodes: Sequence[Node], gradients: Container[int]) -> "Placing":
-        """Return the placing without arrows from other Scans to the Scans `gradients`.
+        """Return the placing without the arrows from other Scans to the Scans `gradients`.
 
-        The arrows stay if all of them lead straight down. Otherwise, the direct contributions of
-        the first gradient move above it, so that gradients are next to each other.
+        If each of these values is directly above its reader, they are kept.  Otherwise the direct
+        parts of the first gradient move to the top, and gradients that feed each other are next to
+        each other.
         """
         columns: dict[int, list[Order]] = {}
         for item in self.items:
@@ -87,25 +87,13 @@ class Placing:
             return self
         direct = {item.row for item in self.items if item.row.place.direct}
         first = min(direct, key=lambda row: row.order, default=None)
-        risen = {
+        moved = {
             item: replace(item, row=replace(item.row, on_top=item.row == first))
             for item in self.items
         }
-        kept = (pair for pair in self.arrows if not is_reading(*pair))
-        arrows = tuple((risen[a], risen[b]) for a, b in kept)
-        return replace(self, items=tuple(risen.values()), arrows=arrows, readings=False)
-
-    def within(self, most: int, own: int) -> "Placing":
-        """Return at most `most` rows, first those that the Scan with the index `own` writes."""
-
-        def is_read(row: Row) -> bool:
-            return row.repeated or row.lasting or row.place.scan != own or row.place.argument < 0
-
-        rows = sorted({item.row for item in self.items}, key=lambda row: (is_read(row), row.order))
-        kept = {*rows[:most]}
-        items = tuple(item for item in self.items if item.row in kept)
-        arrows = tuple(pair for pair in self.arrows if {pair[0].row, pair[1].row} <= kept)
-        return replace(self, items=items, arrows=arrows, hidden=len(rows) - len(kept))
+        pairs = (pair for pair in self.arrows if not is_reading(*pair))
+        arrows = tuple((moved[a], moved[b]) for a, b in pairs)
+        return replace(self, items=tuple(moved.values()), arrows=arrows, readings=False)
 
 
 def place(
@@ -115,28 +103,19 @@ def place(
     requested: Steps,
     ends: int | None = None,
     only: range | None = None,
-    most: int | None = None,
 ) -> Placing:
-    """Return the placing of the nodes of `graph` at the shown steps.
+    """Place the nodes of `graph`; of a long loop, the nodes of `ends` and `requested` steps.
 
-    A folded loop shows `ends` steps at both ends, and the `requested` ones; 0 `ends` show a single
-    step of the last Scan. With `only`, exactly these steps are shown. With `most`, only the last
-    block is placed, with at most this number of rows.
+    A range `only` selects other steps.  With 0 `ends`, one step of the last Scan is shown.
     """
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
-    placer = _Placer(trace, chosen, graph, requested, ends, only, most)
+    placer = _Placer(trace, chosen, graph, requested, ends, only)
     placer.place_moments()
     arrows = [pair for edge in graph.edges if (pair := placer.arrow(*edge)) is not None]
     placer.place_lasting()
-    items, last = list(placer.items.values()), len(chosen) - 1
-    if most is None:
-        return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out))
-    items = [item for item in items if item.row.block == last]
-    arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
-    placing = Placing(tuple(items), tuple(arrows), frozenset(placer.left_out))
-    return placing.within(most, chosen[-1])
+    return Placing(tuple(placer.items.values()), tuple(arrows), frozenset(placer.left_out))
 
 
 class _Placer:
@@ -150,21 +129,20 @@ class _Placer:
         requested: Steps,
         ends: int | None,
         only: range | None,
-        most: int | None,
     ) -> None:
-        self.nodes, self.repeats = graph.nodes, 1 if most is None else 0
+        self.nodes = graph.nodes
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
         seen = chosen[-1:] if ends == 0 else chosen
         scans = ((trace.scans[n], self.times[n]) for n in seen)
         shown = (touched_columns(*scan, requested, ends, only) for scan in scans)
         self.shown = set().union(*shown)
-        self.homes = self._homes()
-        self.left_out = self._useless(trace, chosen)
+        self.step_columns = self._assign_columns()
+        self.left_out = self._find_unneeded(trace, chosen)
         self.items: dict[tuple[int, int], Item] = {}
 
     def place_moments(self) -> None:
-        """Place all nodes of shown times."""
+        """Place all nodes of the shown moments."""
         for number, node in enumerate(self.nodes):
             column = self._column(node)
             shown = column in self.shown or node.index is None
@@ -172,17 +150,17 @@ class _Placer:
                 self._put(number, self._block(node), column)
 
     def arrow(self, source: int, target: int) -> tuple[Item, Item] | None:
-        """Return the ends of an edge if both are shown; lasting quantities have no arrows."""
+        """Return the two ends of an edge if both are shown; lasting values have no arrows."""
         block, above = self._block(self.nodes[target]), self._block(self.nodes[source])
         first, last = self.items.get((source, above)), self.items.get((target, block))
         if first is None or last is None:
             return None
-        if block - above > self.repeats:
+        if block - above > 1:
             first = self._put(source, block, first.column, repeated=True)
         return first, last
 
     def place_lasting(self) -> None:
-        """Place parameters and their gradients next to each other, from the first column."""
+        """Place parameters and their gradients side by side, from the first column on."""
         columns = sorted({item.column for item in self.items.values()}) or [0]
         for block in self.blocks.values():
             here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
@@ -195,7 +173,7 @@ class _Placer:
     def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
         node = self.nodes[number]
         where = node.place
-        if node.lasting:  # running totals are variables of their Scan, parameters are not
+        if node.lasting:  # a total is a variable of a Scan; a parameter is not
             where = TOTALS if where.argument >= 0 else PARAMETERS
         item = Item(number, Row(block, repeated, node.lasting, where), column)
         return self.items.setdefault((number, block), item)
@@ -204,24 +182,24 @@ class _Placer:
         """Return the block of a node's Scan, or the first block."""
         return self.blocks.get(node.place.scan, 0)
 
-    def _homes(self) -> dict[tuple[int, int], int]:
-        """Return a column for every step of every Scan: that of one of its results."""
-        homes: dict[tuple[int, int], int] = {}
+    def _assign_columns(self) -> dict[tuple[int, int], int]:
+        """Return a column for every step of every Scan: the column of a value that it computes."""
+        columns: dict[tuple[int, int], int] = {}
         for node in self.nodes:
             if node.index is not None and node.step is not None:
                 column = self.times[node.place.scan].column(node.variable, node.index)
-                homes.setdefault((node.place.scan, node.step), column)
-        return homes
+                columns.setdefault((node.place.scan, node.step), column)
+        return columns
 
     def _column(self, node: Node) -> int:
-        """Return the column of a node; without a time, the rows of a tape have separate columns."""
+        """Return the column of a node; without a time, the rows of a tape are side by side."""
         if node.index is not None:
             return self.times[node.place.scan].column(node.variable, node.index)
-        first, second = (self.homes.get((node.place.scan, step), step) for step in (0, 1))
+        first, second = (self.step_columns.get((node.place.scan, step), step) for step in (0, 1))
         return first + (node.row - 1) * (1 if second >= first else -1)
 
-    def _useless(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
-        """Return the unused outputs of derivatives."""
+    def _find_unneeded(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
+        """Return the outputs of derivatives that affect no result."""
         outputs = {
             (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
         }
