@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lab.traces.flow import Flow, Value, flow
 from lab.traces.trace import TapeTrace, Trace
-from visual.pictures.unrolled.contributions import Contribution, contributions, is_told
+from visual.pictures.unrolled.contributions import Contribution, contributions, is_read_by_steps
 from visual.pictures.unrolled.quantities import Node, Quantities
 from visual.scene.theme import Role
 
@@ -64,7 +64,7 @@ def _gradients(
     unknown: set[tuple[int, int]] = set()
     for later in chosen:
         for feed in trace.scans[later].feeds:
-            if feed.scan in chosen and not is_told(trace, feed, later):
+            if feed.scan in chosen and not is_read_by_steps(trace, feed, later):
                 known = list(contributions(trace, feed, later, values))
                 parts += known
                 if not known:

@@ -258,7 +258,7 @@ class _Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
-                if lane == 0 or self.room.has_headings:
+                if lane == 0 or self.room.has_headings or not self.placing.readings:
                     yield self._heading(self.chosen[row.block])
             yield gap(0, self.tracks.room_over(lane))
             height = THIN if row.repeated else HEIGHT

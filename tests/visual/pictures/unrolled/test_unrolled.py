@@ -12,7 +12,10 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from lab.traces.flow import flow
+from lab.traces.trace import TapeTrace
 from visual.layout.legend import TOTAL
+from visual.pictures.unrolled.contributions import contributions
 from visual.pictures.unrolled.graph import unrolling
 from visual.scene.shapes import Arrow, Text
 from visual.scene.theme import Role
@@ -74,6 +77,32 @@ def test_parts_without_numbers_would_share_a_name():
     vars(trace)["shares"] = dict.fromkeys(trace.shares, 0)
     labels = [node.label for node in unrolling(trace).nodes]
     assert labels.count("∂C″/∂x₁") == 4  # three parts, and their sum
+
+
+def sums_of_contributions(trace, drop=0):
+    """The initial values of gradients, each with the sum of its contributions but for `drop`."""
+    parts, values = {}, flow(trace)
+    for number, scan in enumerate(trace.scans):
+        for feed in scan.feeds:
+            for part in contributions(trace, feed, number, values):
+                if isinstance(part.into, TapeTrace) and part.into.gradient_of:
+                    parts.setdefault(part.place, []).append(part)
+    for several in parts.values():
+        into = several[0].into
+        sources = (part.source for part in several[drop:])
+        added = [trace.scans[s.scan].tape(s.argument).final[s.row] for s in sources]
+        yield into.initial[into.axis.rows[several[0].index]], np.sum(added, axis=0)
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "newton"])
+def test_contributions_add_up_to_the_initial_values(name):
+    """PyTensor computed the initial values; without a contribution the sum differs."""
+    pairs = [*sums_of_contributions(gallery.loops[name].trace(3))]
+    for initial, total in pairs:
+        np.testing.assert_allclose(total, initial, rtol=1e-12, atol=1e-300)
+    assert pairs
+    short = sums_of_contributions(gallery.loops[name].trace(3), drop=1)
+    assert not all(np.allclose(total, initial) for initial, total in short)
 
 
 def parts(names):
