@@ -139,7 +139,7 @@ def _factors(
     """Yield the factors that fit; the formula has the others."""
     if not any(edge.factor for edge in edges):
         return
-    paths = [*map(_path, arrows)]
+    paths = [*map(points_along, arrows)]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
     for number, edge in enumerate(edges):
         others = [*paths[:number], *paths[number + 1 :]]
@@ -180,8 +180,8 @@ def _chip(
     return None
 
 
-def _path(arrow: Arrow) -> list[Point]:
-    """Points along an arrow, from start to end."""
+def points_along(arrow: Arrow) -> list[Point]:
+    """Return points along an arrow, from start to end."""
     if not arrow.is_curve:
         return [
             (x0 + (x1 - x0) * n / FINE, y0 + (y1 - y0) * n / FINE)

@@ -40,7 +40,7 @@ from visual.scene.theme import Role
 PORT = 104.0, 150.0  # smallest and largest width of a port
 BETWEEN, ARM, LINE, TRACK = 14.0, 40.0, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
-MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
+MOST_PORTS, MOST_LINES, MOST_FEEDBACK = 8, 20, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,11 @@ class Port:
     value: np.ndarray
     key: str
     role: Role
-    is_made: bool = False
+    is_written: bool = False
 
 
 @dataclass(frozen=True)
-class Way:
+class Feedback:
     """A write at one tap of a tape and a read at another, `later` steps after it."""
 
     written: Leaf
@@ -104,28 +104,30 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
     leaves = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
     port = partial(_port, of, step, Speller(of))
     reads = [port(leaf, False) for leaf in sorted(leaves, key=_order)]
-    makes = [port(formula.target, True) for formula in scan.formulas]
+    writes = [port(formula.target, True) for formula in scan.formulas]
     most = None if all else MOST_PORTS
-    ways = _ways(scan)[: None if all else MOST_WAYS]
-    side, hint = TRACK * (len(ways) + 1), sheet.hint("all=True")
-    read, made = (_ports(ports, most, of.moment(step), hint) for ports in (reads, makes))
-    taken = 2 * (sheet.margin + side + ARM) + read.envelope.width + made.envelope.width
+    feedback = _feedback(scan)[: None if all else MOST_FEEDBACK]
+    side, hint = TRACK * (len(feedback) + 1), sheet.hint("all=True")
+    read, written = (_ports(ports, most, of.moment(step), hint) for ports in (reads, writes))
+    taken = 2 * (sheet.margin + side + ARM) + read.envelope.width + written.envelope.width
     wide = LONGEST if all else max(PORT[0], sheet.width - taken)
-    high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
+    high = max(read.envelope.height, written.envelope.height) + 2 * BETWEEN
     box = _step_box(of, wide, high, None if all else MOST_LINES, hint)
-    row = beside(gap(side), read, gap(ARM), box, gap(ARM), made, gap(side), align=0.5)
+    row = beside(gap(side), read, gap(ARM), box, gap(ARM), written, gap(side), align=0.5)
     middle = row.anchors["step"]
     arrows = list[Arrow]()
     for name, place in row.anchors.items():
         y = place.place(0, 0.5)[1]
         if name.startswith("read"):
             arrows.append(Arrow(((place.right, y), (middle.left - 1, y))))
-        elif name.startswith("made"):
+        elif name.startswith("written"):
             arrows.append(Arrow(((middle.right, y), (place.left - 1, y))))
-    known = [w for w in ways if {_name(w.written, True), _name(w.read, False)} <= {*row.anchors}]
+    shown = [
+        f for f in feedback if {_name(f.written, True), _name(f.read, False)} <= {*row.anchors}
+    ]
     back = (
-        _way_back(row.anchors, way, row.envelope.bottom + 10, number)
-        for number, way in enumerate(known, start=1)
+        _feedback_arrow(row.anchors, item, row.envelope.bottom + 10, number)
+        for number, item in enumerate(shown, start=1)
     )
     return over(row, piece(*arrows), *back)
 
@@ -153,12 +155,12 @@ def _port(of: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: bool
     return Port(leaf, label, value, key, role, is_written)
 
 
-def _ways(scan: ScanTrace) -> list[Way]:
+def _feedback(scan: ScanTrace) -> list[Feedback]:
     """Return the pairs of a write and a read of the same tape by a later step."""
-    found = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
-    read = sorted(found, key=_order)
+    leaves = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    read = sorted(leaves, key=_order)
     return [
-        Way(formula.target, leaf, formula.target.tap - leaf.tap)
+        Feedback(formula.target, leaf, formula.target.tap - leaf.tap)
         for formula in scan.formulas
         for leaf in read
         if leaf.argument == formula.target.argument
@@ -218,22 +220,24 @@ def _drawn(port: Port, wide: float, moment: tuple[int, str]) -> Piece:
     """Draw a port; an animation shows its value from `moment` on."""
     box = Box(0, 0, wide, HEIGHT, port.role)
     shown = cell(box, port.value, port.label, key=port.key, label=port.label)
-    step, told = moment
-    return named(piece(replace(shown, step=step, moment=told)), _name(port.leaf, port.is_made))
+    step, name = moment
+    return named(piece(replace(shown, step=step, moment=name)), _name(port.leaf, port.is_written))
 
 
-def _name(leaf: Leaf, is_made: bool) -> str:
-    return f"{'made' if is_made else 'read'} {leaf.argument} {leaf.tap}"
+def _name(leaf: Leaf, is_written: bool) -> str:
+    return f"{'written' if is_written else 'read'} {leaf.argument} {leaf.tap}"
 
 
-def _way_back(places: Mapping[str, Envelope], way: Way, y: float, number: int) -> Piece:
+def _feedback_arrow(
+    places: Mapping[str, Envelope], feedback: Feedback, y: float, number: int
+) -> Piece:
     """Draw an arrow on its own track below the box, from a write to a later read."""
-    made, read = places[_name(way.written, True)], places[_name(way.read, False)]
-    right, left, low = made.right + TRACK * number, read.left - TRACK * number, y + 22 * number
-    start = (made.right, made.place(0, 0.5)[1] + 5 * number - 10)
+    written, read = places[_name(feedback.written, True)], places[_name(feedback.read, False)]
+    right, left, low = written.right + TRACK * number, read.left - TRACK * number, y + 22 * number
+    start = (written.right, written.place(0, 0.5)[1] + 5 * number - 10)
     end = (read.left - 1, read.place(0, 0.5)[1] + 5 * number - 10)
     corners = (start, (right, start[1]), (right, low), (left, low), (left, end[1]), end)
-    when = "one step later" if way.later == 1 else f"{way.later} steps later"
-    told = f"{shortened(way.read.variable, 200, 11)}: {when}"
-    text = Text(read.left + 6, low - 5, told, 11, muted=True)
+    when = "one step later" if feedback.later == 1 else f"{feedback.later} steps later"
+    label = f"{shortened(feedback.read.variable, 200, 11)}: {when}"
+    text = Text(read.left + 6, low - 5, label, 11, muted=True)
     return piece(Arrow(corners, accent=True, straight=True), text)

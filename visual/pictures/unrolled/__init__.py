@@ -1,5 +1,6 @@
-"""The unrolled picture: a loop over time, with its backward Scans below it.
+"""The unrolled picture: a loop over time, and below it the loops that differentiate it.
 
-Start with `unrolled`. It draws a `graph`, whose nodes are `quantities`, and whose edges are uses
-and `contributions` between Scans; `placing` assigns columns and rows.
+Start with `unrolled`.  It draws a `graph`: its nodes are `quantities`, its edges are uses and
+`contributions` from Scan to Scan.  `placing` assigns columns and rows, and `picture` draws boxes,
+arrows with `factors`, and `labels`.
 """

@@ -12,7 +12,7 @@ from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula, TapeTrace, Trace
-from visual.layout.arrows import Point, meets
+from visual.layout.arrows import Point, meets, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
@@ -21,7 +21,6 @@ from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, text_width
 from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and the distance to other shapes
-STEPS = 12  # of a curve
 SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # for labels
 
 
@@ -164,9 +163,7 @@ class _Path:
 
     @classmethod
     def of(cls, arrow: Arrow) -> "_Path":
-        points = arrow.points
-        if arrow.is_curve:
-            points = tuple(_on_curve(points, n / STEPS) for n in range(STEPS + 1))
+        points = tuple(points_along(arrow)) if arrow.is_curve else arrow.points
         return cls(tuple(pairwise(points)), envelope_of(Polyline(points)))
 
     def at(self, share: float) -> tuple[Point, Point]:
@@ -179,12 +176,6 @@ class _Path:
                 return (x0 + part * (x1 - x0), y0 + part * (y1 - y0)), (x1 - x0, y1 - y0)
             rest -= length
         return self.pieces[-1][1], (1.0, 0.0)
-
-
-def _on_curve(points: Sequence[Point], t: float) -> Point:
-    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-    x, y = (sum(w * p[i] for w, p in zip(weights, points, strict=True)) for i in (0, 1))
-    return x, y
 
 
 def _candidates(path: _Path, factor: Factor) -> Iterator[Label]:

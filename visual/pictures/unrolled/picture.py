@@ -1,0 +1,248 @@
+"""The boxes and arrows of an unrolled picture, for a graph with a placing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import starmap
+
+from lab.equations.events.events import events
+from lab.equations.spelling import result_words
+from lab.traces.trace import Trace
+from visual.layout.canvas import HEIGHT, THIN
+from visual.layout.cells import cell, thin_cell
+from visual.layout.columns import Gap, with_gaps
+from visual.layout.names import NamedScan, counted
+from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
+from visual.pictures.unrolled.factors import SIZE, factor_along, labels
+from visual.pictures.unrolled.graph import Unrolling
+from visual.pictures.unrolled.labels import Labels
+from visual.pictures.unrolled.overview import given_at
+from visual.pictures.unrolled.placing import Item, Placing, Row
+from visual.pictures.unrolled.quantities import Node
+from visual.pictures.unrolled.room import FOLD, FREE, Room
+from visual.scene.combinators import (
+    Envelope,
+    Piece,
+    above,
+    envelope_of,
+    gap,
+    named,
+    over,
+    piece,
+    shifted,
+    sized,
+)
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Shape,
+    Text,
+    shortened,
+    text_width,
+)
+from visual.scene.theme import Role
+
+MOST_FACTORS, LONGEST = 3, 420.0
+LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow for a factor
+
+
+class Picture:
+    """The graph and its placing, drawn within a width; `fits` if that width is large enough."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        chosen: Sequence[int],
+        graph: Unrolling,
+        placing: Placing,
+        room: Room = FREE,
+    ) -> None:
+        self.trace, self.chosen, self.graph = trace, chosen, graph
+        self.nodes, self.room = graph.nodes, room
+        first = 0 if room.open else min(chosen)  # a picture of some Scans plays only these
+        self.begin, _ = NamedScan(trace, first).moment(0)
+        gradients = [n for n in chosen if trace.scans[n].parent is not None]
+        if room.open:
+            placing = placing.thinned(graph.nodes, gradients)
+        self.placing = placing
+        self.labels = Labels(trace, chosen, placing, room)
+        self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
+        lanes = {row: lane for lane, row in enumerate(self.rows)}
+        self.columns = with_gaps(item.column for item in placing.items)
+        numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
+        self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
+        self.ends = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
+        self.taken = frozenset(self.spots.values())
+        edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
+        run = events(trace)
+        factors = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
+        self.factors = {number: factor for number, factor in factors if factor is not None}
+        ends = [self.ends[number] for number in self.factors]
+        low = {a.lane for a, b in ends if a.lane == b.lane and not is_straight(a, b, self.taken)}
+        self.tracks = tracks(self.ends, self.taken, low)
+        widths = (self._box_width(self.nodes[item.node]) for item in placing.items)
+        wanted = max(widths, default=0.0)
+        names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
+        words = max(names, default=0.0)
+        width, self.between = room.sizes(self.columns, wanted, self.tracks.count, words)
+        self.width = max(width, LEAST * room.narrowest)
+        self.fits = self.width == width
+
+    def _box_width(self, node: Node) -> float:
+        """Return the preferred width of a box; the name of an array takes half of it."""
+        name = text_width(node.label, 12, bold=True)
+        return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
+
+    def draw(self) -> Piece:
+        """Draw the lanes of all blocks, then arrows, then boxes."""
+        lanes = shifted(above(*self._lanes()), 0, self.room.top)
+        rooms = [lanes.anchors[str(lane)] for lane, _ in enumerate(self.rows)]
+        tops, highs = tuple(r.top for r in rooms), tuple(r.height for r in rooms)
+        grid = Grid(tops, highs, tuple(self._lefts()), self.width, self.taken)
+        boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
+        shapes = [*self._arrows(grid, [*boxes.values()]), *starmap(self._cell, boxes.items())]
+        right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
+        whole = over(lanes, piece(*shapes, *self._gaps(grid)))
+        return replace(whole, envelope=Envelope(0, 0, right, lanes.envelope.bottom))
+
+    def notes(self) -> list[str]:
+        """Return sentences about hidden moments, arrows, and the formulas of the factors."""
+        lines = list[str]()
+        if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
+            hint = self.room.sheet.hint("step=STEP shows more")
+            lines.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
+        if any(self._is_faint(*pair) for pair in self.placing.arrows):
+            lines.append("gray arrow: a step reads a value of another Scan")
+        formulas: dict[object, str] = {}
+        alike = self._alike()
+        for number, factor in self.factors.items():
+            if factor.name:
+                equals = ": " if "▢" in factor.formula else " = "
+                formulas.setdefault(alike[number], f"{factor.name}{equals}{factor.formula}")
+        if formulas:
+            shown = [shortened(f, LONGEST, 12) for f in formulas.values()][:MOST_FACTORS]
+            shown += ["…"] if len(formulas) > MOST_FACTORS else []
+            has_arrays = any("▢" in formula for formula in formulas.values())
+            label = "local derivative, ▢ is the gradient" if has_arrays else "local derivative"
+            lines.append(f"on arrows between gradients: {label}, as {', '.join(shown)}")
+            if not self.placing.readings:
+                lines.append("these formulas contain the saved values; arrows to them are omitted")
+        derived = any(self.trace.scans[number].order for number in self.chosen)
+        return [*lines, *(result_words(self.trace) if derived else ())]
+
+    def _alike(self) -> list[tuple[Row, Row, int]]:
+        """Return a key for each arrow, equal for the same arrow of other steps."""
+        return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
+
+    def _lanes(self) -> Iterator[Piece]:
+        """Yield the headings of blocks and the labeled lanes, from top to bottom."""
+        for lane, row in enumerate(self.rows):
+            if lane == 0 or self.rows[lane - 1].block != row.block:
+                yield gap(0, 16 if lane else 0)
+                if lane == 0 or self.room.has_headings or not self.placing.readings:
+                    yield self.labels.heading(self.chosen[row.block])
+            yield gap(0, self.tracks.room_over(lane))
+            height = THIN if row.repeated else HEIGHT
+            yield named(sized(0, height, *self.labels.label(row, height / 2 + 4)), str(lane))
+            yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
+
+    def _below(self, lane: int) -> float:
+        """Return the space for factors of arrows along a lane and of diagonal arrows below it."""
+        ends = [self.ends[number] for number in self.factors]
+        near = ((a, b) for a, b in ends if {a.lane, b.lane} == {lane, lane + 1})
+        slanted = any(a.column != b.column for a, b in near)
+        along = any(a.lane == b.lane == lane for a, b in ends)
+        along = along and self.between < NARROW and lane not in self.tracks.low
+        return 44 if slanted else 16 if along else 0
+
+    def _lefts(self) -> Iterator[float]:
+        """Yield the left edges of columns; a gap is narrower."""
+        x = self.room.left
+        for column in self.columns:
+            yield x
+            x += (FOLD if isinstance(column, Gap) else self.width) + self.between
+
+    def _arrows(self, grid: Grid, boxes: Iterable[Box]) -> Iterator[Shape]:
+        """Yield all arrows with their factors, each in the moment of its target."""
+        arrows = []
+        for (first, last), (source, target) in zip(self.placing.arrows, self.ends, strict=True):
+            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
+            bow = bow and source.lane not in self.tracks.low
+            start, end = self.nodes[first.node], self.nodes[last.node]
+            arrow = Arrow(
+                route(source, target, grid, self.tracks),
+                faint=self._is_faint(first, last),
+                straight=not bow,
+                faded=(start.faded and not self._is_top(first))
+                or (end.faded and not self._is_top(last)),
+            )
+            arrows.append(arrow)
+        rooms = map(envelope_of, boxes)
+        texts = labels(
+            arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
+        )
+        for number, (arrow, (first, last)) in enumerate(
+            zip(arrows, self.placing.arrows, strict=True)
+        ):
+            drawn = self._at(self.nodes[last.node], (arrow, *texts.get(number, ())))
+            reads = (self.nodes[first.node].key,)
+            yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
+
+    def _is_faint(self, first: Item, last: Item) -> bool:
+        """Return whether an arrow leads to another Scan."""
+        return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
+
+    def _is_top(self, item: Item) -> bool:
+        """Return whether an item is in the first block of an open picture."""
+        return self.room.open and item.row.block == 0
+
+    def _box(self, item: Item, spot: Spot, grid: Grid) -> Box:
+        node, role = self.nodes[item.node], Role.READ
+        faded = node.faded and not item.row.repeated and not self._is_top(item)
+        if not item.row.repeated:
+            role = node.role
+        elif self.labels.is_part(item.row):
+            role = Role.INTERMEDIATE
+        left, top = grid.lefts[spot.column], grid.tops[spot.lane]
+        return Box(left, top, grid.width, grid.heights[spot.lane], role, faded=faded)
+
+    def _cell(self, item: Item, box: Box) -> Shape:
+        node = self.nodes[item.node]
+        if item.row.repeated:
+            drawn = thin_cell(box, node.value, node.label, None, node.key)
+            return self._at(node, (drawn,)) if self.room.open else drawn
+        return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
+
+    def _at(self, node: Node, shapes: tuple[Shape, ...]) -> Shape:
+        """Return the shapes in the moment of a node, if it has one."""
+        moment = self._moment(node)
+        if moment is None or moment[0] < self.begin:
+            return shapes[0] if len(shapes) == 1 else Group(shapes)
+        (number, name), first = moment, shapes[0]
+        if node.place.scan not in self.chosen:
+            name = f"given by {name}"
+        if len(shapes) == 1 and isinstance(first, Group):
+            return replace(first, step=number, moment=name)
+        return Group(shapes, number, moment=name)
+
+    def _moment(self, node: Node) -> tuple[int, str] | None:
+        """Return the moment of the run that computes the value of a node, and its name."""
+        of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
+        step = node.step
+        if step is not None:
+            return of.moment(step)
+        tape = next((t for t in of.scan.held if t.argument == node.place.argument), None)
+        if node.lasting and tape is None:  # a parameter
+            return None
+        if tape is not None and (node.lasting or node.place.scan not in self.chosen):
+            write = values.writes.get(values.latest(of.number, tape, node.row))
+            if write is not None:
+                return of.moment(write.step)
+        return given_at(of)
+
+    def _gaps(self, grid: Grid) -> Iterator[Text]:
+        for left, column in zip(grid.lefts, self.columns, strict=True):
+            for top, height in zip(grid.tops, grid.heights, strict=True):
+                if isinstance(column, Gap):
+                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
+                    yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)
