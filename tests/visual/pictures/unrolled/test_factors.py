@@ -1,6 +1,6 @@
 """Factors on the arrows of an unrolled gradient: local derivatives, and what they multiply to.
 
-The oracles are the steps of three loops, typed in here, and their finite differences.
+The oracles are the steps of three loops, written here again, and their finite differences.
 """
 
 import re
@@ -46,7 +46,7 @@ LOOPS = {
 
 
 def run(name, start=None):
-    """All values of a loop, by name and index, and the index of the last ones."""
+    """Return all values of a loop by name and index, and the last index."""
     step, given, steps = LOOPS[name]
     values, first = dict(given if start is None else start), max(i for _, i in given)
     for t in range(first + 1, first + 1 + steps):
@@ -54,11 +54,11 @@ def run(name, start=None):
     return values, first + steps
 
 
-def local(name, made, read, change=1e-6):
-    """The derivative of what one step makes by what it reads: central differences."""
+def local(name, written, read, change=1e-6):
+    """Return the derivative of a written value wrt a read value: central differences."""
     step, values = LOOPS[name][0], run(name)[0]
-    sides = (step({**values, read: values[read] + way}, made[1]) for way in (change, -change))
-    upper, lower = (found[made[0]] for found in sides)
+    sides = (step({**values, read: values[read] + way}, written[1]) for way in (change, -change))
+    upper, lower = (state[written[0]] for state in sides)
     return (upper - lower) / (2 * change)
 
 
@@ -67,14 +67,14 @@ def places(factor):
     return (above, int(i.translate(DIGITS))), (below, int(j.translate(DIGITS)))
 
 
-def told(scene):
-    """The factors in the tooltips of a picture: the name, the formula, the number."""
+def factors(scene):
+    """Return the factors in the tooltips of a picture: the name, the formula, the number."""
     titles = {s.title for s in scene.walk() if isinstance(s, Text) and s.title.startswith("∂")}
     return {parts[0]: parts[1:] for parts in (title.split(" = ") for title in titles) if parts[1:]}
 
 
 def of_gradient(name, order, scan=None):
-    """The factors on the arrows of a gradient, in full, by what they differentiate by what."""
+    """Return the unrounded factors on the arrows of a gradient, by pairs of quantities."""
     trace = gallery.loops[name].trace(order)
     number = len(trace.scans) - 1 if scan is None else scan - 1
     graph = unrolling(trace, (trace.scans[number].parent, number))
@@ -83,7 +83,7 @@ def of_gradient(name, order, scan=None):
 
 
 def differ(found, name):
-    """The pairs whose factor is not the derivative of the step."""
+    """Return the pairs with a factor that differs from the derivative of the step."""
     return [pair for pair, number in found.items() if abs(number - local(name, *pair)) > 1e-7]
 
 
@@ -96,7 +96,7 @@ def test_factors_are_derivatives_of_the_step(name, order):
     assert differ(found, name) == []
 
 
-def test_a_wrong_factor_is_seen():
+def test_a_wrong_factor_is_detected():
     found = of_gradient("gap", 1)
     pair = (("x", 7), ("x", 4))
     assert differ({**found, pair: found[pair] * 1.001}, "gap") == [pair]
@@ -105,7 +105,7 @@ def test_a_wrong_factor_is_seen():
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_products_along_all_paths_are_the_derivative(name):
-    """From the last value back: what comes to a value is the sum over the paths that lead there."""
+    """The gradient of a value is the sum of the products along all paths from the last value."""
     given, (values, last) = LOOPS[name][1], run(name)
     cost = next(iter(given))[0], last
     reached = dict.fromkeys(values, 0.0) | {cost: 1.0}
@@ -119,8 +119,8 @@ def test_products_along_all_paths_are_the_derivative(name):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", LOOPS)
-def test_the_picture_tells_all_of_them_with_four_digits(name, order):
-    shown = told(visual.draw(gallery.loops[name], "unrolled", order=order))
+def test_the_picture_shows_all_factors_with_four_digits(name, order):
+    shown = factors(visual.draw(gallery.loops[name], "unrolled", order=order))
     expected = of_gradient(name, order)
     assert {places(factor) for factor in shown} == set(expected)
     for factor, (*_, number) in shown.items():
@@ -128,8 +128,8 @@ def test_the_picture_tells_all_of_them_with_four_digits(name, order):
 
 
 def test_the_numbers_along_the_square_loop_multiply_to_its_derivative():
-    """16 x¹⁵, and each of them is 2·x."""
-    shown = told(visual.draw(gallery.loops["square"], "unrolled"))
+    """The derivative is 16 x¹⁵; each factor is 2·x."""
+    shown = factors(visual.draw(gallery.loops["square"], "unrolled"))
     assert {factor: formula for factor, (formula, _) in shown.items()} == {
         f"∂x{'₁₂₃₄'[n]}/∂x{'₀₁₂₃'[n]}": f"2·x{'₀₁₂₃'[n]}" for n in range(4)
     }
@@ -137,8 +137,8 @@ def test_the_numbers_along_the_square_loop_multiply_to_its_derivative():
     np.testing.assert_allclose(product, 16 * 0.95**15, rtol=1e-3)
 
 
-def test_of_arrays_the_formula_is_told():
-    """What becomes of v on its way from h₄ to h₃ is Wᵀ(v·(1 − h₄²)), as differences say."""
+def test_the_factor_of_an_array_is_a_formula():
+    """The arrow from h₄ to h₃ maps v to Wᵀ(v·(1 − h₄²)), as finite differences do."""
     loop = gallery.loops["rnn"]
     trace = loop.trace()
     assert "∂h₄/∂h₃: Wᵀ @ (▢·(1 − h₄²))" in visual.unrolled(trace).text()
@@ -153,13 +153,13 @@ def test_of_arrays_the_formula_is_told():
     np.testing.assert_allclose(w.T @ (v * (1 - h[4] ** 2)), (upper - lower) / 2e-6, rtol=1e-7)
 
 
-def test_where_nothing_is_multiplied_nothing_is_told():
-    assert told(visual.draw(gallery.loops["fibonacci"], "unrolled")) == {}
-    assert told(visual.draw(gallery.loops["walk"], "unrolled"))["∂x₅/∂x₄"] == ["0.9"]
+def test_an_arrow_without_a_factor_has_no_label():
+    assert factors(visual.draw(gallery.loops["fibonacci"], "unrolled")) == {}
+    assert factors(visual.draw(gallery.loops["walk"], "unrolled"))["∂x₅/∂x₄"] == ["0.9"]
 
 
 def labels(scene):
-    """The lines of factors, each with the room of its letters."""
+    """Yield the lines of factors, each with the box of its letters."""
     for text in scene.walk():
         if isinstance(text, Text) and text.title.startswith("∂") and " = " in text.title:
             yield text, Box(text.left, text.y - 8, text.width, 9, Role.PANEL)
@@ -167,7 +167,7 @@ def labels(scene):
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
-def test_every_factor_finds_room_and_meets_no_box(name, order):
+def test_every_factor_is_shown_and_touches_no_box(name, order):
     trace = gallery.loops[name].trace(order)
     scene = visual.unrolled(trace)
     cells, found = boxes(scene), [*labels(scene)]

@@ -1,4 +1,4 @@
-"""The unrolled graph of several loops, nonlinear costs, high orders and chance zeros."""
+"""The unrolled graph of several loops, nonlinear costs, high orders, and zeros by chance."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def named(graph):
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_gradient_has_one_value(name, order):
-    """Two boxes with the name of one gradient, or of one part of it (∂), hold one number."""
+    """Two boxes with the name of the same gradient, or of the same part (∂), have equal values."""
     found = {}
     for node in unrolling(gallery.loops[name].trace(order)).nodes:
         if node.label.startswith(("d", "∂")):
@@ -50,7 +50,7 @@ def test_a_gradient_has_one_value(name, order):
             np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
 
 
-def test_gradients_of_gradients_are_named_after_what_they_differentiate():
+def test_gradients_of_gradients_have_the_name_of_their_variable():
     labels = {node.label for node in unrolling(gallery.loops["square"].trace(3)).nodes}
     assert "dC″/d(∂C′/∂x₃)" in labels
     assert not any("dx" in label.replace("/dx", "").replace("d(d", "") for label in labels)
@@ -59,7 +59,7 @@ def test_gradients_of_gradients_are_named_after_what_they_differentiate():
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_rows_of_gradients_do_not_share_a_name(name, order):
-    """But for a direct part: it is what the only Scan that brings it has put out."""
+    """Except a direct part, if a single Scan computes it as an output."""
     trace = gallery.loops[name].trace(order)
     for wrt in (None, *(p.name for p in gallery.loops[name].parameters)):
         trace = trace if wrt is None else gallery.loops[name].trace(order, wrt=wrt)
@@ -109,15 +109,15 @@ def parts(names):
     return {name for name in names if name.startswith("∂")}
 
 
-def test_the_legend_tells_whole_gradients_from_parts():
-    def told(order):
+def test_the_legend_distinguishes_total_gradients_and_parts():
+    def text(order):
         return visual.draw(gallery.loops["square"], "unrolled", order=order, all=True).text()
 
-    assert TOTAL not in told(1)
-    assert TOTAL in told(2)
-    assert "is the sum of" not in told(2)
-    assert TOTAL in told(3)
-    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in told(3)
+    assert TOTAL not in text(1)
+    assert TOTAL in text(2)
+    assert "adds up" not in text(2)
+    assert TOTAL in text(3)
+    assert "dC″/dx, the whole, adds up ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3)
 
 
 def two_loops():
@@ -126,13 +126,13 @@ def two_loops():
     return first, scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[first])
 
 
-def test_a_loop_that_reads_another_is_joined_to_it():
+def test_a_loop_has_edges_from_the_loop_that_it_reads():
     trace = traced(two_loops()[1][-1])
     graph = unrolling(trace)
     first = [n for n, node in enumerate(graph.nodes) if node.place.scan == 0]
     second = [n for n, node in enumerate(graph.nodes) if node.place.scan == 1]
     read = [(a, b) for a, b in graph.edges if a in first and b in second]
-    # step t of the second loop reads what step t of the first has made
+    # step t of the second loop reads the value that step t of the first computes
     steps = [(graph.nodes[a].step, graph.nodes[b].step) for a, b in read]
     assert sorted(steps) == [(t, t) for t in range(4)]
     assert not any(graph.nodes[n].role is Role.SEED for n in first)
@@ -140,8 +140,8 @@ def test_a_loop_that_reads_another_is_joined_to_it():
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_gradients_of_what_is_read_arrive_where_it_was_made(backwards):
-    """What the second loop's gradient puts out for its input is the direct part in the first's."""
+def test_gradients_of_read_values_arrive_at_the_first_loop(backwards):
+    """The gradient of the second loop wrt its input is the direct part of the first loop."""
     first = scan(lambda v: pt.sin(v) * 2, x0, 4)
     read = first[::-1] if backwards else first
     cost = scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[read])[-1]
@@ -189,18 +189,18 @@ def test_underflow_changes_no_edge():
     assert named(unrolling(loop.trace(2, at={"x": 1e-30}))) == named(unrolling(loop.trace(2)))
 
 
-def test_pictures_of_a_derivative_choose_no_derivative():
+def test_pictures_of_a_derivative_accept_no_order():
     found = gallery.loops["square"].derivative(2)
     with pytest.raises(ArgumentError, match="order"):
         visual.draw(found, "unrolled", given={}, order=1)
 
 
 def perturbed(loop, order, name, index, change=1e-6):
-    """The last derivative if one value of the loop's state is moved in the middle of the run."""
+    """Return the last derivative after a change of a state in the middle of the run."""
 
     def step(**values):
-        made = loop.step(**{k: v for k, v in values.items() if k not in ("bump", "here")})
-        return made + pt.switch(pt.eq(values["here"], index - 1), values["bump"], 0.0)
+        state = loop.step(**{k: v for k, v in values.items() if k not in ("bump", "here")})
+        return state + pt.switch(pt.eq(values["here"], index - 1), values["bump"], 0.0)
 
     steps = loop.steps
     moved = lab.Loop(
@@ -215,7 +215,7 @@ def perturbed(loop, order, name, index, change=1e-6):
 
 @pytest.mark.parametrize(("name", "order"), [("square", 1), ("square", 2), ("logistic", 1)])
 def test_faded_states_change_nothing(name, order):
-    """A state is washed out if, and only if, moving it does not move the derivative."""
+    """A state is faded if, and only if, a change of it does not change the derivative."""
     loop = gallery.loops[name]
     state = loop.states[0].name
     nodes = {n.label: n for n in unrolling(loop.trace(order)).nodes}
@@ -230,20 +230,20 @@ def test_faded_states_change_nothing(name, order):
         assert moves != node.faded, node.label
 
 
-# While one walks.
+# Moments of the run.
 
 
 def moments_of(trace):
-    """Every moment: its number, and the Scan and the step that it is of."""
+    """Yield the number of each moment, with its Scan and its step."""
     return enumerate((n, step) for n, scan in enumerate(trace.scans) for step in range(scan.steps))
 
 
-def told_too_early(trace, scene):
-    """The numbers that can be read though only later steps make them."""
+def shown_too_early(trace, scene):
+    """Return the visible numbers that only later steps compute."""
     early = []
     for moment, (number, step) in moments_of(trace):
         seen = numbers_at(scene, moment)
-        if step == trace.scans[number].steps - 1:  # what the next Scan is given is known as well
+        if step == trace.scans[number].steps - 1:  # the inputs of the next Scan are known as well
             number, step = number + 1, -1
         for value in later(trace, number, step):
             early += [value] * bool({value, float(f"{value:.4g}")} & seen)
@@ -255,38 +255,38 @@ def told_too_early(trace, scene):
 def test_no_number_of_a_later_step_can_be_read(name, order):
     trace = gallery.loops[name].trace(order)
     for scan in range(1, len(trace.scans) + 1):
-        assert told_too_early(trace, visual.unrolled(trace, scan=scan)) == []
+        assert shown_too_early(trace, visual.unrolled(trace, scan=scan)) == []
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
 def test_the_machine_of_the_rolled_picture_waits_for_its_step(name):
     trace = gallery.loops[name].trace()
     for step in range(trace.scans[0].steps):
-        assert told_too_early(trace, visual.rolled(trace, step=step)) == []
+        assert shown_too_early(trace, visual.rolled(trace, step=step)) == []
 
 
-def test_what_is_told_too_early_is_seen():
+def test_a_number_shown_too_early_is_detected():
     trace = gallery.loops["square"].trace()
-    assert told_too_early(trace, visual.figure(1)) == []
+    assert shown_too_early(trace, visual.figure(1)) == []
     bare = replace(visual.figure(2), shapes=tuple(visual.figure(2).walk()))
-    assert 0.6634204312890625 in told_too_early(trace, bare)
+    assert 0.6634204312890625 in shown_too_early(trace, bare)
 
 
 def readings(scene):
-    """The grey arrows, and those of them that are not upright."""
-    grey = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
-    return len(grey), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in grey)
+    """Count the gray arrows, and the gray arrows that are not vertical."""
+    gray = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
+    return len(gray), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in gray)
 
 
-GREY = "gray arrow: "
+GRAY = "gray arrow: "
 
 
-def test_readings_of_other_columns_are_no_thicket():
+def test_reads_from_other_columns_are_omitted():
     """By hand: each of the five steps of gap reads x[t-1] for x[t-3], and x[t-3] for x[t-1]."""
     drawn = {name: visual.draw(gallery.loops[name], "unrolled") for name in ("square", "gap")}
     assert readings(drawn["square"]) == (4, 0)  # each step reads x[t-1], for the gradient of it
     assert readings(drawn["gap"]) == (0, 0)
-    assert [GREY in scene.text() for scene in drawn.values()] == [True, False]
+    assert [GRAY in scene.text() for scene in drawn.values()] == [True, False]
     assert readings(visual.draw(gallery.loops["gap"], "unrolled", all=True)) == (15, 10)
 
 
@@ -296,21 +296,21 @@ def bent(scene):
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_gradients_that_feed_each_other_are_neighbours(order):
-    """All arrows of coupled are straight, and crosses stand at the same places at all orders."""
+    """All arrows of coupled are straight, and cross at the same places at all orders."""
     scene = visual.draw(gallery.loops["coupled"], "unrolled", order=order)
     assert bent(scene) == []
     across = [s for s in scene.walk() if isinstance(s, Arrow) and len({x for x, _ in s.points}) > 1]
     assert len(across) == 2 * 4 * 3  # four uses in three steps
 
 
-def test_what_is_bent_is_seen():
+def test_a_bent_arrow_is_detected():
     assert bent(visual.draw(gallery.loops["coupled"], "unrolled", order=2, all=True))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
-def test_a_direct_part_tells_which_scans_it_comes_from(name):
-    """By hand: C' and its forward values go to Scan 4 from Scan 3; C'' collects three."""
-    told = [visual.draw(gallery.loops[name], "unrolled", order=o).text() for o in (1, 2, 3)]
-    assert ["from Scan" in text for text in told] == [False, True, True]
-    assert "from Scan 3" in told[1]
-    assert "from Scans 5, 6, 7" in told[2]
+def test_a_direct_part_names_the_scans_that_compute_it(name):
+    """By hand: C' and its forward values go to Scan 4 from Scan 3; C'' accumulates three."""
+    texts = [visual.draw(gallery.loops[name], "unrolled", order=o).text() for o in (1, 2, 3)]
+    assert ["from Scan" in text for text in texts] == [False, True, True]
+    assert "from Scan 3" in texts[1]
+    assert "from Scans 5, 6, 7" in texts[2]
