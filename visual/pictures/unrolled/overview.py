@@ -31,8 +31,8 @@ NARROWEST, APART = 150.0, 24.0
 HIGH = 70.0  # a card
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
-ANOTHER = "scan=1 opens the first"
-EVERYTHING = f"{ANOTHER}, all=True all of them"
+ANOTHER = "scan=1 shows the first"
+EVERYTHING = f"{ANOTHER}, all=True shows all"
 
 
 def overview(
@@ -50,8 +50,8 @@ def overview(
     shown = with_gaps(_chosen(trace, opened))
     left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
     words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
-    words[0] += ", their tapes as they end"
-    words.append(f"open: {opened + 1}")
+    words[0] += " and their final tapes"
+    words.append(f"below: Scan {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
         words[-1] += f", which reads {ranges_text(read)} (thin frames)"
     if option := sheet.hint(hint, ""):
@@ -178,6 +178,6 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
 
 def _folded(gap: Gap, wide: float) -> Piece:
     """Draw a card for the Scans that are not shown."""
-    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
+    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} hidden", wide - 20, 12)
     texts = [Text(10, HIGH / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
     return sized(wide, HIGH, *texts)

@@ -110,7 +110,7 @@ class Picture:
         lines = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
-            lines.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
+            lines.append(f"⋯ {counted(moments, 'moment')} hidden{hint}")
         if any(self._is_faint(*pair) for pair in self.placing.arrows):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}

@@ -15,7 +15,7 @@ from visual.layout.canvas import finished as with_legend
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, scan_indices, switch
+from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.overview import overview
 from visual.pictures.unrolled.picture import Picture
@@ -58,7 +58,7 @@ def unrolled(
     With `all_direct`, every gradient has its direct part, even if it is zero.  If a loop has more
     than 12 steps, or is too wide, the picture shows both of its ends and the steps next to `step`.
     """
-    of_trace(trace)
+    check_trace(trace)
     check_sheet(sheet)
     one_or_more("step", step)  # raises an error before anything is drawn
     all_direct = switch("all_direct", all_direct)
@@ -74,7 +74,7 @@ def unrolled(
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
         return finished(part, (), trace, chosen, width, sheet=sheet)
-    number = opened(trace, scan)
+    number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     alone = len(chosen) == len(trace.scans)
     top = gap() if alone else overview(trace, number, sheet=sheet)

@@ -115,9 +115,9 @@ def test_the_legend_distinguishes_total_gradients_and_parts():
 
     assert TOTAL not in text(1)
     assert TOTAL in text(2)
-    assert "adds up" not in text(2)
+    assert "is the sum of" not in text(2)
     assert TOTAL in text(3)
-    assert "dC″/dx, the whole, adds up ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3)
+    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3)
 
 
 def two_loops():
