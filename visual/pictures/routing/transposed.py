@@ -1,345 +1,241 @@
-"""A step of a tape, transposed: narrow and set_subtensor backwards, beside the traced gradient.
+"""One step of a tape and its transpose, both as routing, next to the traced gradient.
 
-A step reads slots of its tape, and writes others.  As routing that is narrow, and
-set_subtensor; transposed, the gradient at a written slot goes to what was written, zero stays
-behind, and what was read comes back by a scatter.  So the gradient of an overwritten tap ends
-there, and a preserved one, which went two ways, gets a sum.  Below stands the tape of the
-gradient at the same step, as it was traced, with the same numbers.
+Forward, a step reads slots (`narrow`) and writes slots (`set_subtensor`). Transposed, the gradient
+wrt a written slot moves to the written value, and zero remains in the slot; the gradients wrt the
+values that were read are scattered to their slots. The gradient of an overwritten slot therefore
+ends there, and the gradient of a preserved slot is a sum. The last block has the same numbers, as
+the backward Scan computes them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
 from lab.errors import ArgumentError, GraphError, check_integer, listing, quote
-from lab.notation import Leaf, integers
-from lab.traces.trace import ScanTrace, StepValue, TapeTrace, Trace
-from visual.layout.canvas import (
-    HEIGHT,
-    column_header,
-    columns_within,
-    finished,
-    gap_text,
-    heading,
-    numbers,
-)
-from visual.layout.cells import cell
+from lab.notation import integers
+from lab.traces.trace import Trace
+from visual.layout.arrows import Edge
+from visual.layout.canvas import finished, heading, numbers
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
-from visual.options import check_trace
-from visual.scene.combinators import Piece, above, grouped, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded, picture_function
+from visual.layout.placing import lay_out
+from visual.layout.sheet import SCREEN
+from visual.layout.table import Cell, Fold, Head, Key, Line, Part, Row, Table
+from visual.options import of_trace
+from visual.pictures.routing.step import TransposedStep, differentiated, transposed_step
+from visual.scene.combinators import above, gap, shifted
+from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-BETWEEN_ROWS, BETWEEN_BLOCKS, HEADER = 16, 22, 44
-LABELS, APART = 190, 14  # what a row is, to the left of its cells
-FORWARD, TRANSPOSED, TRACED = (
-    Group((), step, moment=moment)
-    for step, moment in enumerate(("forward", "transposed", "traced"))
-)
-TOLD = {
-    "read": "narrow: a copy of the slot goes to the step",
-    "y, written": "what the step computed",
-    "gradient after": "g, from the steps that follow",
-    "to y": "what stood there goes to what was written",
-    "to the tape": "zero stays behind: the gradient of what was replaced ends here",
-    "+ from reading": "narrow transposed: a scatter of what reading brings",
-    "gradient before": "the sum: a preserved tap went two ways",
-}
-ADDED = "overwritten: a new value; preserved: old value + new one"
+MOST_SLOTS = 6  # of a tape that is shown whole
 WORDS: Mapping[Role, str] = {
-    Role.INTERMEDIATE: "value of an operation",
+    Role.INTERMEDIATE: "value on a tape, or computed by the step",
     Role.PRESERVED: "read, unchanged; its gradients are added",
-    Role.OVERWRITTEN: "replaced; the gradient of the old value stops there",
-    Role.READ: "value that is read, and its gradient",
+    Role.OVERWRITTEN: "replaced; the gradient of the old value ends here",
+    Role.READ: "value that the step reads, and its gradient",
     Role.RESULT: "gradient of the tape before the step",
     Role.UNNEEDED: "zero",
     Role.SPENT: "unchanged; no later step reads this slot",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class TransposedStep:
-    """A step of a loop's tape, its transpose as routing, and the gradient's tape at that step.
-
-    All arrays count rows as `tape` does.  `read` and `brought` have a row for every read tap,
-    `written` and `taken` for every write tap.
-    """
-
-    tape: TapeTrace
-    reverse: TapeTrace
-    step: int
-    before: np.ndarray
-    read: np.ndarray
-    written: np.ndarray
-    after: np.ndarray
-    gradient_after: np.ndarray
-    taken: np.ndarray
-    left: np.ndarray
-    brought: np.ndarray
-    gradient_before: np.ndarray
-    traced: np.ndarray
+Values = Mapping[int, np.ndarray | None]  # by row of the tape
+NO_VALUES: Values = MappingProxyType({})
+NO_ROLES: Mapping[int, Role] = MappingProxyType({})
 
 
 @picture_function
 def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
-    """A step of a Scan as routing, transposed, and beside the tape of its gradient.
+    """Draw a step of a Scan as routing, its transpose, and the same step of the backward Scan.
 
-    `scan` is the number of a Scan in the trace that is differentiated; unless given, the first
-    that overwrites a tap (there is one from order 2), or else the first.  `step` counts as that
-    Scan does.  Raises GraphError if nothing is differentiated, ArgumentError for another Scan
-    or step.
+    `scan` is the number of a differentiated Scan in the trace, counted from 0; by default the first
+    that overwrites a slot (from order 2), or else the first. `step` is a step of that Scan. Raises
+    GraphError if no Scan is differentiated, ArgumentError for another Scan or step.
     """
-    check_trace(trace)
+    of_trace(trace)
     known = differentiated(trace)
     if not known:
-        raise GraphError(
-            "order = 0: no Scan of this trace is differentiated; from order 1 there is one."
-        )
-    overwrite = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
-    number = [*overwrite, *known][0] if scan is None else scan
+        raise GraphError("order = 0: expected a derivative. Trace the loop with order=1 or higher.")
+    overwriting = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
+    number = [*overwriting, *known][0] if scan is None else scan
     if check_integer("scan", number) not in known:
         raise ArgumentError(
-            f"scan = {quote(scan)}: the Scans that are differentiated are {listing(known)}."
+            f"scan = {quote(scan)}: expected a differentiated Scan: {listing(known)}."
         )
     source = trace.scans[number]
     if check_integer("step", step) not in range(source.steps):
-        raise ArgumentError(f"step = {quote(step)}: {source.name} makes 0 to {source.steps - 1}.")
+        raise ArgumentError(
+            f"step = {quote(step)}: {source.name} has steps 0 to {source.steps - 1}."
+        )
     tape, later, reverse = known[number]
-    found = transposed_step(source, tape, trace.scans[later], reverse, step)
-    blocks = _Blocks(trace, number, later, found)
-    parts = (blocks.forward(), blocks.transposed(), blocks.traced())
+    result = transposed_step(trace, tape, later, reverse, step)
     return finished(
-        above(*parts, apart=BETWEEN_BLOCKS),
+        above(lay_out(StepTable(trace, number, later, result), SCREEN).piece, gap(), apart=14),
         WORDS,
+        width=SCREEN.width,
         title=f"Step {step} of {source.name}, transposed",
         description=(
-            f"What step {step} does with the tape {tape.name}, the transpose of that by the rules "
-            f"of routing, and the same step of {trace.scans[later].name}, which has its numbers."
+            f"The slots of {tape.name} that step {step} reads and writes, the transpose of this "
+            f"routing, and the same step of {trace.scans[later].name}, with the same numbers."
         ),
     )
 
 
-class _Blocks:
-    """The three blocks, in columns that are the slots of the tape."""
+class StepTable(Table):
+    """The three blocks, with a column for each slot of the tape."""
 
-    def __init__(self, trace: Trace, number: int, later: int, found: TransposedStep) -> None:
-        self.trace, self.number, self.later, self.found = trace, number, later, found
-        tape, step = found.tape.tape, found.step
-        self.reads = {tape.row(step, tap): n for n, tap in enumerate(tape.reads)}
-        self.writes = {tape.row(step, tap): n for n, tap in enumerate(tape.writes)}
-        touched, size = {*self.reads, *self.writes}, len(found.before)
-        near = {row + d for row in touched for d in (-1, 0, 1)} & set(range(size))
-        self.columns = columns_within(numbers(shown(size, 6, near)), LABELS + APART)
-        self.slots = self.columns.left
+    parts = (Part(narrow=50, height=44),)
 
-    def forward(self) -> Piece:
-        """What the step reads, writes and leaves."""
-        row, found = partial(self._row, self.number), self.found
-        overwrites = {slot: slot in self.writes for slot in self.reads}
-        roles = {r: Role.OVERWRITTEN if o else Role.PRESERVED for r, o in overwrites.items()}
-        read = {slot: found.read[n] for slot, n in self.reads.items()}
-        written = {slot: found.written[n] for slot, n in self.writes.items()}
-        old = {slot: found.before[slot] for slot in self.writes if slot in self.reads}
-        put = f"set_subtensor: y goes to row {listing(self.writes)}"
-        before, after = (self._written(*at) for at in ((found.before, 0), (found.after, 1)))
-        return _block(
-            FORWARD,
-            f"step {found.step} of {self.trace.scans[self.number].name}, as routing",
-            [f"{found.tape.name}: {found.tape.tape}"],
-            self._header(),
-            row("tape before", before, roles),
-            row("read", read, dict.fromkeys(read, Role.READ), down=read),
-            row("y, written", written),
-            row("tape after", after, dict.fromkeys(old, Role.OVERWRITTEN), old, written, put),
-        )
+    def __init__(self, trace: Trace, number: int, later: int, step: TransposedStep) -> None:
+        self.trace, self.number, self.later, self.step = trace, number, later, step
+        self.named, self.scan = NamedScan(trace, number), trace.scans[number]
+        tape = step.tape.tape
+        self.reads = {tape.row(step.step, tap): n for n, tap in enumerate(tape.reads)}
+        self.writes = {tape.row(step.step, tap): n for n, tap in enumerate(tape.writes)}
 
-    def transposed(self) -> Piece:
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """The slots at both ends of the tape, the slots that the step uses, and their neighbors."""
+        near = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
+        size = len(self.step.before)
+        return ({(0, row) for row in numbers(shown(size, MOST_SLOTS, near & {*range(size)}))},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The step, its transpose, and the step of the backward Scan."""
+        self.slots = [row for _, row in shown[0]]
+        yield self._forward()
+        yield self._transposed()
+        yield self._traced()
+
+    def _forward(self) -> Row:
+        """The slots that the step reads, and the slots that it writes."""
+        step, scan = self.step, self.scan
+        read, written = self._by_slot(step.read, step.written)
+        used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
+        old = {row: step.before[row] for row in written if row in read}
+        positions = integers(*map(step.tape.position, written))
+        before, after = self._initialized(step.before, 0), self._initialized(step.after, 1)
+        replaced = dict.fromkeys(old, Role.OVERWRITTEN)
+        lines = [
+            self._line(0, "tape before", before, used),
+            self._line(0, "read", read, dict.fromkeys(read, Role.READ), note="narrow: a copy"),
+            self._line(0, "written", written, note="the step computes it"),
+            self._line(0, "tape after", after, replaced, old, f"set_subtensor at pos {positions}"),
+        ]
+        lines[0] = replace(lines[0], heads=self._heads())
+        title = f"step {step.step} of {scan.name}, as routing"
+        words = [f"{step.tape.name}: {step.tape.tape}"]
+        edges = [*_edges(lines[:2], read), *_edges(lines[2:], written)]
+        return _block(0, "forward", title, words, lines, edges)
+
+    def _transposed(self) -> Row:
         """The same step, transposed by the rules of routing."""
-        row, found = partial(self._row, self.later), self.found
-        taken = {slot: found.taken[n] for slot, n in self.writes.items()}
-        old = {slot: found.gradient_after[slot] for slot in self.writes}
-        brought = np.zeros_like(found.before)
-        brought[[*self.reads]] = [found.brought[n] for n in self.reads.values()]
-        reading = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(self.reads, Role.READ)
-        result = dict.fromkeys(self.reads, Role.RESULT)
-        return _block(
-            TRANSPOSED,
-            "the same step backwards, as routing",
-            ["from the gradient of the tape after the step to that of the tape before it"],
-            row("gradient after", found.gradient_after),
-            row("to y", taken, down=taken),
-            row("to the tape", found.left, dict.fromkeys(old, Role.OVERWRITTEN), old),
-            row("+ from reading", brought, reading),
-            row("gradient before", found.gradient_before, result, down=self.reads),
-        )
+        step = self.step
+        read, written = self._by_slot(step.gradient_read, step.gradient_written)
+        scattered = dict.fromkeys(self.slots, np.zeros_like(step.before[0])) | read
+        roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
+        old = {row: step.gradient_after[row] for row in written}
+        ended, result = dict.fromkeys(old, Role.OVERWRITTEN), dict.fromkeys(read, Role.RESULT)
+        after, before = step.gradient_after, step.gradient_before
+        lines = [
+            self._line(1, "gradient after", after, note="from later steps"),
+            self._line(1, "wrt written", written, note="moves to the value"),
+            self._line(1, "wrt the rest", step.gradient_rest, ended, old, "zero remains"),
+            self._line(1, "+ wrt read", scattered, roles, note="narrow transposed: a scatter"),
+            self._line(1, "gradient before", before, result, note="the sum of the two above"),
+        ]
+        words = ["from the gradient of the tape after the step to its gradient before the step"]
+        edges = [*_edges(lines[:2], written), *_edges(lines[3:], read)]
+        title = "the same step backward, as routing"
+        return _block(1, "transposed", title, words, lines, edges)
 
-    def traced(self) -> Piece:
-        """The tape of the gradient, at the step that belongs to this one."""
-        row, found, alive = partial(self._row, self.later), self.found, self._alive()
-        scan, tape = self.trace.scans[self.later], found.tape.tape
-        differences = np.abs(found.traced - found.gradient_before)[alive]
-        away = float(np.max(differences, initial=0))
-        roles = {tape.row(found.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
-        roles |= {tape.row(found.step, tap): Role.PRESERVED for tap in tape.preserved}
-        roles |= {slot: Role.SPENT for slot in self.slots if not alive[slot]}
-        old = {slot: found.gradient_after[slot] for slot in self.reads}
-        return _block(
-            TRACED,
-            f"step {scan.steps - 1 - found.step} of {scan.name}, which differentiates it",
-            [
-                f"{found.reverse.name}: {found.reverse.tape}; its slots in the order from above",
-                f"largest difference to the gradient before, by routing: {away!r}",
-            ],
-            row("tape before", found.gradient_after, told="the gradient after, from above"),
-            row("tape after", found.traced, roles, old, told=ADDED),
-        )
+    def _traced(self) -> Row:
+        """The tape of the gradient, at the step of the backward Scan that belongs to this step."""
+        step, tape, scan = self.step, self.step.tape.tape, self.trace.scans[self.later]
+        spent = {
+            tape.row(n, tap)
+            for n in range(step.step, self.scan.steps)
+            for tap in {*tape.writes} - {*tape.reads}
+        }
+        alive = [row for row in range(len(step.traced)) if row not in spent]
+        distance = np.max(np.abs(step.traced - step.gradient_before)[alive], initial=0)
+        roles = {tape.row(step.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
+        roles |= {tape.row(step.step, tap): Role.PRESERVED for tap in tape.preserved}
+        roles |= dict.fromkeys(spent, Role.SPENT)
+        old = {row: step.gradient_after[row] for row in self.reads}
+        lines = [
+            self._line(
+                2, "tape before", step.gradient_after, note="the gradient after, from above"
+            ),
+            self._line(2, "tape after", step.traced, roles, old, "preserved: old + new value"),
+        ]
+        title = f"step {scan.steps - 1 - step.step} of {scan.name}"
+        words = [
+            f"{step.reverse.name}: {step.reverse.tape}; its slots have the order from above",
+            f"largest difference from the gradient before, above: {float(distance)!r}",
+        ]
+        return _block(2, "traced", title, words, lines, [])
 
-    def _alive(self) -> np.ndarray:
-        """The slots that somebody still reads: only there is the gradient kept."""
-        alive = np.ones(len(self.found.traced), dtype=bool)
-        tape = self.found.tape.tape
-        for step in range(self.found.step, self.trace.scans[self.number].steps):
-            for tap in set(tape.writes) - set(tape.reads):
-                alive[tape.row(step, tap)] = False
-        return alive
+    def _by_slot(self, read: np.ndarray, written: np.ndarray) -> tuple[Values, Values]:
+        """Values of the read taps, and of the write taps, by the rows of their slots."""
+        by_read = {row: read[n] for row, n in self.reads.items()}
+        return by_read, {row: written[n] for row, n in self.writes.items()}
 
-    def _written(self, values: np.ndarray, more: int) -> list[np.ndarray | None]:
-        """The slots when so many `more` steps are made, without those that nobody has filled."""
-        tape, steps = self.found.tape, range(self.found.step + more)
-        filled = {int(a.rows[before]) for a in tape.writes for before in steps}
-        empty = set(np.flatnonzero(tape.unwritten).tolist()) - filled
-        return [None if row in empty else value for row, value in enumerate(values)]
+    def _initialized(self, values: np.ndarray, more: int) -> Values:
+        """The slots after `more` further steps, without values in uninitialized memory."""
+        tape, steps = self.step.tape, range(self.step.step + more)
+        filled = {int(access.rows[n]) for access in tape.writes for n in steps}
+        empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
+        return {row: None if row in empty else value for row, value in enumerate(values)}
+
+    def _heads(self) -> dict[Key, Head]:
+        tape = self.step.tape
+        return {
+            (0, row): Head(self._label(row), f"pos {integers(tape.position(row))}")
+            for row in self.slots
+        }
 
     def _label(self, row: int) -> str:
-        named = NamedScan(self.trace, self.number)
-        return named.tape_label(self.found.tape, row) or self.found.tape.name
+        return self.named.tape_label(self.step.tape, row) or self.step.tape.name
 
-    def _header(self) -> Piece:
-        """What the columns are; the rows below it have their names at the left."""
-        texts, cells = list[Text](), self.columns.cell
-        for row, x in self.slots.items():
-            texts += column_header(x, 0, self._label(row), f"row {row}", cells, cells * 0.2)
-            position = f"pos {integers(self.found.tape.position(row))}"
-            texts.append(Text(x + cells / 2, 40, position, 11, "middle", muted=True))
-        return sized(self.columns.right, HEADER - BETWEEN_ROWS, *texts)
-
-    def _row(
+    def _line(
         self,
-        number: int,
-        label: str,
-        values: Sequence[np.ndarray | None] | np.ndarray | Mapping[int, np.ndarray],
-        roles: Mapping[int, Role] | None = None,
-        old: Mapping[int, np.ndarray] | None = None,
-        down: Iterable[int] = (),
-        told: str = "",
-    ) -> Piece:
-        """A cell for every slot with a value, in Scan `number`; `down` to some lead arrows."""
-        held = values if isinstance(values, Mapping) else dict(enumerate(values))
-        wide, shapes = self.columns.cell, list[Shape]()
-        whose = "" if number == self.number else "g of "
-        for slot, x in self.slots.items():
-            if slot in held:
-                box = Box(x, 0, wide, HEIGHT, (roles or {}).get(slot, Role.INTERMEDIATE))
-                both = (held[slot], (old or {}).get(slot))
-                value, before = (None if v is None else np.asarray(v) for v in both)
-                name, key = f"{whose}{self._label(slot)}: {label}", self._key(number, slot)
-                shapes.append(cell(box, value, name, before, None, key))
-        middles = (self.slots[slot] + wide / 2 for slot in down)
-        shapes += [Arrow(((x, 1 - BETWEEN_ROWS), (x, -1)), accent=True) for x in middles]
-        shapes += [gap_text(hidden, x, 26, wide) for x, hidden in self.columns.gaps]
-        shapes.append(Text(LABELS, 26, label, 13, "end", bold=True))
-        for number, line in enumerate(folded(told or TOLD.get(label, ""), LABELS, 11)):
-            shapes.append(Text(LABELS, 40 + 13 * number, line, 11, "end", muted=True))
-        return sized(self.columns.right, HEIGHT, *shapes)
-
-    def _key(self, number: int, row: int) -> str:
-        """The key of what a slot holds: forwards a value of the tape, later its gradient."""
-        if number == self.number:
-            return NamedScan(self.trace, number).row_key(self.found.tape, row)
-        reverse = self.found.reverse
-        return NamedScan(self.trace, number).row_key(reverse, len(reverse.initial) - 1 - row)
+        block: int,
+        name: str,
+        values: Values | np.ndarray,
+        roles: Mapping[int, Role] = NO_ROLES,
+        old: Values = NO_VALUES,
+        note: str = "",
+    ) -> Line:
+        """A cell for each slot that has a value; after block 0, the values are gradients."""
+        known = values if isinstance(values, Mapping) else dict(enumerate(values))
+        prefix, tape, named = "", self.step.tape, self.named
+        if block:
+            prefix, tape, named = "g of ", self.step.reverse, NamedScan(self.trace, self.later)
+        cells = list[tuple[Key | None, Cell]]()
+        for row in self.slots:
+            if row in known:
+                role = roles.get(row, Role.INTERMEDIATE)
+                title = f"{prefix}{self._label(row)}: {name}"
+                key = named.row_key(tape, len(tape.initial) - 1 - row if block else row)
+                value, before = known[row], old.get(row)
+                cell = Cell(role, title, value, old=before, key=key, id=(block, name, row))
+                cells.append(((0, row), cell))
+        return Line(cells, [note] if note else [], name=name)
 
 
-def _block(moment: Group, title: str, lines: Iterable[str], *rows: Piece) -> Piece:
-    head = heading(f"{moment.moment}: {title}", lines)
-    return grouped(above(head, above(*rows, apart=BETWEEN_ROWS)), moment)
+def _block(
+    number: int,
+    name: str,
+    title: str,
+    words: Sequence[str],
+    lines: Sequence[Line],
+    edges: Sequence[Edge],
+) -> Row:
+    head = shifted(heading(f"{name}: {title}", words), SCREEN.margin, 8)
+    return Row("", lines, edges, moment=Group((), number, moment=name), heading=head)
 
 
-# the step, by the rules of routing and as it was traced
-
-
-def differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Every Scan that another one differentiates, with a tape, that Scan, and its tape.
-
-    Of several tapes it is the first that overwrites a tap, else the first.
-    """
-    found: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
-    for later, scan in enumerate(trace.scans):
-        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:
-            continue
-        pairs = [
-            (tape, later, reverse)
-            for tape in trace.scans[scan.parent].tapes
-            for reverse in scan.tapes
-            if reverse.gradient_of == tape.name
-            and not tape.is_total
-            and not reverse.is_total
-            and len(tape.initial) >= len(reverse.initial)
-        ]
-        if pairs:
-            first = max(pairs, key=lambda pair: bool(pair[0].tape.overwritten))
-            found.setdefault(scan.parent, first)
-    return found
-
-
-def transposed_step(
-    source: ScanTrace, tape: TapeTrace, later: ScanTrace, reverse: TapeTrace, step: int
-) -> TransposedStep:
-    """Step `step` of a Scan with `tape`, and of the Scan `later` that holds its gradient."""
-    from lab import structural  # imported when a picture is asked for
-
-    back = source.steps - 1 - step
-    gradient_after = reverse.contents(back - 1)[::-1]
-    before = tape.contents(step - 1)[: len(gradient_after)]  # of a loop that stopped early
-    written = np.stack([access.values[step] for access in tape.writes])
-    brought = np.stack([_brought(later, reverse, -tap, back) for tap in tape.tape.reads])
-    moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
-    nothing = np.zeros_like(brought)
-    left, taken = pullback(np.concatenate([nothing, gradient_after]))
-    gradient_before, _ = pullback(np.concatenate([brought, gradient_after]))
-    reads = len(tape.tape.reads)
-    return TransposedStep(
-        tape=tape,
-        reverse=reverse,
-        step=step,
-        before=before,
-        read=moved[:reads],
-        written=written,
-        after=moved[reads:],
-        gradient_after=gradient_after,
-        taken=taken,
-        left=left,
-        brought=brought,
-        gradient_before=gradient_before,
-        traced=reverse.contents(back)[::-1],
-    )
-
-
-def _brought(scan: ScanTrace, tape: TapeTrace, tap: int, step: int) -> np.ndarray:
-    """What a step of a gradient adds at a tap: the value it writes, without what was there."""
-    access = next(access for access in tape.writes if access.tap == tap)
-    target = Leaf(tape.name, tap, tape.argument)
-    source = next(r.source for r in scan.results if r.target == target)
-    made = scan.inside[source] if isinstance(source, int) else None
-    if made is None or made.operation != "Add" or target not in made.inputs:
-        return np.asarray(access.values[step])
-    others = [one for one in made.inputs if one != target]
-    if len(others) == 1 and isinstance(others[0], int):
-        term: StepValue = scan.inside[others[0]]
-        if len(term.values):
-            return np.asarray(term.values[step])
-    assert access.before is not None  # a slot that accumulates was read
-    return np.asarray(access.values[step] - access.before[step])
+def _edges(lines: Sequence[Line], slots: Values) -> Iterator[Edge]:
+    """Arrows from a line to the next line, in the columns of some slots."""
+    upper, lower = ({key: cell.id for key, cell in line.cells} for line in lines)
+    yield from (Edge(upper[0, row], lower[0, row]) for row in slots if (0, row) in upper)

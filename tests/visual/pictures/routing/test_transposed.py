@@ -9,6 +9,7 @@ from twins import assert_twin
 import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
+from visual.pictures.routing.step import differentiated, transposed_step
 from visual.scene.shapes import Group, walk
 from visual.scene.theme import Role
 
@@ -57,8 +58,8 @@ def test_the_gradient_of_the_square_loop_by_hand(step):
         (0, "tape before"): tape,
         (0, "tape after"): after,
         (1, "gradient after"): g,
-        (1, "to the tape"): left,
-        (1, "+ from reading"): brought,
+        (1, "wrt the rest"): left,
+        (1, "+ wrt read"): brought,
         (1, "gradient before"): left + brought,
         (2, "tape before"): g,
         (2, "tape after"): left + brought,
@@ -72,9 +73,9 @@ def test_the_gradient_of_the_square_loop_by_hand(step):
             index = "₀₁₂₃₄".index(slot[-1])  # x₄ stands in row 0
             np.testing.assert_allclose(value, numbers[4 - index], rtol=1e-13)
     one = f"dC/dx{'₀₁₂₃₄'[4 - step - 1]}"
-    assert values[0, "y, written"] == {one: pytest.approx(written)}
-    assert values[1, "to y"] == {one: pytest.approx(g[step + 1])}
-    assert roles[1, "to the tape"].count(Role.OVERWRITTEN) == 1
+    assert values[0, "written"] == {one: pytest.approx(written)}
+    assert values[1, "wrt written"] == {one: pytest.approx(g[step + 1])}
+    assert roles[1, "wrt the rest"].count(Role.OVERWRITTEN) == 1
     assert roles[2, "tape after"].count(Role.OVERWRITTEN) == 1
     assert roles[2, "tape after"].count(Role.PRESERVED) == 1
     assert len([a for a in walk(scene.shapes) if type(a).__name__ == "Arrow"]) == 6
@@ -86,8 +87,8 @@ def test_a_preserved_tap_is_a_sum():
     values, _ = rows_of(visual.transposed(trace, step=2))
     x = trace.scans[0].tapes[0].final
     g = values[1, "gradient after"]
-    assert g["x₅"] == values[1, "to y"]["x₅"] != 0
-    brought = values[1, "+ from reading"]
+    assert g["x₅"] == values[1, "wrt written"]["x₅"] != 0
+    brought = values[1, "+ wrt read"]
     assert brought["x₄"] == pytest.approx(x[2] * g["x₅"])
     assert brought["x₂"] == pytest.approx((np.cos(x[2]) + x[4]) * g["x₅"])
     assert g["x₄"] != 0
@@ -100,13 +101,11 @@ def test_a_preserved_tap_is_a_sum():
 @pytest.mark.parametrize("name", gallery.loops)
 def test_routing_gives_what_was_traced(name):
     for order in (1, 2):
-        from visual.pictures.routing.transposed import differentiated, transposed_step
-
         trace = gallery.loops[name].trace(order=order)
         for number, (tape, later, reverse) in differentiated(trace).items():
             source = trace.scans[number]
             for step in range(source.steps):
-                found = transposed_step(source, tape, trace.scans[later], reverse, step)
+                found = transposed_step(trace, tape, later, reverse, step)
                 spent = {
                     tape.tape.row(s, tap)
                     for s in range(step, source.steps)
@@ -120,19 +119,18 @@ def test_routing_gives_what_was_traced(name):
 
 def test_a_trace_with_another_rule_differs():
     """A pullback that adds at overwritten taps: what routing says and what was traced part."""
-    from visual.pictures.routing.transposed import differentiated, transposed_step
-
     trace = gallery.loops["square"].trace(order=2)
-    number, (tape, later, reverse) = next(
-        (n, parts) for n, parts in differentiated(trace).items() if parts[0].tape.overwritten
-    )
+    known = differentiated(trace).values()
+    tape, later, reverse = next(parts for parts in known if parts[0].tape.overwritten)
     access = next(a for a in reverse.writes if a.tap == -1)
     wrong = replace(access, values=access.values + access.before)
     others = tuple(wrong if a is access else a for a in reverse.writes)
-    found = transposed_step(
-        trace.scans[number], tape, trace.scans[later], replace(reverse, writes=others), 1
-    )
-    right = transposed_step(trace.scans[number], tape, trace.scans[later], reverse, 1)
+    faulty = replace(reverse, writes=others)
+    tapes = tuple(faulty if each is reverse else each for each in trace.scans[later].tapes)
+    scans = [*trace.scans]
+    scans[later] = replace(scans[later], tapes=tapes)
+    found = transposed_step(replace(trace, scans=tuple(scans)), tape, later, faulty, 1)
+    right = transposed_step(trace, tape, later, reverse, 1)
     assert np.max(np.abs(right.traced - right.gradient_before)) == 0
     row = tape.tape.row(1, 1)
     assert found.traced[row] == 2 * right.traced[row]
@@ -161,9 +159,9 @@ def test_refusals():
     square = gallery.loops["square"]
     with pytest.raises(GraphError, match="order = 0"):
         visual.transposed(square.trace(order=0))
-    with pytest.raises(ArgumentError, match="scan = 7: the Scans that are differentiated are"):
+    with pytest.raises(ArgumentError, match="scan = 7: expected a differentiated Scan: "):
         visual.transposed(square.trace(order=1), scan=7)
-    with pytest.raises(ArgumentError, match="step = 4: square makes 0 to 3"):
+    with pytest.raises(ArgumentError, match="step = 4: square has steps 0 to 3"):
         visual.transposed(square.trace(order=1), step=4)
 
 

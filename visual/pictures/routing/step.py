@@ -1,0 +1,96 @@
+"""One step of a tape, its transpose by the rules of routing, and its traced gradient."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.events.events import Events
+from lab.traces.trace import TapeTrace, Trace
+
+
+@dataclass(frozen=True, eq=False)
+class TransposedStep:
+    """A step of a loop's tape, its transpose as routing, and the gradient's tape at that step.
+
+    All arrays have the rows of `tape`, except that `read` and `gradient_read` have a row for each
+    read tap, `written` and `gradient_written` for each write tap. `gradient_rest` is the gradient
+    wrt the slots that the step does not write, and zero in the other slots.
+    """
+
+    tape: TapeTrace
+    reverse: TapeTrace
+    step: int
+    before: np.ndarray
+    read: np.ndarray
+    written: np.ndarray
+    after: np.ndarray
+    gradient_after: np.ndarray
+    gradient_written: np.ndarray
+    gradient_rest: np.ndarray
+    gradient_read: np.ndarray
+    gradient_before: np.ndarray
+    traced: np.ndarray
+
+
+def differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
+    """Return each differentiated Scan, with a tape, the backward Scan, and the gradient's tape.
+
+    Of several tapes, the first that overwrites a slot is chosen, or else the first.
+    """
+    result: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
+    for later, scan in enumerate(trace.scans):
+        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:
+            continue
+        pairs = [
+            (tape, later, reverse)
+            for tape in trace.scans[scan.parent].tapes
+            for reverse in scan.tapes
+            if reverse.gradient_of == tape.name
+            and not tape.is_total
+            and not reverse.is_total
+            and len(tape.initial) >= len(reverse.initial)
+        ]
+        if pairs:
+            first = max(pairs, key=lambda pair: bool(pair[0].tape.overwritten))
+            result.setdefault(scan.parent, first)
+    return result
+
+
+def transposed_step(
+    trace: Trace, tape: TapeTrace, later: int, reverse: TapeTrace, step: int
+) -> TransposedStep:
+    """Return step `step` of a Scan with `tape`, and of the Scan `later` with its gradient."""
+    from lab import structural  # imported when a picture is drawn
+
+    back = trace.scans[later].steps - 1 - step
+    gradient_after = reverse.contents(back - 1)[::-1]
+    before = tape.contents(step - 1)[: len(gradient_after)]  # of a loop that stopped early
+    written = np.stack([access.values[step] for access in tape.writes])
+    event = Events(trace).step(later, back)
+    gradient_read = np.zeros((len(tape.tape.reads), *before.shape[1:]), before.dtype)
+    for n, tap in enumerate(tape.tape.reads):
+        write = event.write(reverse.argument, -tap)
+        is_replaced = tap in tape.tape.overwritten
+        total = sum(term.value for term in write.terms)
+        gradient_read[n] = write.new if is_replaced else total
+    moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
+    rest, gradient_written = pullback(
+        np.concatenate([np.zeros_like(gradient_read), gradient_after])
+    )
+    gradient_before, _ = pullback(np.concatenate([gradient_read, gradient_after]))
+    reads = len(tape.tape.reads)
+    return TransposedStep(
+        tape=tape,
+        reverse=reverse,
+        step=step,
+        before=before,
+        read=moved[:reads],
+        written=written,
+        after=moved[reads:],
+        gradient_after=gradient_after,
+        gradient_written=gradient_written,
+        gradient_rest=rest,
+        gradient_read=gradient_read,
+        gradient_before=gradient_before,
+        traced=reverse.contents(back)[::-1],
+    )
