@@ -1,74 +1,29 @@
-"""Headings, formulas, columns, and the margins and legend of a finished picture."""
+"""Where columns stand, and the pieces that every picture of tapes is made of."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 
 from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import on_one_scale, told_apart
-from visual.layout.columns import Gap, Steps, Timeline, column_of, shown_steps, with_gaps
+from visual.layout.columns import Gap, Steps, Timeline, column_of, shown_steps
 from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
-from visual.scene.shapes import Box, Group, Scene, Text, fitted, folded, walk
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Box, Group, Scene, Text, folded, walk
 from visual.scene.theme import Role
 
-MARGIN, LABELS = 24, 150
+MARGIN = 24
 BASELINE = 16  # of a title
-INDENT = 4  # letters, of the later lines of a formula
-CELL, BETWEEN, GAP = 92, 20, 64
-NARROW_CELL = 65  # narrower cells have narrower folds
+FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
+CELL, BETWEEN = 92, 20
 HEIGHT, THIN = 44, 24
-HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The left edges of the shown columns, and the gaps between them."""
-
-    left: Mapping[int, float]
-    gaps: tuple[tuple[float, Gap], ...]
-    right: float
-    cell: float = CELL  # the width of a cell
-
-    def has(self, column: int) -> bool:
-        """Return whether a column is shown."""
-        return column in self.left
-
-
-def place_columns(
-    columns: Iterable[int],
-    cell: float = CELL,
-    apart: float = BETWEEN,
-    start: float = LABELS,
-    every: Collection[int] = (),
-) -> Columns:
-    """Place columns from left to right, with a gap instead of hidden ones.
-
-    Hidden columns before the first and after the last of `every` column have a gap as well.
-    """
-    left: dict[int, float] = {}
-    gaps = []
-    x = start
-    for item in with_gaps(columns, every):
-        if isinstance(item, Gap):
-            gaps.append((x, item))
-            x += fold_width(cell)
-        else:
-            left[item] = x
-            x += cell + apart
-    return Columns(left, tuple(gaps), x, cell)
-
-
-def columns_within(columns: Iterable[int], start: float) -> Columns:
-    """Place columns with the largest width of at least 50 pixels that fits on a page."""
-    known = [*columns]
-    placed = [place_columns(known, wide, wide / 5, start) for wide in (CELL, 80, 70, 60, 50)]
-    return next((c for c in placed if c.right <= HEADING + c.cell / 5), placed[-1])
+HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
 
 
 def touched_columns(
@@ -78,7 +33,7 @@ def touched_columns(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """Return the columns of all slots that the shown steps of a loop read or write."""
+    """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
@@ -101,7 +56,7 @@ def touched_rows(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """Return the rows of a tape that the shown steps access; without steps, the initial rows."""
+    """The rows of a tape that the shown steps read or write; all initial ones without steps."""
     steps = numbers(shown_steps(scan.steps, requested, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
@@ -110,40 +65,14 @@ def touched_rows(
 
 
 def numbers(items: Iterable[int | Gap]) -> list[int]:
-    """Return the items except gaps."""
+    """The items that are no gaps."""
     return [item for item in items if not isinstance(item, Gap)]
 
 
-def fold_width(cell: float) -> float:
-    """Return the width of a gap between cells of this width."""
-    return min(GAP, GAP * cell / NARROW_CELL)
-
-
-def gap_text(gap: Gap, x: float, y: float, cell: float = CELL) -> Text:
-    """Return the mark of hidden columns."""
-    return Text(
-        x + (fold_width(cell) - BETWEEN * min(1, cell / NARROW_CELL)) / 2,
-        y,
-        f"⋯{gap.hidden:,}",
-        11,
-        "middle",
-        muted=True,
-    )
-
-
-def column_header(
-    x: float, y: float, label: str, position: str, cell: float = CELL, apart: float = BETWEEN
-) -> tuple[Text, Text]:
-    """Return the label and the position of a column, above its cell at `x`."""
-    middle = x + cell / 2
-    first = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
-    return first, Text(middle, y + 27, position, 11, "middle", muted=True)
-
-
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
-    """Return the title of a picture or of a part, with the tooltip `more`, and its subtitles."""
+    """The title of a picture or of a part, `more` as its tooltip, and lines under it."""
     big = folded(title, sheet.line, 16, bold=True)
-    small = [line for subtitle in subtitles for line in folded(subtitle, sheet.line, 12)]
+    small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
     texts = [
         *(
@@ -155,16 +84,29 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 
-def note(sentence: str) -> Piece:
-    """Return a sentence in as many lines as necessary."""
-    lines = folded(sentence, HEADING, 12)
+def note(told: str) -> Piece:
+    """A sentence about what stands above, in as many lines as it needs."""
+    lines = folded(told, HEADING, 12)
     return above(*(words(line, 12, muted=True) for line in lines), apart=3)
 
 
-def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """Split a formula into `most` lines of `letters` letters or fewer; later lines are indented.
+def formula(
+    content: str, muted: bool = False, most: int = 3, letters: int = LONGEST_FORMULA
+) -> Piece:
+    """A formula in as many lines as it needs, at `most`."""
+    size = FORMULA - 1 if muted else FORMULA
+    lines = formula_lines(content, letters, most)
+    title, texts = content if lines[-1].endswith("…") else "", list[Text]()
+    for n, line in enumerate(lines):
+        x, y = (len(line) - len(line.lstrip())) * size * MONO_WIDTH, BASELINE + 17 * n
+        texts.append(Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title))
+    return sized(max(text.x + text.width for text in texts), 17 * len(texts), *texts)
 
-    Lines break between words, and within a long word between factors.
+
+def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
+    """A formula in at most so many lines of so many letters, the later ones indented.
+
+    Words are kept whole, or the factors of those that are longer than a line.
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
@@ -194,31 +136,12 @@ def finished(
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
-    """Return the picture of a part with legend and notes.
+    """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
-    Parameters
-    ----------
-    part
-        The content, which gets margins unless it has a `width`.
-    words
-        The meanings of the roles that occur, for the legend; by default, those of all pictures.
-    title, description, dot
-        The title, the description, and the DOT source of the scene.
-    sheet
-        The sheet with margins; without legend, the picture has no notes either.
-    width
-        The width of a part that is in its final position.
-    said
-        Further notes; the others explain arrays, folds, and parts of gradients.
-    below
-        The height below the last note.
-    close
-        Whether each column of the legend is only as wide as its own words.
-    seeds
-        The meaning of the role of seeds.
-    wholes
-        As for `notes`.
-
+    Below it is a legend in `words` of its own for what is drawn.  Without `words` they are called
+    what they are called everywhere; what brings its `seeds` is its own, too.  Notes explain arrays
+    and steps that are not shown.  `said` are further lines, `below` is the room beneath the last.
+    The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -230,19 +153,19 @@ def finished(
     words = {**words, Role.SEED: seeds} if seeds else words
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    words = {role: meaning for role, meaning in words.items() if role in drawn}
+    words = {role: told for role, told in words.items() if role in drawn}
     shapes, scales = on_one_scale(told_apart(part.shapes))
     said, full = [*notes(shapes, wholes), *said], scale_words(scales)
     if not sheet.legend:
         words, said, full = {}, [], []
     legend, low = explained(words, bottom, width, close, margin)
-    note_lines, ends = (
-        [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
-        for sentences in (said, full)
+    told, ends = (
+        [line for one in few for line in folded(one, width - 2 * margin, 12)]
+        for few in (said, full)
     )
     lines = [
         Text(margin, low + 20 * number + 12, line, 12, muted=True)
-        for number, line in enumerate((*note_lines, *ends))
+        for number, line in enumerate((*told, *ends))
     ]
     scene = Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
@@ -254,17 +177,13 @@ def finished(
     )
     if not (ends and scene.moments):
         return scene
-    last, moment = max(scene.moments.items())  # earlier, the largest entries are unknown
-    count = len(note_lines)
-    at_end = Group(tuple(lines[count:]), last, moment=moment)
-    return replace(scene, shapes=(*shapes, *legend, *lines[:count], at_end))
+    last, moment = max(scene.moments.items())  # only then are the largest entries known
+    known = Group(tuple(lines[len(told) :]), last, moment=moment)
+    return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
 
 
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape.
-
-    With `in_short`, only the purpose.
-    """
+    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for; `in_short`, that alone."""
     if tape.is_total:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:

@@ -1,12 +1,12 @@
-"""The dot-product test of a whole loop, step by step: ⟨g, J v⟩ beside ⟨J* g, v⟩.
+"""The dot-product test of a loop, step by step: ⟨g, J v⟩ and ⟨J* g, v⟩.
 
-On the left the forward derivative of the Scan makes one tangent a step, which meets the
-cotangent of that step.  On the right the pullback goes through the steps backwards, and what
-it makes of sequences meets their tangents; at its end stand the states' initial values and the
-parameters.  No product on the left is one on the right, and both sums are the same.
+In the upper block, the forward derivative of the Scan computes one tangent for each step, which is
+multiplied by the cotangent of that step. In the lower block, the pullback runs through the steps
+backward; the gradients of sequences are multiplied by their tangents, and after the last step the
+gradients of initial values and parameters. The products differ, and both sums are equal.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -17,61 +17,46 @@ from lab.checks.check import inner
 from lab.equations.quantities import index_of
 from lab.errors import KindError, quote
 from lab.notation import value_symbol
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import CELL, HEIGHT, column_header, finished, heading
-from visual.layout.cells import cell
-from visual.layout.columns import Gap, shown_steps
+from lab.traces.trace import SequenceTrace
+from visual.layout.canvas import finished, heading
+from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
+from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN
-from visual.scene.combinators import Piece, above, grouped, sized, words
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, picture_function, shortened
+from visual.layout.table import Cell, Fold, Head, Key, Line, Part, Row, Table
+from visual.scene.combinators import Piece, above, gap, shifted, words
+from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-if TYPE_CHECKING:  # pictures of loops do not wait for it
+if TYPE_CHECKING:  # pictures of loops do not import it
     from lab.checks.dot_product import DotProduct
 
-
-ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 24, 8
-START, LABEL = 66, 54  # where the left half begins, and names of rows end
-NARROWEST = 60  # of a cell: of many tapes the picture is wider
 WORDS = {
-    Role.INTERMEDIATE: "tangent, gradient, or the product of two",
+    Role.INTERMEDIATE: "tangent, gradient, or product of two",
     Role.INPUT: "tangent v",
     Role.SEED: "cotangent g",
-    Role.RESULT: "gradient of an argument",
-    Role.OVERWRITTEN: "sum of the products so far, to which the next is added",
+    Role.RESULT: "gradient wrt an argument",
+    Role.OVERWRITTEN: "sum of the products up to this row",
 }
+Column = tuple[Key, Cell]
 
 
 @picture_function
 def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
-    """The picture of a `lab.dot_product`: both derivatives of a loop, and their products.
+    """Draw a `lab.dot_product`: both derivatives of a loop, and their products.
 
-    Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
-    are folded, as for `tapes`; the sums count what is not shown.
+    The steps of the forward derivative are followed by the steps of the pullback. Of a long loop
+    both ends and `step` are shown, as for `tapes`; the sums include the hidden steps.
     """
     if not hasattr(test, "products"):
-        raise KindError(f"test = {quote(test)}: expected what lab.dot_product found.")
+        raise KindError(f"test = {quote(test)}: expected a result of lab.dot_product.")
     forward, backward = test.products
-    away = abs(forward - backward)
-    relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
     name = test.backward.scans[0].name
-    head = heading(
-        f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {name}",
-        [
-            "left: its forward derivative makes tangents, step after step; each meets its g",
-            "right: its pullback carries g back through the steps; what comes out meets v",
-        ],
-    )
-    sums = above(
-        words(f"⟨g, J v⟩ = {forward!r}", 14, bold=True),
-        words(f"⟨J* g, v⟩ = {backward!r}", 14, bold=True),
-        words(f"difference: {away:.2g}, relative: {relative:.2g}", 12, muted=True),
-        apart=4,
-    )
+    table = lay_out(Products(test), SCREEN, one_or_more("step", step)).piece
     return finished(
-        above(head, above(*_Rows(test).all(step)), sums, apart=6),
+        table,
         WORDS,
+        width=SCREEN.width,
         title=f"The dot-product test of {name}",
         description=(
             f"⟨g, J v⟩ = {forward!r} by the forward derivative, ⟨J* g, v⟩ = {backward!r} by the "
@@ -82,7 +67,7 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Two numbers or arrays that meet, by their names, and their inner product."""
+    """Two numbers or arrays with their names, and their inner product."""
 
     left: tuple[str, np.ndarray]
     right: tuple[str, np.ndarray]
@@ -92,188 +77,181 @@ class Product:
         """The real inner product."""
         return inner([(self.left[1], self.right[1])])
 
+    def __str__(self) -> str:
+        return f"{self.left[0]} · {self.right[0]}"
+
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Who meets whom: at every step of the loop, forwards and backwards, and at the end."""
+    """The products of every step, forward and backward, and after the last backward step."""
 
-    forward: tuple[tuple[Product, ...], ...]
+    forward: tuple[Product, ...]
     backward: tuple[tuple[Product, ...], ...]
     end: tuple[Product, ...]
 
 
 def halves(test: "DotProduct") -> Halves:
-    """The products of a dot-product test, by the steps in which they are made.
+    """Return the products of a dot-product test, by the steps that complete them.
 
-    ``forward[k]`` belongs to step k.  ``backward[k]`` to step k of the pullback: the gradient
-    of an entry of a sequence is complete when the last step that looks at it, which is the
-    first that read it, has been gone back through.
+    ``forward[k]`` belongs to step k, ``backward[k]`` to step k of the pullback. The gradient wrt an
+    entry of a sequence is complete after the pullback of the first step that reads the entry.
     """
     scan, steps = test.forward.scans[0], len(test.tangent)
-    held = next((t for t in scan.tapes if t.name == test.of), None)
-    first = held.tape.origin if held is not None else 0  # the index of what step 0 computes
+    state = next((tape for tape in scan.tapes if tape.name == test.of), None)
+    first = state.tape.origin if state is not None else 0  # the index of the result of step 0
     forward = tuple(
-        (
-            Product(
-                (value_symbol("g", first + k), test.cotangent[k]),
-                (value_symbol(f"d{test.of}", first + k), test.tangent[k]),
-            ),
+        Product(
+            (value_symbol("g", first + k), test.cotangent[k]),
+            (value_symbol(f"d{test.of}", first + k), test.tangent[k]),
         )
         for k in range(steps)
     )
-    when: dict[int, list[Product]] = {}
+    by_step: dict[int, list[Product]] = {}
     end: list[Product] = []
     for name, tangent in test.tangents.items():
-        gradient, rows = test.gradients[name], _first_reads(scan.sequences, name)
-        if not rows:
+        gradient, entries = test.gradients[name], _first_reads(scan.sequences, name)
+        if not entries:
             end.append(Product((f"g{name}", gradient), (f"d{name}", tangent)))
             continue
-        for step, entries in rows.items():
-            when.setdefault(steps - 1 - step, []).append(_part(name, gradient, tangent, entries))
-        read = {entry for entries in rows.values() for entry in entries}
-        rest = [entry for entry in range(len(gradient)) if entry not in read]
+        for step in set(entries.values()):
+            rows = sorted(entry for entry, first in entries.items() if first == step)
+            by_step.setdefault(steps - 1 - step, []).append(_part(name, gradient, tangent, rows))
+        rest = [entry for entry in range(len(gradient)) if entry not in entries]
         if rest:
             end.append(_part(name, gradient, tangent, rest))
-    backward = tuple(tuple(when.get(k, ())) for k in range(steps))
+    backward = tuple(tuple(by_step.get(k, ())) for k in range(steps))
     return Halves(forward, backward, tuple(end))
 
 
-def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, list[int]]:
-    """For every step of the loop the entries of a sequence that it is the first to read."""
+def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
+    """For each entry of a sequence, the first step that reads it."""
     first: dict[int, int] = {}
     for sequence in sequences:
-        for step, entry in enumerate(sequence.axis.index.tolist()):
-            if sequence.axis.variable == name:
+        if sequence.axis.variable == name:
+            for step, entry in enumerate(sequence.axis.index.tolist()):
                 first[entry] = min(step, first.get(entry, step))
-    entries: dict[int, list[int]] = {}
-    for entry, step in sorted(first.items()):
-        entries.setdefault(step, []).append(entry)
-    return entries
+    return first
 
 
-def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequence[int]) -> Product:
-    """Some entries of a sequence with theirs; a single one as itself."""
+def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
+    """The product of some entries of a sequence; a single entry is a number."""
     if len(entries) == 1:
-        label, chosen = value_symbol(name, entries[0]), entries[0]
-        return Product((f"g{label}", gradient[chosen]), (f"d{label}", tangent[chosen]))
-    ends = f"{name}[{entries[0]}…{entries[-1]}]"
-    rows = list(entries)
-    return Product((f"g{ends}", gradient[rows]), (f"d{ends}", tangent[rows]))
+        label, (row,) = value_symbol(name, entries[0]), entries
+        return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))
+    label = f"{name}[{entries[0]}…{entries[-1]}]"
+    return Product((f"g{label}", gradient[entries]), (f"d{label}", tangent[entries]))
 
 
-class _Rows:
-    """The two halves, side by side, in rows that are the steps of both loops."""
+class Products(Table):
+    """The forward derivative in block 0, and below it the pullback in block 1."""
+
+    parts = (Part(narrow=48, wide=104, height=44),)
 
     def __init__(self, test: "DotProduct") -> None:
-        self.test, self.halves = test, halves(test)
+        self.test, self.halves, self.steps = test, halves(test), len(test.tangent)
         self.ahead, self.back = test.forward.scans[0], test.backward.scans[-1]
-        known = {tape.name for tape in self.ahead.held}
-        own = f"d{test.of}"
-        self.moving = [
-            tape
-            for tape in self.ahead.held
-            if tape.name != own and tape.name[:1] == "d" and tape.name[1:] in known
-        ]
-        # without anything to go back through, there is no Scan that does it
-        going_back = self.back.order > 0
-        self.tapes = [t for t in self.back.tapes if t.writes] if going_back else []
-        self.meeting = max([1, *map(len, self.halves.backward)])
-        ahead, columns = len(self.moving) + 4, len(self.tapes) + 2 * self.meeting + 2
-        room = (SCREEN.line - START - APART) / (ahead + columns) - BETWEEN
-        self.wide = max(min(CELL, room), NARROWEST)
-        self.left = [START + n * (self.wide + BETWEEN) for n in range(ahead)]
-        start = self.left[-1] + self.wide + APART
-        self.right = [start + n * (self.wide + BETWEEN) for n in range(columns)]
-        self.sums_ahead, self.sums_back = (
-            [*accumulate(sum(p.value for p in products) for products in half)]
-            for half in (self.halves.forward, self.halves.backward)
+        names = {f"d{tape.name}" for tape in self.ahead.held} - {f"d{test.of}"}
+        self.moving = [tape for tape in self.ahead.held if tape.name in names]
+        # A pullback without a backward Scan has no tapes.
+        self.tapes = [t for t in self.back.tapes if t.writes] if self.back.order > 0 else []
+        self.most = max([1, *map(len, self.halves.backward)])
+
+    def _heads(self, block: int) -> dict[Key, Head]:
+        """The names above the columns of a block."""
+        heads = [Head(tape.name, "tangent") for tape in self.moving]
+        heads += [Head(f"d{self.test.of}", "tangent J v"), Head("g", "cotangent")]
+        last = "g · J v"
+        if block:
+            kinds = (("total" if tape.is_total else "tape", tape) for tape in self.tapes)
+            heads = [Head(f"g{tape.gradient_of}", kind) for kind, tape in kinds]
+            heads += [Head("J* g", "gradient"), Head("v", "tangent")] * self.most
+            last = "J* g · v"
+        heads += [Head(last, "product"), Head("sum", "so far")]
+        return {(block, n): head for n, head in enumerate(heads)}
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """All columns of both blocks."""
+        return ({*self._heads(0), *self._heads(1)},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The shown steps of the forward derivative, of the pullback, and the last products."""
+        products = [[[p] for p in self.halves.forward], [*self.halves.backward]]
+        titles = (
+            ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
+            ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
+        )
+        name = self.test.backward.scans[0].name
+        for block, (title, line) in enumerate(titles):
+            sums = [*accumulate(sum(p.value for p in each) for each in products[block])]
+            head = heading(f"{title} of {name}", [line])
+            heads = self._heads(block)
+            yield Row(heading=shifted(head, SCREEN.margin, 8))
+            for item in fold.steps(self.ahead):
+                if isinstance(item, Gap):
+                    yield Row(note=f"⋯ {item.hidden:,} steps are not shown; the sums include them")
+                    continue
+                cells = [*self._tape_cells(block, item)]
+                cells += self._products(block, products[block][item], sums[item], f"step {item}")
+                group = Group((), self.steps * block + item, moment=f"{title}, step {item}")
+                yield Row(f"step {item}", [Line(cells, heads=heads)], moment=group)
+                heads = {}
+        total = sums[-1] if sums else 0.0
+        for product in self.halves.end:
+            total += product.value
+            cells = [*self._products(1, [product], total, product.left[0])]
+            yield Row("at the end", [Line(cells, heads=heads)])
+            heads = {}
+        yield Row(heading=shifted(self._sums(), SCREEN.margin, 8))
+
+    def _sums(self) -> Piece:
+        """Both inner products, and their difference."""
+        forward, backward = self.test.products
+        distance = abs(forward - backward)
+        relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
+        difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
+        return above(
+            words(f"⟨g, J v⟩ = {forward!r}", 14, bold=True),
+            words(f"⟨J* g, v⟩ = {backward!r}", 14, bold=True),
+            words(difference, 12, muted=True),
+            gap(0, 12),
+            apart=4,
         )
 
-    def all(self, step: int | None) -> Iterator[Piece]:
-        """What the columns hold, the steps, and what meets after the last one."""
-        yield self._row(HEAD, self._heads())
-        for item in shown_steps(len(self.test.tangent), step):
-            if isinstance(item, Gap):
-                told = f"⋯ {item.hidden:,} steps are not shown; the sums count them"
-                yield self._row(36, [Text(START, 14, told, 12, muted=True)])
-            else:
-                group = Group((), item, moment=f"step {item}")
-                yield grouped(self._row(ROW, self._step(item)), group)
-        total = self.sums_back[-1] if self.sums_back else 0.0
-        for number, product in enumerate(self.halves.end):
-            total += product.value
-            yield self._row(ROW, self._end(product, total, is_first=not number))
+    def _tape_cells(self, block: int, step: int) -> Iterator[Column]:
+        """The values that a step writes on the tapes, to slots that no later step accumulates."""
+        trace = self.test.backward if block else self.test.forward
+        named = NamedScan(trace, len(trace.scans) - 1)
+        for n, tape in enumerate(self.tapes if block else self.moving):
+            access = min(tape.writes, key=lambda access: access.tap)
+            row = int(access.rows[step])
+            variable = f"g{tape.gradient_of}" if tape.gradient_of else tape.name
+            label = value_symbol(variable, index_of(tape, row))
+            name = f"{label} so far" if tape.is_total else label
+            key = named.row_key(tape, row) if block else ""
+            yield (block, n), _cell(Role.INTERMEDIATE, name, access.values[step], key, label)
 
-    def _row(self, high: float, shapes: Iterable[Shape]) -> Piece:
-        return sized(self.right[-1] + self.wide, high, *shapes)
-
-    def _heads(self) -> Iterator[Text]:
-        heads = [("tangent", t.name) for t in self.moving]
-        heads += [("tangent J v", f"d{self.test.of}"), ("cotangent", "g")]
-        heads += [("product", "g · J v"), ("sum", "so far")]
-        heads += [("total" if t.is_total else "tape", f"g{t.gradient_of}") for t in self.tapes]
-        heads += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
-        heads += [("product", "J* g · v"), ("sum", "so far")]
-        for x, (kind, name) in zip((*self.left, *self.right), heads, strict=True):
-            yield from column_header(x, 0, kind, shortened(name, self.wide, 11), self.wide, BETWEEN)
-
-    def _step(self, step: int) -> Iterator[Shape]:
-        """Step `step` of the loop on the left, and of its pullback on the right."""
-        yield fitted(LABEL, HEIGHT / 2 + 4, f"step {step}", LABEL, 13, "end", bold=True)
-        *before, tangent, cotangent, product, total = self.left
-        for x, tape in zip(before, self.moving, strict=True):
-            yield self._written(x, tape, step, self.test.forward)
-        (pair,) = self.halves.forward[step]
-        yield self._cell(tangent, Role.INTERMEDIATE, *pair.right)
-        yield self._cell(cotangent, Role.SEED, *pair.left)
-        yield self._number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
-        so_far = f"sum up to step {step}"
-        yield self._number(total, Role.OVERWRITTEN, so_far, self.sums_ahead[step])
-        for x, tape in zip(self.right, self.tapes, strict=False):
-            yield self._written(x, tape, step, self.test.backward)
-        if self.halves.backward[step]:
-            yield from self._meeting(self.halves.backward[step])
-            yield self._number(self.right[-1], Role.OVERWRITTEN, so_far, self.sums_back[step])
-
-    def _end(self, product: Product, total: float, is_first: bool) -> Iterator[Shape]:
-        """What meets after the last step: initial values and parameters."""
-        if is_first:
-            y = HEIGHT / 2 + 4
-            yield Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True)
-        yield from self._meeting([product])
-        yield self._number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
-
-    def _meeting(self, products: Sequence[Product]) -> Iterator[Shape]:
-        """Gradients, the tangents that they meet, and the sum of the products."""
-        for place, product in enumerate(products):
-            left, right = self.right[len(self.tapes) + 2 * place :][:2]
-            yield self._cell(left, Role.RESULT, *product.left)
-            yield self._cell(right, Role.INPUT, *product.right)
-        names = " + ".join(map(_spelled, products))
-        yield self._number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
-
-    def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> Group:
-        """What a step has written on a tape, at the slot that no later step adds to."""
-        access = min(tape.writes, key=lambda access: access.tap)
-        row = int(access.rows[step])
-        index = index_of(tape, row)
-        name = f"g{value_symbol(tape.gradient_of, index)}" if tape.gradient_of else ""
-        name = name or value_symbol(tape.name, index)
-        name = f"{name} so far" if tape.is_total else name
-        key = NamedScan(trace, len(trace.scans) - 1).row_key(tape, row)
-        forward = trace is self.test.forward
-        return self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
-
-    def _number(self, x: float, role: Role, name: str, value: float) -> Group:
-        box = Box(x, 0, self.wide, HEIGHT, role)
-        return cell(box, np.asarray(value), name, key=f"dot:{name}")
-
-    def _cell(self, x: float, role: Role, name: str, value: np.ndarray, key: str = "") -> Group:
-        label = name.partition("[")[0] if "…" in name else name  # of several entries
-        box = Box(x, 0, self.wide, HEIGHT, role)
-        return cell(box, np.asarray(value), name, key=key or f"dot:{name}", label=label)
+    def _products(
+        self, block: int, products: Sequence[Product], total: float, row: str
+    ) -> Iterator[Column]:
+        """Gradients with their tangents, the sum of their products, and the total."""
+        if not products:
+            return
+        first, end = len(self.tapes if block else self.moving), len(self._heads(block))
+        roles = (Role.RESULT, Role.INPUT) if block else (Role.SEED, Role.INTERMEDIATE)
+        for n, product in enumerate(products):
+            cells = [
+                _cell(r, *side)
+                for r, side in zip(roles, (product.left, product.right), strict=True)
+            ]
+            for m, cell in enumerate(cells if block else reversed(cells)):
+                yield (block, first + 2 * n + m), cell
+        value = sum(product.value for product in products)
+        names = " + ".join(map(str, products))
+        yield (block, end - 2), _cell(Role.INTERMEDIATE, names, value, label="")
+        yield (block, end - 1), _cell(Role.OVERWRITTEN, f"sum up to {row}", total, label="")
 
 
-def _spelled(product: Product) -> str:
-    """``g₁ · dx₁``, by names."""
-    return f"{product.left[0]} · {product.right[0]}"
+def _cell(role: Role, name: str, value: object, key: str = "", label: str | None = None) -> Cell:
+    short = name.partition("[")[0] if "…" in name else name  # of several entries
+    label = short if label is None else label
+    return Cell(role, name, np.asarray(value), key=key or f"dot:{name}", label=label)
