@@ -1,4 +1,4 @@
-"""Where, cat, narrow and clamp at a person's arrays, and a step of a tape in these terms.
+"""The primitives where, cat, narrow, and clamp at your arrays, and a step of a tape as routing.
 
 Start with `routing`; `transposed` is the other picture.
 """

@@ -1,8 +1,8 @@
-"""How where, cat, narrow and clamp route: cells in, cells out, who goes where.
+"""The routing of where, cat, narrow, and clamp: which entry is copied to which entry.
 
-Three panels, one below the other, are three steps: the values and the tangents go from left
-to right, the cotangents back from right to left.  Every cell tells where its number goes or
-comes from; the look of a cell of the output is that of the input that it takes.
+The three panels are three steps: values and tangents move from left to right, cotangents from right
+to left. A cell names its source or its readers. A cell of the output has the color of the input
+that it copies.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from visual.pictures.routing.cells import (
     role_of,
 )
 from visual.pictures.routing.routed import Operand, Routed, routed
-from visual.pictures.routing.words import about, equation, given_line, taken_line, words_of
+from visual.pictures.routing.words import about, copied_line, equation, received_line, words_of
 from visual.scene.combinators import (
     Envelope,
     Piece,
@@ -47,21 +47,21 @@ from visual.scene.theme import Role
 
 BELOW, BESIDE = 16, 28
 SPACE = {False: BELOW, True: BESIDE}  # between panels
-LETTERS = 52  # of a line under the heading of a panel that stands beside others
+LETTERS = 52  # in a line under the heading of a panel next to other panels
 LANE, NARROW_LANE = 130, 88  # between inputs and output
 MOST_INPUTS, ENDS, MOST_ARROWS = 6, 2, 24
-FEW = 2, 3  # rows and columns that are shown whole where there is no room for more
+FEW = 2, 3  # rows and columns of an array that is shown whole in a narrow picture
 TITLE_SIZE, LINE_SIZE = 13, 11
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
-WITH_FEWER = "of every array the ends are shown: all=True shows more of its entries"
-WITHOUT_BOTH = "tangents, and what is between the ends of an array: all=True shows them as well"
+WITH_FEWER = "only the ends of arrays: all=True shows more entries"
+WITHOUT_BOTH = "tangents and the middle of arrays are hidden: all=True shows them"
 ADJOINT = "the transpose is the adjoint"
-WITHOUT_TANGENTS = "tangents take the ways of the values: all=True shows them as well"
+WITHOUT_TANGENTS = "tangents take the paths of the values: all=True shows them"
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which entries are shown, and where; None stands for inputs that are left out."""
+    """The shown entries and their places; None represents hidden inputs."""
 
     blocks: tuple[tuple[Operand, CellGrid] | None, ...]
     output: CellGrid
@@ -72,7 +72,7 @@ class Layout:
 
     @property
     def grids(self) -> dict[int, CellGrid]:
-        """The grids of the inputs that are shown, by their numbers."""
+        """The grids of the shown inputs, by the numbers of the inputs."""
         return {block[0].number: block[1] for block in self.blocks if block}
 
 
@@ -85,47 +85,46 @@ def routing(
     all: bool = False,
     **metadata: object,
 ) -> Scene:
-    """The picture of a structural primitive at arrays: values, tangents and cotangents.
+    """Draw a structural primitive at arrays: values, tangents, and cotangents.
 
-    `primitive` is where, cat, narrow or clamp; `inputs` and `metadata` are those of
-    `lab.structural.primitives`.  Unless given, tangents are 0.1, 0.2 … through all inputs, and
-    the cotangent is 10, 20 …: every entry has a number of its own.
+    `primitive` is where, cat, narrow, or clamp, with the `inputs` and `metadata` of
+    `lab.structural.primitives`. By default, tangents are 0.1, 0.2 … over all inputs, and the
+    cotangent is 10, 20 …, because these entries are all different.
 
         >>> visual.routing("where", (x, 7.0), condition=x > 0)
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
-    The three panels are the steps 0, 1 and 2.  Where there is no room for them on 840 × 1,200
-    pixels, that of the tangents is left out, and then entries are, unless `all` is asked for.  A
-    clamp's entries on a bound, where there is no derivative, are marked.  Of large arrays, and of
-    many inputs to cat, the ends are shown and some entries of every input; gaps tell how many are
-    not.
+    The three panels are the steps 0, 1, and 2. To fit 840 pixels, a picture leaves out the
+    tangents, and if necessary some entries, unless `all` is set. Marks show the entries of a clamp
+    that are equal to a bound and have no derivative. Of a large array, and of many inputs to cat,
+    the picture shows both ends and some entries of every input.
 
-    Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
+    Raises ArgumentError for arguments that the primitive rejects, and for PyTensor variables.
     """
-    found = routed(primitive, inputs, cotangent, tangents, metadata)
-    for body in _bodies(found) if not switch("all", all) else [next(_bodies(found))]:
+    call = routed(primitive, inputs, cotangent, tangents, metadata)
+    for body in _bodies(call) if not switch("all", all) else [next(_bodies(call))]:
         scene = finished(
             body,
-            words_of(found),
-            title=f"How {primitive} routes values, tangents and cotangents",
-            description=about(found),
+            words_of(call),
+            title=f"How {primitive} routes values, tangents, and cotangents",
+            description=about(call),
         )
         if scene.width <= SCREEN.width:
             break
     return scene
 
 
-def _bodies(found: Routed) -> Iterator[Piece]:
-    """The whole picture, and what shows less and less of it."""
+def _bodies(call: Routed) -> Iterator[Piece]:
+    """Yield the whole picture, then pictures with fewer and fewer parts."""
     for fewer in (False, True):
-        layout = laid_out(found, fewer)
+        layout = laid_out(call, fewer)
         values, tangent, back = (
-            grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
+            grouped(_panel(call, layout, step), Group((), step.number, moment=step.title))
             for step in STEPS
         )
         more = [words(WITH_FEWER, 12, muted=True)] * fewer
         across = partial(beside if layout.upright else above, apart=SPACE[layout.upright])
-        full = above(back, _products(found, layout.upright), apart=BELOW)
+        full = above(back, _products(call, layout.upright), apart=BELOW)
         yield above(across(values, tangent, full), *more, apart=BELOW)
         yield above(across(values, tangent), full, *more, apart=BELOW)
         note = words(WITHOUT_BOTH if fewer else WITHOUT_TANGENTS, 12, muted=True)
@@ -133,18 +132,18 @@ def _bodies(found: Routed) -> Iterator[Piece]:
         yield above(across(values, back), note, apart=BELOW)
 
 
-def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
-    """One step: its heading, the inputs on the left, the output on the right, and arrows."""
+def _panel(call: Routed, layout: Layout, step: Step) -> Piece:
+    """Return a panel: its heading, the inputs on the left, the output on the right, and arrows."""
     parts: list[Piece] = []
     for block in layout.blocks:
         if block is None:
-            hidden = len(found.operands) - (len(layout.blocks) - 1)
+            hidden = len(call.operands) - (len(layout.blocks) - 1)
             parts.append(words(f"⋮ {hidden:,} more inputs", 12, muted=True, anchor="end"))
             continue
         operand, grid = block
-        line = taken_line(found, operand) if step.back else given_line(found, operand)
+        line = received_line(call, operand) if step.back else copied_line(call, operand)
         cells = [
-            input_cell(box, found, operand, entry, step)
+            input_cell(box, call, operand, entry, step)
             for entry, box in _boxes(grid, HIGH, role_of(operand.number))
         ]
         part = named(_cells(grid, cells), str(operand.number))
@@ -152,46 +151,46 @@ def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
         parts.append(_array(title, pieces(line, layout.upright), part, 1.0))
     inputs = above(*parts, apart=BELOW, align=1.0)
     inputs = shifted(inputs, layout.right - inputs.envelope.right, 0)
-    cells = [output_cell(b, found, e, step) for e, b in _boxes(layout.output, HIGH, Role.FIRST)]
+    cells = [output_cell(b, call, e, step) for e, b in _boxes(layout.output, HIGH, Role.FIRST)]
     part = named(_cells(layout.output, cells), "z")
-    rows = _rows(found, layout)
-    told = ROWS if rows and layout.output.across > 1 else ""
-    told = ARRAYS if len(rows) > MOST_ARROWS else told
-    output = _array(_title(f"{step.prefix}z", found.value.shape), [told], part, 0.0)
+    rows = _rows(call, layout)
+    note = ROWS if rows and layout.output.across > 1 else ""
+    note = ARRAYS if len(rows) > MOST_ARROWS else note
+    output = _array(_title(f"{step.prefix}z", call.value.shape), [note], part, 0.0)
     body = beside(inputs, output, apart=layout.out_x - layout.right, align=0.5)
-    ends = _ends(found, layout, rows, body.anchors)
+    ends = _ends(call, layout, rows, body.anchors)
     arrows = []
     for y0, y1 in ends:
         inner, outer = (layout.right + 2, y0), (layout.out_x - 2, y1)
         arrows.append(Arrow((outer, inner) if step.back else (inner, outer), accent=step.back))
     body = over(body, sized(0, 0, *arrows))
     if layout.mask is not None:
-        mask = _mask(found, layout.mask, step)
+        mask = _mask(call, layout.mask, step)
         mask = shifted(mask, layout.right - mask.envelope.right, 0)
         down = body.envelope.top - BELOW - mask.envelope.bottom
         body = over(shifted(mask, 0, down), body)
-    title, *lines = _heading(found, layout, step)
+    title, *lines = _heading(call, layout, step)
     head = heading(title, lines)
-    most = max(len(_heading(found, layout, other)) for other in STEPS)
-    apart = 6 + (19 * (most - len(lines) - 1) if layout.upright else 0)  # arrays at one height
+    most = max(len(_heading(call, layout, other)) for other in STEPS)
+    apart = 6 + (19 * (most - len(lines) - 1) if layout.upright else 0)  # equal heights
     body = over(gap(), shifted(body, 0, -body.envelope.top))
     return above(head, body, apart=apart)
 
 
-def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:
+def _heading(call: Routed, layout: Layout, step: Step) -> list[str]:
     """The title of a panel, and the lines below it."""
-    title, *lines = equation(found, step, layout.upright)
+    title, *lines = equation(call, step, layout.upright)
     if layout.upright:
         lines = [piece for line in lines for piece in wrap(line, LETTERS)]
     return [f"{step.title}: {title}", *lines]
 
 
-def _mask(found: Routed, grid: CellGrid, step: Step) -> Piece:
+def _mask(call: Routed, grid: CellGrid, step: Step) -> Piece:
     """The condition above the inputs."""
-    told = "metadata: it gets no gradient" if step.back else "metadata: held fixed"
-    condition = np.asarray(found.metadata["condition"])
+    note = "metadata: no gradient" if step.back else "metadata: constant"
+    condition = np.asarray(call.metadata["condition"])
     cells = [mask_cell(b, condition, entry) for entry, b in _boxes(grid, MASK_HIGH, Role.FIRST)]
-    return _array(_title("condition", grid.shape), [told], _cells(grid, cells), 1.0)
+    return _array(_title("condition", grid.shape), [note], _cells(grid, cells), 1.0)
 
 
 def _title(name: str, shape: tuple[int, ...]) -> str:
@@ -201,34 +200,34 @@ def _title(name: str, shape: tuple[int, ...]) -> str:
 def _array(title: str, lines: Sequence[str], cells: Piece, align: float) -> Piece:
     """The name and shape of an array, and lines about it, above its cells."""
     anchor = "end" if align else "start"
-    told = [words(line, LINE_SIZE, muted=True, anchor=anchor) for line in lines if line]
+    notes = [words(line, LINE_SIZE, muted=True, anchor=anchor) for line in lines if line]
     name = words(title, TITLE_SIZE, bold=True, anchor=anchor)
-    head = above(name, *(told or [gap(0, 12)]), align=align)
+    head = above(name, *(notes or [gap(0, 12)]), align=align)
     return above(head, cells, apart=6, align=align)
 
 
 def _boxes(grid: CellGrid, high: float, role: Role) -> Iterator[tuple[int, Box]]:
-    """Every entry that is shown, with its box."""
+    """Yield every shown entry, with its box."""
     for entry, left, down in grid.places():
         yield entry, Box(left, down, CELL, high, role)
 
 
 def _cells(grid: CellGrid, cells: Sequence[Shape]) -> Piece:
-    """The cells of an array, and its gaps, or that it is empty."""
+    """Return the cells of an array and its gaps, or the cell of an empty array."""
     more = [empty_cell(0, 0, grid.shape)] if grid.empty else grid.gaps(0, 0)
     return sized(grid.width, grid.depth, *more, *cells)
 
 
 def _ends(
-    found: Routed,
+    call: Routed,
     layout: Layout,
     rows: Sequence[tuple[int, int, float]],
     at: Mapping[str, Envelope],
 ) -> list[tuple[float, float]]:
-    """The heights at which arrows begin and end: between rows if they are few, else arrays."""
+    """Return the heights of the ends of arrows, between rows or, if they are many, arrays."""
     grids, out = layout.grids, at["z"].top
     if len(rows) > MOST_ARROWS:
-        giving = [number for number in grids if found.sources.count(number)]
+        giving = [number for number in grids if call.sources.count(number)]
         share = layout.output.depth / (len(giving) + 1)
         return [
             (at[str(number)].top + grids[number].depth / 2, out + share * place)
@@ -253,46 +252,46 @@ def _ends(
     ]
 
 
-def _rows(found: Routed, layout: Layout) -> list[tuple[int, int, float]]:
-    """Rows of inputs that go to rows of the output: input, its row, and how far down it goes."""
+def _rows(call: Routed, layout: Layout) -> list[tuple[int, int, float]]:
+    """Return the rows of inputs that rows of the output copy: input, row, and height."""
     grids = layout.grids
     rows: dict[tuple[int, int, float], None] = {}  # an ordered set
     for entry, _, down in layout.output.places():
-        number = int(found.sources.input.reshape(-1)[entry])
+        number = int(call.sources.input.reshape(-1)[entry])
         if number in grids:
-            row = int(found.sources.entry.reshape(-1)[entry]) // grids[number].across
+            row = int(call.sources.entry.reshape(-1)[entry]) // grids[number].across
             rows[number, row, down + HIGH / 2] = None
     return list(rows)
 
 
-def _products(found: Routed, upright: bool) -> Piece:
-    """<g, J v> = <J* g, v>, in full."""
-    forward, backward = found.products
-    names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in found.operands]
+def _products(call: Routed, upright: bool) -> Piece:
+    """Return the lines <g, J v> = <J* g, v>."""
+    forward, backward = call.products
+    names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in call.operands]
     if len(names) > MOST_INPUTS:
         names[3:-ENDS] = ["…"]
-    is_double = np.finfo(found.value.dtype).bits == 64
+    is_double = np.finfo(call.value.dtype).bits == 64
     agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
     sums = f"{' + '.join(names)} = {backward!r}"
-    told = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
-    lines = [f"⟨gz, dz⟩ = {forward!r}", *(told if agree else [sums])]
+    equal = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
+    lines = [f"⟨gz, dz⟩ = {forward!r}", *(equal if agree else [sums])]
     return above(*(words(line, 12) for line in lines), apart=4)
 
 
-# which entries are shown, and where
+# The shown entries, and their places.
 
 
-def laid_out(found: Routed, fewer: bool = False) -> Layout:
-    """Which entries of a call are shown, and how wide that is; on demand `fewer` of them."""
-    operands: list[Operand | None] = list(found.operands)
+def laid_out(call: Routed, fewer: bool = False) -> Layout:
+    """Return the shown entries of a call and their places; `fewer` shows both ends only."""
+    operands: list[Operand | None] = list(call.operands)
     if len(operands) > MOST_INPUTS:
         operands[1 if fewer else 3 : -1 if fewer else -ENDS] = [None]
-    upright = found.value.ndim <= 1
+    upright = call.value.ndim <= 1
     most = FEW if fewer else (MOST_ROWS, MOST_COLUMNS)
-    looked_at = [] if fewer else _looked_at(found, [operand for operand in operands if operand])
-    output = cell_grid(found.value.shape, upright, looked_at, HIGH, most)
+    examples = [] if fewer else _examples(call, [operand for operand in operands if operand])
+    output = cell_grid(call.value.shape, upright, examples, HIGH, most)
     shown = [entry for entry, *_ in output.places()]
-    number, entries = found.sources.input.reshape(-1), found.sources.entry.reshape(-1)
+    number, entries = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
     blocks: list[tuple[Operand, CellGrid] | None] = []
     for operand in operands:
         if operand is None:
@@ -301,17 +300,17 @@ def laid_out(found: Routed, fewer: bool = False) -> Layout:
         wanted = [int(entries[e]) for e in shown if number[e] == operand.number]
         blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH, most)))
     mask = None
-    if "condition" in found.metadata:
-        shape = np.asarray(found.metadata["condition"]).shape
+    if "condition" in call.metadata:
+        shape = np.asarray(call.metadata["condition"]).shape
         size = int(np.prod(shape, dtype=int))
-        mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
+        mask_of = np.broadcast_to(np.arange(size).reshape(shape), call.value.shape).reshape(-1)
         mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH, most)
     grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
     lines = [
         text_width(piece, LINE_SIZE)
         for block in blocks
         if block
-        for line in (given_line(found, block[0]), taken_line(found, block[0]))
+        for line in (copied_line(call, block[0]), received_line(call, block[0]))
         for piece in pieces(line, upright)
     ]
     right = max([CELL, *(grid.width for grid in grids), *lines])
@@ -320,18 +319,18 @@ def laid_out(found: Routed, fewer: bool = False) -> Layout:
 
 
 def pieces(line: str, upright: bool) -> list[str]:
-    """The lines about an array, as they stand above it: three panels share the width if upright."""
+    """Return the lines above an array; they are short if panels are next to each other."""
     return line.split("; ") if upright else [line]
 
 
-def _looked_at(found: Routed, operands: Sequence[Operand]) -> list[int]:
-    """Entries of a large output that its picture shows besides the ends."""
+def _examples(call: Routed, operands: Sequence[Operand]) -> list[int]:
+    """Return the entries of a large output that the picture shows in addition to its ends."""
     places = [0, 1]
     for operand in operands:
-        of = found.sources.input.reshape(-1) == operand.number
+        of = call.sources.input.reshape(-1) == operand.number
         places += [int(np.argmax(of))] if of.any() else []
-        if found.value.ndim <= 1 and of.any():
+        if call.value.ndim <= 1 and of.any():
             places.append(of.size - 1 - int(np.argmax(of[::-1])))
-    kinks = found.nonsmooth.reshape(-1)
+    kinks = call.nonsmooth.reshape(-1)
     places += [int(np.argmax(kinks))] if kinks.any() else []
-    return [place for place in places if place < found.value.size]
+    return [place for place in places if place < call.value.size]
