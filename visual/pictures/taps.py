@@ -1,9 +1,9 @@
-"""The taps picture: what becomes of a loop variable's taps, derivative after derivative.
+"""The taps of a loop variable and of its gradients, derivative after derivative.
 
-A row is a step of a loop, the row below it one of its gradient.  A column is one place in time, so
-that what a step reads or writes stands above its gradient; arcs lead from what is read to what is
-written.  A gradient's step goes the other way through the same places: its arcs turn round, and its
-taps change sign.  Below stands what becomes of each place, of which there are five rules.
+A row is a step of a loop, the row below it a step of its gradient. A column is a time: below a slot
+that a step reads or writes is the slot of its gradient, and arcs lead from a read to a write. The
+step of a gradient moves through the same slots in the opposite direction: arcs are reversed and
+taps change sign. Five rules below the picture convert an access to an access to the gradient.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ from visual.scene.theme import Role
 
 
 class Use(StrEnum):
-    """What a step does with a slot."""
+    """The access of a step to a slot."""
 
     OVERWRITTEN = "overwritten"
     PRESERVED = "preserved"
@@ -47,7 +47,7 @@ class Use(StrEnum):
 
     @property
     def short(self) -> str:
-        """The operations, in the order in which a step makes them."""
+        """The operations, in the order of the step."""
         return _OPERATIONS[self]
 
 
@@ -60,7 +60,7 @@ _OPERATIONS = {
 
 
 def use_of(tape: Tape, tap: int) -> Use:
-    """What a step does with the slot at `tap`."""
+    """Return the access of a step to the slot at `tap`."""
     if tap in tape.overwritten:
         return Use.OVERWRITTEN
     if tap in tape.preserved:
@@ -69,27 +69,27 @@ def use_of(tape: Tape, tap: int) -> Use:
 
 
 class Rule(Enum):
-    """What was done with a place, what therefore becomes of its gradient, and why."""
+    """The access of a step to a slot, the access to its gradient that follows, and the reason."""
 
     READ = "written", "read", ""
-    ADDED = "read and kept", "added to", "others may have read it, too"
-    WRITTEN = "read by one step only", "written", "nothing is there to be added to"
+    ADDED = "read and kept", "added to", "other steps can read the value, too"
+    WRITTEN = "read by one step only", "written", "the slot holds no other contribution"
     NOT_ADDED = (
         "overwritten",
         "replaced",
-        "it held the new value's gradient, then holds the old one's",
+        "the gradient of the old value replaces the gradient of the new value",
     )
-    CLEARED = "written unread", "cleared", "what stood there before was lost"
+    CLEARED = "written unread", "cleared", "the old value is lost"
 
-    def told(self, place: str, gradient: str) -> str:
-        """A sentence about a place and its gradient."""
-        was, becomes, reason = self.value
-        return f"{place} was {was} → {gradient} is {becomes}{reason and f': {reason}'}"
+    def sentence(self, slot: str, gradient: str) -> str:
+        """Return the rule for a slot and its gradient, with the reason."""
+        access, after, reason = self.value
+        return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A tap and the rule by which one of the gradient is made from it; `signs` calculates that."""
+    """A tap and the rule that converts it to a tap of the gradient; `signs` computes that tap."""
 
     tap: int
     signs: str
@@ -98,29 +98,29 @@ class Conversion:
     @property
     def words(self) -> str:
         """The rule in a sentence, without its reason."""
-        was, becomes, _ = self.rule.value
-        return f"{was} at {integers(self.tap)} → its gradient, at {self.signs}, is {becomes}"
+        access, after, _ = self.rule.value
+        return f"{access} at {integers(self.tap)} → its gradient, at {self.signs}, is {after}"
 
 
 def reverse(tape: Tape) -> Tape:
-    """The tape that the gradient really has: `Tape.reverse`, and slots that are only cleared.
+    """Return the tape of the gradient: `Tape.reverse`, and slots that are only cleared.
 
-    What stood in a slot that a mit-mot writes without having read it is lost, so that the
-    pullback writes a zero in the place of its gradient.
+    If a mit-mot writes a slot that it does not read, the old value is lost. The pullback therefore
+    writes zero to the gradient of that slot.
     """
     back = tape.reverse()
     return Tape(back.reads, back.writes + tuple(-tap for tap in cleared(tape)))
 
 
 def cleared(tape: Tape) -> tuple[int, ...]:
-    """The taps at which a mit-mot writes without having read."""
+    """Return the taps that a mit-mot writes and does not read."""
     if tape.kind is not Kind.MIT_MOT:
         return ()
     return tuple(tap for tap in tape.writes if tap not in tape.reads)
 
 
 def conversions(tape: Tape) -> tuple[Conversion, ...]:
-    """The rule for every tap, in the order of the taps."""
+    """Return the rule for every tap, in the order of the taps."""
     back = reverse(tape)
     return tuple(_conversion(tape, back, tap) for tap in tape.taps)
 
@@ -137,10 +137,10 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 
 @dataclass(frozen=True)
 class Generation:
-    """A variable's tape, or that of a gradient: its name, and what a step does with each tap.
+    """The tape of a variable or of a gradient, with its name.
 
-    `arcs` lead from a tap that is read to one that is written with it; where a tap is only added to
-    itself there is none.  `rules` are those by which it was made, as the gradient of `source`.
+    `arcs` lead from a read tap to each tap that is computed from it, except from a tap to itself.
+    `rules` are the conversions from the taps of `source`, if this is the gradient of `source`.
     """
 
     name: str
@@ -151,18 +151,18 @@ class Generation:
 
     @staticmethod
     def of(tape: Tape, name: str) -> "Generation":
-        """The first one: a step may use all that it reads for all that it writes."""
+        """Return the tape of a variable; each write can depend on every read."""
         pairs = ((read, write) for read in tape.reads for write in tape.writes)
         return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
 
     def gradient(self, order: int) -> "Generation":
-        """The next one, of a derivative of an `order`."""
+        """Return the gradient, as a derivative of an `order`."""
         turned = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
         return Generation(symbol(order, self.name), reverse(self.tape), turned, rules, self.name)
 
-    def holds(self, tap: int) -> str:
-        """What stands at a tap: what that is the gradient of, or of a loop the tap itself."""
+    def content(self, tap: int) -> str:
+        """Return the content of a slot: the gradient of a slot, or in a loop the tap itself."""
         return (
             f"gradient of {tap_symbol(self.source, -tap)}"
             if self.source
@@ -170,7 +170,7 @@ class Generation:
         )
 
     def does(self, tap: int) -> str:
-        """What a step does with a tap, in a few words."""
+        """Return the access of a step to a tap in a few words."""
         rules = [each.rule for each in self.rules if each.tap == -tap]
         if {Rule.ADDED, Rule.CLEARED} & {*rules}:
             return f"read, {rules[0].value[1]}"
@@ -178,7 +178,7 @@ class Generation:
 
 
 HEIGHT, ARC, LINE, FOLDED, SMALL = 60, 24, 24, 6, 11
-PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which are as wide as there is room for
+PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which fill the sheet
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -189,7 +189,7 @@ WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
     Use.PRESERVED: "read, unchanged",
     Use.WRITTEN: "only written",
-    Use.UNTOUCHED: "passed over by this step",
+    Use.UNTOUCHED: "skipped by this step",
 }
 KINDS: Mapping[Kind, str] = {
     Kind.SIT_SOT: "one tap read, one written",
@@ -209,10 +209,10 @@ def taps(
     name: str = "x",
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The taps of every variable in `tapes`, and of their gradients up to order `orders`.
+    """Draw the taps of every variable in `tapes`, and of their gradients up to order `orders`.
 
-    `tapes` is a tape (called `name`), tapes by name, a traced Scan, or a trace, of which the
-    loops are taken that are no derivatives.  Variables with the same taps are drawn once.
+    `tapes` is a tape with the name `name`, a mapping from names to tapes, a traced Scan, or a trace
+    with its forward Scans. Variables with equal taps share a strip.
     """
     expected = f"a whole number, 0 to {ORDERS}"
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
@@ -224,19 +224,19 @@ def taps(
 
 
 def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
-    """The loop of a trace, the first Scan back through it, the first back through that, and so on.
+    """Return a forward Scan of a trace, its first backward Scan, and so on.
 
-    Each by its number, what it is, and the other Scans of such taps: those back through as many.
+    Each entry has the number of the Scan, its name, and the other Scans with the same taps.
     """
     if not isinstance(tapes, Trace) or [scan.parent for scan in tapes.scans].count(None) != 1:
         return ()
-    told, through = [(1, tapes.scans[0].name, list[int]())], [0]
-    while made := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
-        first, *others = made
-        whose = f"back through {(tapes.scans[first].parent or 0) + 1}"
-        told.append((first + 1, whose, [n + 1 for n in others]))
-        through = made
-    return told
+    chain, through = [(1, tapes.scans[0].name, list[int]())], [0]
+    while backward := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
+        first, *others = backward
+        label = f"gradient through {(tapes.scans[first].parent or 0) + 1}"
+        chain.append((first + 1, label, [n + 1 for n in others]))
+        through = backward
+    return chain
 
 
 def _drawn(
@@ -245,25 +245,25 @@ def _drawn(
     orders: range,
     sheet: Sheet,
 ) -> Scene:
-    """All tapes, and their gradients of these `orders`."""
+    """Draw all tapes, and their gradients of these `orders`."""
     lines = [[*_lineage(tape, names[0], orders)] for tape, names in named.items()]
     parts: list[Piece] = []
     for line, (tape, names) in zip(lines, named.items(), strict=True):
-        told = [] if parts or not orders else [_turned(tape)]
+        notes = [] if parts or not orders else [_reversal(tape)]
         if names[1:]:
-            told.append(f"drawn for {names[0]}; {listing(names[1:])} alike")
+            notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-            told.append("PyTensor makes a sequence of every tap: each place is read once.")
+            notes.append("PyTensor passes each tap as a sequence: a step reads each entry once.")
         title = f"{', '.join(names)} · {tape.kind}"
-        head = heading(title if parts else f"{title}: what a step reads and writes", told, sheet)
+        head = heading(title if parts else f"{title}: what a step reads and writes", notes, sheet)
         parts.append(above(head, _strip(line, scans, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
     drawn = above(*parts, apart=22)
     return finished(
-        over(gap(sheet.line), drawn) if sheet.on_paper else drawn,  # else it would be enlarged
+        over(gap(sheet.line), drawn) if sheet.on_paper else drawn,  # else the page enlarges it
         {LOOKS[use]: WORDS[use] for use in Use},
         sheet=sheet,
-        title=f"Taps of {everything} and of their gradients, one of the other, {len(orders)} times",
+        title=f"Taps of {everything}, and of their gradients up to {len(orders)} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         close=True,
         said=[
@@ -274,16 +274,16 @@ def _drawn(
     )
 
 
-def _turned(tape: Tape) -> str:
-    """Why the taps of a gradient are others, at the first tap that has another sign."""
+def _reversal(tape: Tape) -> str:
+    """Explain the sign of taps, at the first tap whose sign changes."""
     tap = next(filter(None, tape.taps), 0)
-    ago, ahead = (tap_symbol("", one)[1:-1] for one in (tap, -tap))
-    so = f": its {ahead} is the {ago} above it, so taps change sign" if tap else ""
-    return f"A gradient's steps count the other way{so} and arrows turn round."
+    above, below = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
+    example = f" ({above} becomes {below})" if tap else ""
+    return f"The steps of a gradient run in the opposite direction: taps change sign{example}."
 
 
 def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
-    """A tape, its gradient, the gradient of that, and so on."""
+    """Yield a tape, its gradient, the gradient of its gradient, and so on."""
     generation = Generation.of(tape, name)
     yield generation
     for order in orders:
@@ -292,14 +292,14 @@ def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
 
 
 def _kinds(generations: Iterable[Generation]) -> list[str]:
-    """The kinds that occur, in plain words."""
-    found = {each.tape.kind for each in generations}
-    told = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in found)
-    return [told] if told else []
+    """Explain the kinds of the tapes."""
+    drawn = {each.tape.kind for each in generations}
+    kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in drawn)
+    return [kinds] if kinds else []
 
 
 def _alike(scans: Sequence[tuple[int, str, list[int]]]) -> Iterator[str]:
-    """The Scans that are not drawn, by those that are and have such taps."""
+    """Yield the Scans that have the taps of a drawn Scan."""
     for number, _, others in scans:
         if others:
             several, have = ("s", "have") if others[1:] else ("", "has")
@@ -307,21 +307,21 @@ def _alike(scans: Sequence[tuple[int, str, list[int]]]) -> Iterator[str]:
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
-    """The rules that occur, each told of the first place of which it holds."""
-    told: dict[Rule, str] = {}
+    """Return each rule that applies, for the first slot that it applies to."""
+    sentences: dict[Rule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
             for each in after.rules:
-                place, gradient = (
+                slot, gradient = (
                     tap_symbol(before.name, each.tap),
                     tap_symbol(after.name, -each.tap),
                 )
-                told.setdefault(each.rule, each.rule.told(place, gradient))
-    return [told[rule] for rule in Rule if rule in told]
+                sentences.setdefault(each.rule, each.rule.sentence(slot, gradient))
+    return [sentences[rule] for rule in Rule if rule in sentences]
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
-    """The names of the variables that have the same tape."""
+    """Return the names of the variables with equal tapes."""
     pairs: list[tuple[str, Tape]] = []
     if isinstance(tapes, Tape):
         pairs = [(name, tapes)]
@@ -337,16 +337,16 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise ArgumentError(f"tapes = {quote(tapes)}: expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}
-    for called, tape in pairs:
+    for each, tape in pairs:
         names = names_of.get(tape, ())
-        names_of[tape] = names if called in names else (*names, str(called))
+        names_of[tape] = names if each in names else (*names, str(each))
     return names_of
 
 
 def _strip(
     generations: Sequence[Generation], scans: Sequence[tuple[int, str, list[int]]], sheet: Sheet
 ) -> Piece:
-    """One tape and its gradients from top to bottom, and between them which place is which."""
+    """Draw a tape and its gradients from top to bottom, with lines between their slots."""
     row = with_gaps(_moments(generations[0].tape.taps))
     start = min(126, sheet.labels)
     pitch = max(NARROWEST, min(PITCH, (sheet.line - start) / len(row)))
@@ -384,59 +384,59 @@ def _label(
     room: float,
     y: float,
 ) -> Iterator[Text]:
-    """Whose step a row shows, which way its loop goes, and what kind its tape is."""
-    told, below = each.name, "its gradient" if order else ""
+    """Yield the Scan of a row, the direction of its steps, and the kind of its tape."""
+    label, below = each.name, "its gradient" if order else ""
     if order < len(scans):
-        told, below = f"Scan {scans[order][0]}", scans[order][1]
-    way, kind = "← steps" if order % 2 else "steps →", each.tape.kind
-    yield fitted(room, y + 18, told, room, SMALL + 1, "end", bold=True)
-    lines = (below, f"{way} · {kind}")
+        label, below = f"Scan {scans[order][0]}", scans[order][1]
+    steps, kind = "← steps" if order % 2 else "steps →", each.tape.kind
+    yield fitted(room, y + 18, label, room, SMALL + 1, "end", bold=True)
+    lines = (below, f"{steps} · {kind}")
     for n, line in enumerate(filter(None, lines)):
         yield fitted(room, y + 34 + 16 * n, line, room, SMALL, "end", muted=True)
 
 
 def _fold(hidden: int, x: float, y: float, wide: float) -> Text:
-    told = f"⋯ {hidden:,} ⋯"
-    return fitted(x + wide / 2, y + 34, told, wide + 8, SMALL, "middle", muted=True)
+    text = f"⋯ {hidden:,} ⋯"
+    return fitted(x + wide / 2, y + 34, text, wide + 8, SMALL, "middle", muted=True)
 
 
 def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Group:
-    """A place, as the step of a generation sees it."""
-    use, does, name = use_of(each.tape, tap), each.does(tap), tap_symbol(each.name, tap)
+    """Draw a slot, with the access of a step to it."""
+    use, access, name = use_of(each.tape, tap), each.does(tap), tap_symbol(each.name, tap)
     role, room = LOOKS[use], wide - 10
     inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
-        lines, holds = [shortened(name, room, 13, bold=True), does], each.holds(tap)
+        lines, content = [shortened(name, room, 13, bold=True), access], each.content(tap)
         if text_width("read, added to", SMALL) > room:
             fits = text_width(name, SMALL, bold=True) <= room
-            lines = [name, holds] if fits and not order else [name if fits else integers(tap)]
-        elif text_width(holds, SMALL) <= room:
-            lines.insert(1, holds)
+            lines = [name, content] if fits and not order else [name if fits else integers(tap)]
+        elif text_width(content, SMALL) <= room:
+            lines.insert(1, content)
         y = 20 + 9 * (3 - len(lines))
         first = SMALL if text_width(lines[0], 13, bold=True) > room else 13
         for n, words in enumerate(lines):
             size = SMALL if n else first
             inside.append(Text(wide / 2, y + 16 * n, words, size, "middle", bold=not n, role=role))
-    title = f"{name}, tap {integers(tap)}: {does or WORDS[use]}"
+    title = f"{name}, tap {integers(tap)}: {access or WORDS[use]}"
     return Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title)
 
 
 def _arcs(each: Generation, middles: Mapping[int, float], below: bool) -> list[Group]:
-    """Arcs from what is read to what is written; above the row at 0, or `below` it."""
-    found, way = list[Group](), 1 if below else -1
+    """Return arcs from reads to writes, above the first row and `below` the others."""
+    arcs, sign = list[Group](), 1 if below else -1
     longest = max((abs(write - read) for read, write in each.arcs), default=1)
     for read, write in each.arcs:
         aside = 8 if middles[read] < middles[write] else -8
         start, end = middles[read] + aside, middles[write] - aside
-        high = way * ARC * (0.7 + 0.5 * abs(write - read) / longest)
-        curve = ((start, 2.0 * way), (start, high), (end, high), (end, 3.0 * way))
+        high = sign * ARC * (0.7 + 0.5 * abs(write - read) / longest)
+        curve = ((start, 2.0 * sign), (start, high), (end, high), (end, 3.0 * sign))
         title = f"{tap_symbol(each.name, read)} goes into {tap_symbol(each.name, write)}"
-        found.append(Group((Arrow(curve, accent=below),), title=title))
-    return found
+        arcs.append(Group((Arrow(curve, accent=below),), title=title))
+    return arcs
 
 
 def _moments(taps: Sequence[int]) -> list[int]:
-    """All moments from the first to the last; of long stretches without a tap, none."""
+    """Return all times from the first to the last tap, without long gaps."""
     shown = set(taps)
     for before, after in pairwise(taps):
         if after - before <= FOLDED:
