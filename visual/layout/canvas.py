@@ -1,4 +1,4 @@
-"""Where columns stand, and the pieces that every picture of tapes is made of."""
+"""Headings, formulas, columns, and the margins and legend of a finished picture."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,16 +14,15 @@ from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
-from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Scene, Text, folded, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
 BASELINE = 16  # of a title
-FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
+INDENT = 4  # letters, of the later lines of a formula
 CELL, BETWEEN = 92, 20
 HEIGHT, THIN = 44, 24
-HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
+HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
 
 
 def touched_columns(
@@ -33,7 +32,7 @@ def touched_columns(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """The columns of all slots that the shown steps of a loop read or write."""
+    """Return the columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
@@ -56,7 +55,7 @@ def touched_rows(
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
-    """The rows of a tape that the shown steps read or write; all initial ones without steps."""
+    """Return the rows of a tape that the shown steps access; without steps, the initial rows."""
     steps = numbers(shown_steps(scan.steps, requested, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
@@ -65,14 +64,14 @@ def touched_rows(
 
 
 def numbers(items: Iterable[int | Gap]) -> list[int]:
-    """The items that are no gaps."""
+    """Return the items except gaps."""
     return [item for item in items if not isinstance(item, Gap)]
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
-    """The title of a picture or of a part, `more` as its tooltip, and lines under it."""
+    """Return the title of a picture or of a part, with the tooltip `more`, and its subtitles."""
     big = folded(title, sheet.line, 16, bold=True)
-    small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
+    small = [line for subtitle in subtitles for line in folded(subtitle, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
     texts = [
         *(
@@ -84,29 +83,16 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 
-def note(told: str) -> Piece:
-    """A sentence about what stands above, in as many lines as it needs."""
-    lines = folded(told, HEADING, 12)
+def note(sentence: str) -> Piece:
+    """Return a sentence in as many lines as necessary."""
+    lines = folded(sentence, HEADING, 12)
     return above(*(words(line, 12, muted=True) for line in lines), apart=3)
 
 
-def formula(
-    content: str, muted: bool = False, most: int = 3, letters: int = LONGEST_FORMULA
-) -> Piece:
-    """A formula in as many lines as it needs, at `most`."""
-    size = FORMULA - 1 if muted else FORMULA
-    lines = formula_lines(content, letters, most)
-    title, texts = content if lines[-1].endswith("…") else "", list[Text]()
-    for n, line in enumerate(lines):
-        x, y = (len(line) - len(line.lstrip())) * size * MONO_WIDTH, BASELINE + 17 * n
-        texts.append(Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title))
-    return sized(max(text.x + text.width for text in texts), 17 * len(texts), *texts)
-
-
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """A formula in at most so many lines of so many letters, the later ones indented.
+    """Split a formula into `most` lines of `letters` letters or fewer; later lines are indented.
 
-    Words are kept whole, or the factors of those that are longer than a line.
+    Lines break between words, and within a long word between factors.
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
@@ -136,12 +122,31 @@ def finished(
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
-    """The picture of a part: with margins, unless it has a `width` and stands where it is.
+    """Return the picture of a part with legend and notes.
 
-    Below it is a legend in `words` of its own for what is drawn.  Without `words` they are called
-    what they are called everywhere; what brings its `seeds` is its own, too.  Notes explain arrays
-    and steps that are not shown.  `said` are further lines, `below` is the room beneath the last.
-    The columns of a `close` legend are as wide as their words; `wholes` are those of `notes`.
+    Parameters
+    ----------
+    part
+        The content, which gets margins unless it has a `width`.
+    words
+        The meanings of the roles that occur, for the legend; by default, those of all pictures.
+    title, description, dot
+        The title, the description, and the DOT source of the scene.
+    sheet
+        The sheet with margins; without legend, the picture has no notes either.
+    width
+        The width of a part that is in its final position.
+    said
+        Further notes; the others explain arrays, folds, and parts of gradients.
+    below
+        The height below the last note.
+    close
+        Whether each column of the legend is only as wide as its own words.
+    seeds
+        The meaning of the role of seeds.
+    wholes
+        As for `notes`.
+
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
@@ -153,19 +158,19 @@ def finished(
     words = {**words, Role.SEED: seeds} if seeds else words
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    words = {role: told for role, told in words.items() if role in drawn}
+    words = {role: meaning for role, meaning in words.items() if role in drawn}
     shapes, scales = on_one_scale(told_apart(part.shapes))
     said, full = [*notes(shapes, wholes), *said], scale_words(scales)
     if not sheet.legend:
         words, said, full = {}, [], []
     legend, low = explained(words, bottom, width, close, margin)
-    told, ends = (
-        [line for one in few for line in folded(one, width - 2 * margin, 12)]
-        for few in (said, full)
+    note_lines, ends = (
+        [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
+        for sentences in (said, full)
     )
     lines = [
         Text(margin, low + 20 * number + 12, line, 12, muted=True)
-        for number, line in enumerate((*told, *ends))
+        for number, line in enumerate((*note_lines, *ends))
     ]
     scene = Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
@@ -177,13 +182,17 @@ def finished(
     )
     if not (ends and scene.moments):
         return scene
-    last, moment = max(scene.moments.items())  # only then are the largest entries known
-    known = Group(tuple(lines[len(told) :]), last, moment=moment)
-    return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
+    last, moment = max(scene.moments.items())  # earlier, the largest entries are unknown
+    count = len(note_lines)
+    at_end = Group(tuple(lines[count:]), last, moment=moment)
+    return replace(scene, shapes=(*shapes, *legend, *lines[:count], at_end))
 
 
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for; `in_short`, that alone."""
+    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape.
+
+    With `in_short`, only the purpose.
+    """
     if tape.is_total:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:

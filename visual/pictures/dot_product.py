@@ -175,7 +175,8 @@ class Products(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """The shown steps of the forward derivative, of the pullback, and the last products."""
-        products = [[[p] for p in self.halves.forward], [*self.halves.backward]]
+        forward: list[Sequence[Product]] = [[product] for product in self.halves.forward]
+        products = (forward, [*self.halves.backward])
         titles = (
             ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
             ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),

@@ -23,7 +23,7 @@ from visual.layout.names import NamedScan
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN
 from visual.layout.table import Cell, Fold, Head, Key, Line, Part, Row, Table
-from visual.options import of_trace
+from visual.options import check_trace
 from visual.pictures.routing.step import TransposedStep, differentiated, transposed_step
 from visual.scene.combinators import above, gap, shifted
 from visual.scene.shapes import Group, Scene, picture_function
@@ -52,7 +52,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     that overwrites a slot (from order 2), or else the first. `step` is a step of that Scan. Raises
     GraphError if no Scan is differentiated, ArgumentError for another Scan or step.
     """
-    of_trace(trace)
+    check_trace(trace)
     known = differentiated(trace)
     if not known:
         raise GraphError("order = 0: expected a derivative. Trace the loop with order=1 or higher.")
@@ -131,7 +131,7 @@ class StepTable(Table):
         """The same step, transposed by the rules of routing."""
         step = self.step
         read, written = self._by_slot(step.gradient_read, step.gradient_written)
-        scattered = dict.fromkeys(self.slots, np.zeros_like(step.before[0])) | read
+        scattered = {**dict.fromkeys(self.slots, np.zeros_like(step.before[0])), **read}
         roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(read, Role.READ)
         old = {row: step.gradient_after[row] for row in written}
         ended, result = dict.fromkeys(old, Role.OVERWRITTEN), dict.fromkeys(read, Role.RESULT)

@@ -37,7 +37,7 @@ class Labels:
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
             if scan.steps < parent.steps:
-                lines.append(f"truncated: the last {scan.steps} of {parent.steps} only")
+                lines.append(f"truncated: only the last {scan.steps} of {parent.steps}")
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]

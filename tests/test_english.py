@@ -1,0 +1,135 @@
+"""Plain technical English: patterns that native editors rewrite are rare in code and documents.
+
+The test measures rates per 1,000 words, not single words: where a listed word is right, it stays.
+JAX, NumPy, and matplotlib have 4 to 7 such patterns in 1,000 words.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LIMIT = 12  # patterns per 1,000 words
+PARTS = {
+    "lab": ("lab",),
+    "visual": ("visual",),
+    "lessons": ("notebooks",),
+    "documents": ("README.md", "GUIDE.md", "CONTRIBUTING.md", "CHANGELOG.md", "binder/README.md"),
+    "bench": ("bench",),
+}
+PATTERNS = {
+    "tell": r"tells?|told|telling",
+    "noun phrase that starts with 'what'": r"(?-i:what)",
+    "there is": r"there (?:is|are|was|were)|there(?=[.,;:])",
+    "stand, lie": r"stands?|stood|lies|lay",
+    "make": r"makes?|made|making",
+    "by for 'with respect to'": r"(?:gradient|derivative|differentia\w+|slope)s? (?:of \S+ )?by",
+    "preposition before 'which'": r"(?:at|in|from|by|to|of|for|through|with|on|after|over)"
+    r" (?:which|whom)",
+    "that of": r"th(?:at|ose) (?:of|from|in|for|with|that|which|who)",
+    "has no": r"(?:is|are|has|have|with|makes|gets|takes) no(?! longer)|(?-i:none)",
+    "thus, so many": r"thus|so (?:many|much|far|wide|called)|(?<=[.;:!?] )(?-i:So)",
+    "nobody": r"(?:no|some)body|whoever|a person",
+    "code that speaks": r"sa(?:ys?|id)|speaks?|asks|asked|knows|wants|hears",
+    "of its own": r"of (?:your|one's|its|their|our|his) own|of (?:yours|ours|theirs)",
+    "one as a pronoun": r"(?:that|this|every|each|which|first|last|other) one|one's"
+    r"|one (?:does|can|may|is|has|sees|looks|walks|wants|that|which|of)",
+    "sentence that starts with 'of a'": r"(?<=[.;:(] )of (?:an?|the|several|many|one|two|such)",
+    "vague passive": r"(?:is|are|was|were|be|been) (?:made|given|taken|read|held|kept|found|drawn"
+    r"|asked|shown|told|written|handed|put|meant|left|chosen|counted|called|known|got|gone|parted)",
+    "quaint word": r"beside|alone|anew|mend(?:ed)?|parted|room|at once|at (?:last|first)|farther"
+    r"|hand(?:s|ed)? (?:on|over)|becomes? of|given up|way back|by turns",
+}
+DIALECT = {name: re.compile(rf"\b(?:{one})\b", re.IGNORECASE) for name, one in PATTERNS.items()}
+WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
+FENCE = re.compile(r"^(`{3,}|~{3,})(.*?)\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+
+
+def prose_of_python(source):
+    """Return the comments, docstrings, and strings of at least four words."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    pieces = [token.string[1:] for token in tokens if token.type == tokenize.COMMENT]
+    tree = ast.parse(source)
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inner = {id(part) for node in joined for part in ast.walk(node) if part is not node}
+    for node in joined:
+        values = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+        pieces.append("".join(map(str, values)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+            pieces.append(re.sub(r"^\s*>>>.*", "", node.value, flags=re.MULTILINE))
+    return [piece for piece in pieces if len(re.findall(r"[A-Za-z]{2,}", piece)) >= 4]
+
+
+def prose_of_markdown(source):
+    """Return the text of a page without its code, and the prose in its executed cells."""
+    cells = [body for _, info, body in FENCE.findall(source) if "{code" in info]
+    text = FENCE.sub("", re.sub(r"\A---\n.*?\n---\n", "", source, flags=re.DOTALL))
+    pieces = [re.sub(r"\]\([^)]*\)|`[^`]*`|<[^>]*>", " ", text)]
+    for cell in cells:
+        code = re.sub(r"^[:%!].*$", "", cell, flags=re.MULTILINE)
+        pieces += prose_of_python(code)
+    return pieces
+
+
+def prose(path):
+    source = path.read_text(encoding="utf-8")
+    return (prose_of_markdown if path.suffix == ".md" else prose_of_python)(source)
+
+
+def matches(pieces):
+    """Return (number of words, all matches with the words around them)."""
+    words, found = 0, []
+    for piece in pieces:
+        words += len(WORD.findall(piece))
+        for name, pattern in DIALECT.items():
+            for match in pattern.finditer(piece):
+                around = piece[max(0, match.start() - 30) : match.end() + 30]
+                found.append(f"{name}: …{' '.join(around.split())}…")
+    return words, found
+
+
+def files(part):
+    for name in PARTS[part]:
+        path = ROOT / name
+        if path.is_file():
+            yield path
+        else:
+            yield from sorted(p for s in ("*.py", "*.md") for p in path.rglob(s))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_dialect_is_rare(part):
+    words, found = matches(piece for path in files(part) for piece in prose(path))
+    assert words > 500
+    rate = 1000 * len(found) / words
+    assert rate <= LIMIT, f"{rate:.1f} per 1,000 words, for example {found[:: len(found) // 20]}"
+
+
+BAD = '''
+def found(told):
+    """What is told of a step: those that stand beside what the loop makes of its own."""
+    # So there is no gradient by x, of which nobody knows at first what becomes of it.
+    return f"{told}: it is given what the last one says to whom it may be handed over"
+'''
+GOOD = '''
+def describe_step(event):
+    """Return one line for each slot that the event reads or overwrites."""
+    # The gradient with respect to x is zero here because no later step reads x.
+    return f"{event}: expected an array with one entry for each step"
+'''
+
+
+def test_the_measure_recognizes_bad_text():
+    words, found = matches(prose_of_python(BAD))
+    assert len(found) > 12
+    assert len(found) / words > 0.2
+    assert matches(prose_of_python(GOOD))[1] == []
+    markdown = f"# A page\n\nNobody is told.\n\n```python\n{BAD}\n```\n"
+    assert len(matches(prose_of_markdown(markdown))[1]) == 3  # code on a page is not prose
+    cell = markdown.replace("```python", "```{code-cell} ipython3")
+    assert len(matches(prose_of_markdown(cell))[1]) == 3 + len(found)
