@@ -258,7 +258,7 @@ class _Run:
 
     def _read(self, slot: plain.Slot, value: np.ndarray) -> plain.Read:
         return plain.Read(
-            slot.label, value, slot, 0, slot.argument, slot.tape, plain.Role.PRESERVED
+            slot.label, value, slot, 0, slot.argument, slot.tape, plain.SlotRole.PRESERVED
         )
 
     def _slot(self, number: int, which: int) -> plain.Slot:

@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import ArgumentError, check_sequence, listing, quote
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import by_name
-from lab.loops.text.terms import Line, compute
+from lab.loops.text.terms import SourceLine, compute
 from lab.loops.variables import Parameter, Sequence, State, as_value
 from lab.notation import Leaf, leaves_of
 
@@ -35,7 +35,7 @@ class WrittenStep:
     `taps` are the taps of each variable that the text reads with an index.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
     results: tuple[str, ...]
     taps: tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -112,7 +112,7 @@ def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     return tuple((item.name, item) for item in items)
 
 
-def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
+def _targeted(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, ...]:
     """Assign a single formula without a target to the only state."""
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
@@ -132,7 +132,7 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
     return tuple(line if line.is_until else replace(line, target=names.states[0]) for line in lines)
 
 
-def _taps(lines: Iterable[Line], names: Names) -> dict[str, tuple[int, ...]]:
+def _taps(lines: Iterable[SourceLine], names: Names) -> dict[str, tuple[int, ...]]:
     """Return the taps of each variable that the text reads with an index."""
     reads = [read for line in lines for read in leaves_of(line.node)]
     taps: dict[str, tuple[int, ...]] = {}

@@ -16,18 +16,18 @@ NARROWEST = 30  # characters of a last column that is wrapped
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows of cells below a header; every row has as many cells as the header."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     @property
-    def compact(self) -> "Table":
+    def compact(self) -> "ReportTable":
         """The table without columns that have no content."""
         used = [n for n in range(len(self.header)) if any(row[n] for row in self.rows)]
         header, *rows = (tuple(row[n] for n in used) for row in (self.header, *self.rows))
-        return Table(header, tuple(rows))
+        return ReportTable(header, tuple(rows))
 
     def lines(self, width: int) -> Iterator[str]:
         """Align the columns with spaces, and wrap the last column at `width` characters."""
@@ -67,7 +67,7 @@ class Section(Report):
     """A title, and below it paragraphs (str), lines, tables and sections."""
 
     title: str
-    blocks: tuple["str | Lines | Table | Section", ...]
+    blocks: tuple["str | Lines | ReportTable | Section", ...]
 
     @property
     def document(self) -> "Section":
@@ -95,7 +95,7 @@ def as_text(section: Section, level: int = 0) -> Iterator[str]:
         if isinstance(block, str):
             lines = paragraph(block, width=room)
         else:
-            lines = [*block.lines(room)] if isinstance(block, Table) else [*block.content]
+            lines = [*block.lines(room)] if isinstance(block, ReportTable) else [*block.content]
         yield from (f"{indent}{printable(line)}" for line in lines)
 
 
@@ -116,7 +116,7 @@ def as_html(section: Section, level: int = 3, within: str = "") -> str:
                 parts.append(f"<p>{_escaped(block)}</p>")
             case Lines():
                 parts.append(f"<pre {region}>{'<br>'.join(map(_escaped, block.content))}</pre>")
-            case Table():
+            case ReportTable():
                 rows = (_row(block.header, "th"), *(_row(row, "td") for row in block.rows))
                 parts.append(f'<div class="table" {region}><table>{"".join(rows)}</table></div>')
     return "\n".join(parts)

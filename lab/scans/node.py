@@ -145,7 +145,7 @@ Pullback = Callable[
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class ScanLabels:
     """Information on a Scan apart from its computation.
 
     `names` are the names of its loop variables in the order of `OUTER_INPUTS`.  `derivation` is the
@@ -163,7 +163,7 @@ class TapeScan(Scan):
     """
 
     _pullback: ClassVar[Pullback]
-    labels: Labels = Labels()
+    labels: ScanLabels = ScanLabels()
     rule: object | None = None
     _connected: tuple[object, list[list[bool]]] | None = None  # the graph, and its pattern
 
@@ -246,10 +246,10 @@ def _reaching_arguments(result: int, read: Sequence[int], states: Mapping[int, i
 
 # PyTensor's Scans have no attribute for labels.  The key is the identity, because two equal Scans
 # can be different loops.
-_LABELS: dict[int, Labels] = {}
+_LABELS: dict[int, ScanLabels] = {}
 
 
-def label(op: Scan, labels: Labels) -> None:
+def label(op: Scan, labels: ScanLabels) -> None:
     """Attach labels to `op`, a Scan of any class."""
     if isinstance(op, TapeScan):
         op.labels = labels
@@ -259,9 +259,9 @@ def label(op: Scan, labels: Labels) -> None:
     _LABELS[id(op)] = labels
 
 
-def labels_of(op: Op) -> Labels:
+def labels_of(op: Op) -> ScanLabels:
     """Return the labels of `op`, or empty labels."""
-    return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), Labels())
+    return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), ScanLabels())
 
 
 def read_again(
@@ -356,7 +356,7 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
         truncate_gradient=parts.truncate_gradient,
         name=parts.name,
     )
-    label(op, Labels(tuple(v.name for v in parts.variables)))
+    label(op, ScanLabels(tuple(v.name for v in parts.variables)))
     if isinstance(op, TapeScan):
         op.rule = rule
     return op.make_node(*parts.outer_inputs)
@@ -366,7 +366,7 @@ def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
     """Build a node for `parts`, whose step is the step of `op`; the new Scan has its own labels."""
     again = op.clone()  # returns `op` itself in PyTensor 3.1 and later
     again = copy(op) if again is op else again
-    label(again, Labels(tuple(v.name for v in parts.variables)))
+    label(again, ScanLabels(tuple(v.name for v in parts.variables)))
     return again.make_node(*parts.outer_inputs)
 
 

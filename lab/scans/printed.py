@@ -20,7 +20,7 @@ Ids = Mapping[object, str]
 
 
 @dataclass(frozen=True)
-class Place:
+class PrintedPlace:
     """The location of a loop variable: in PyTensor's printout, in the user's code, in the pullback.
 
     `outer` is the id of its outer input, `inner` are the ids of its arguments in the step, and
@@ -94,7 +94,7 @@ def ids_inside(node: Apply, parts: ScanParts, ids: Ids) -> Ids:
 
 def places_of(
     node: Apply, parts: ScanParts, ids: Ids, phases: Sequence[str] = ()
-) -> Iterator[Place]:
+) -> Iterator[PrintedPlace]:
     """Yield the place of every variable of a Scan, in the order of its arguments.
 
     `phases` are the phases of the pullback in the same order.
@@ -109,7 +109,7 @@ def places_of(
             filled = ""
         elif filled and len(node.outputs) > 1:
             filled = f".{node.outputs.index(outputs[part])} of {filled}"
-        yield Place(
+        yield PrintedPlace(
             part.name,
             (ids.get(array.owner) or ids.get(array, "")) if has_array else "",
             tuple(filter(None, (ids.get(arguments.get(v), "") for v in part.inner_inputs))),

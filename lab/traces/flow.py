@@ -17,7 +17,7 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Write:
+class SlotWrite:
     """The computation of a value: the step, the formula, and the operands.
 
     `old` is the value that it replaced; `sources` are all values that the formula reads.
@@ -42,7 +42,7 @@ class Write:
 class Flow:
     """The writes of a run, by their result, and the number of versions of each slot."""
 
-    writes: Mapping[Value, Write]
+    writes: Mapping[Value, SlotWrite]
     versions: Mapping[tuple[int, int, int], int]
 
     def latest(self, scan: int, tape: TapeTrace, row: int) -> Value:
@@ -58,14 +58,14 @@ class Flow:
 
 def flow(trace: Trace) -> Flow:
     """Return the dataflow of all Scans of a trace."""
-    writes: dict[Value, Write] = {}
+    writes: dict[Value, SlotWrite] = {}
     versions: dict[tuple[int, int, int], int] = {}
     for of in ScanOf.each(trace):
         reader = partial(_reader, of, versions=versions)
         writers = [(f, reader(f.target), [*map(reader, f.leaves)]) for f in of.scan.formulas]
         for step in range(of.scan.steps):
             new_writes = [  # all reads come before all writes
-                Write(step, formula, tuple(read(step) for read in reads), target(step))
+                SlotWrite(step, formula, tuple(read(step) for read in reads), target(step))
                 for formula, target, reads in writers
             ]
             for write in new_writes:

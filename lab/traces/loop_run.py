@@ -29,11 +29,11 @@ class Within:
     """The values of one step, and the recordings of the Scans inside it."""
 
     values: Mapping[Variable, Computed]
-    recordings: "list[Recording]"
+    recordings: "list[ScanRecording]"
 
 
 @dataclass(eq=False)
-class Recording:
+class ScanRecording:
     """The reads and writes of a Scan, from step number `first` on.
 
     If only a window of steps was recorded, `lengths` contains the numbers of rows of the variables.
@@ -81,7 +81,7 @@ class LoopRun:
     def __init__(self, node: Apply, parts: ScanParts, outer: Mapping[Variable, Computed]) -> None:
         self.parts, self.outer = parts, outer
         self.n_steps = int(outer[parts.n_steps])
-        self.recording = Recording(node, parts, 0)
+        self.recording = ScanRecording(node, parts, 0)
         self.buffers: dict[LoopVariable, np.ndarray] = {}
         self._check()
         for part in parts.states:
@@ -120,7 +120,7 @@ class LoopRun:
             self.recording.initial[part][rows] = 0
             self.recording.unwritten[part] = rows
 
-    def run(self, step: Step, numbers: Iterable[int], keep: bool) -> Recording:
+    def run(self, step: Step, numbers: Iterable[int], keep: bool) -> ScanRecording:
         """Run the steps in `numbers`; with `keep`, record the values inside the steps."""
         for part in self.parts.of_kind(Kind.PARAMETER):
             step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
@@ -266,7 +266,7 @@ class _Column:
             self.fits, self.values = False, np.empty((0,))
 
 
-def check_initialized(recording: Recording) -> None:
+def check_initialized(recording: ScanRecording) -> None:
     """Raise ArgumentError if a step read uninitialized memory."""
     for part, missing in recording.unwritten.items():
         if not missing.any():

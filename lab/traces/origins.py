@@ -15,7 +15,7 @@ from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from lab.records import find_reachable
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import selected
-from lab.traces.loop_run import Computed, Recording
+from lab.traces.loop_run import Computed, ScanRecording
 from lab.traces.trace import FedRow, Feed
 
 # The inputs of an operation whose values affect the values of its result.
@@ -45,7 +45,7 @@ class RowOrigins:
     def __init__(
         self,
         filled: Mapping[Variable, tuple[int, int]],
-        recordings: Sequence[Recording],
+        recordings: Sequence[ScanRecording],
         values: Mapping[Variable, Computed],
     ) -> None:
         self.filled, self.recordings, self.values = filled, recordings, values

@@ -28,7 +28,7 @@ from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
 from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
-from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
+from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within
 from lab.traces.run import Ready, checked
 from lab.traces.trace import Trace
 from lab.traces.tracing import traced
@@ -175,10 +175,10 @@ class _Tracer:
 
     def run(
         self, outputs: Sequence[Variable], given: Mapping[Variable, object]
-    ) -> tuple[dict[Variable, Computed], list[Recording]]:
+    ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
         """Run a graph as `lab.traces.run.run` does, on indices."""
         values = {variable: self._given(variable, value) for variable, value in given.items()}
-        recordings: list[Recording] = []
+        recordings: list[ScanRecording] = []
         for node in toposort(outputs, blockers=set(values)):
             for variable in node.inputs:
                 if isinstance(variable, Constant):
@@ -271,7 +271,7 @@ class _Tracer:
         node: Apply,
         inputs: Sequence[Computed],
         values: Mapping[Variable, Computed],
-        recordings: list[Recording],
+        recordings: list[ScanRecording],
     ) -> list[Computed]:
         parts = read_node(node)
         if parts.until is not None:

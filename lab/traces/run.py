@@ -1,7 +1,7 @@
 """Run a graph without compiling it: node by node, and every Scan step by step.
 
 The graph is not rewritten either.  The numbers are therefore those of the original graph, and every
-intermediate value is available.  For each Scan, the run returns a `Recording` of all reads and
+intermediate value is available.  For each Scan, the run returns a `ScanRecording` of all reads and
 writes, in arrays over steps.
 """
 
@@ -21,7 +21,7 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
-from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, check_initialized
+from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
 FAILURES = (
@@ -62,13 +62,13 @@ def run(
     given: Mapping[Variable, object],
     record: bool = True,
     ready: Ready | None = None,
-) -> tuple[dict[Variable, Computed], list[Recording]]:
+) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the values of all variables on which `outputs` depend, and the recordings of Scans.
 
     To run a graph several times, pass the same `Ready` each time.
     """
     values = checked_values(given)
-    recordings: list[Recording] = []
+    recordings: list[ScanRecording] = []
     with Progress() as progress, without_backtraces():
         _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
     return values, recordings
@@ -104,7 +104,7 @@ def checked(variable: Variable, value: object) -> Computed:
 def _run_nodes(
     outputs: Sequence[Variable],
     values: dict[Variable, Computed],
-    recordings: list[Recording] | None,
+    recordings: list[ScanRecording] | None,
     progress: Progress,
     ready: Ready,
 ) -> None:
@@ -141,7 +141,7 @@ def _run_inner(
     progress: Progress,
     ready: Ready,
     outer: dict[Variable, Computed] | None = None,
-    recordings: list[Recording] | None = None,
+    recordings: list[ScanRecording] | None = None,
 ) -> list[Computed]:
     """Run an OpFromGraph in place, without compiling it; its values are added to `outer`."""
     arguments, results = ready.graph(node)
@@ -184,7 +184,7 @@ class _Step:
                 self.cells[result] = [result.data]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
-        self.recordings: list[Recording] | None = None  # of the Scans inside the current step
+        self.recordings: list[ScanRecording] | None = None  # of the Scans inside the current step
         self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
     def begin(self, progress: Progress, keep: bool) -> None:
@@ -253,7 +253,7 @@ def _run_scan(
     node: Apply,
     inputs: list[Computed],
     values: Values,
-    recordings: list[Recording] | None,
+    recordings: list[ScanRecording] | None,
     progress: Progress,
     ready: Ready,
 ) -> list[Computed]:

@@ -19,7 +19,7 @@ from lab.scans.formula import step_formulas, written
 from lab.scans.node import ScanParts
 from lab.scans.operations import operation_name, passed_on, plain_name
 from lab.tape import Kind
-from lab.traces.loop_run import Recording
+from lab.traces.loop_run import ScanRecording
 from lab.traces.trace import Formula, Source, StepResult, StepValue
 
 
@@ -63,7 +63,7 @@ class StepValues:
     _numbers: Numbering = field(default_factory=Numbering)
 
     def of(
-        self, recording: Recording, parent: Recording | None
+        self, recording: ScanRecording, parent: ScanRecording | None
     ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
         """Return the `inside` and the `results` of a Scan; its `parent` comes first."""
         parts = recording.parts

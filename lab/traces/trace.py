@@ -18,7 +18,7 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number, leaves_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
-from lab.scans.printed import Place
+from lab.scans.printed import PrintedPlace
 from lab.tape import Kind, Tape
 
 
@@ -237,7 +237,7 @@ class ScanTrace:
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
     place: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[PrintedPlace, ...] = ()
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

@@ -22,7 +22,7 @@ from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
-from lab.traces.loop_run import Recording, Within
+from lab.traces.loop_run import ScanRecording, Within
 from lab.traces.origins import RowOrigins, feeds
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, checked_values, run
@@ -133,7 +133,7 @@ def traced(
     inputs: Sequence[Variable],
     called: tuple[str, ...],
     values: Values,
-    recordings: Sequence[Recording],
+    recordings: Sequence[ScanRecording],
     ids: Ids,
     steps: bool = True,
 ) -> Trace:
@@ -186,7 +186,7 @@ def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
     )
 
 
-def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
+def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRecording | None:
     """Return the recording of the differentiated Scan; inside a step, of an equal Scan."""
     derivation = decisions_of(recording.node.op)
     if derivation is None:
@@ -207,9 +207,9 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 
 
 def _scan_trace(
-    recording: Recording,
+    recording: ScanRecording,
     name: str,
-    above: Recording | None,
+    above: ScanRecording | None,
     values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
@@ -297,7 +297,7 @@ def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
 
 
 def _tape_trace(
-    recording: Recording,
+    recording: ScanRecording,
     part: LoopVariable,
     position: int,
     source: LoopVariable | None,

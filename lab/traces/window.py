@@ -33,7 +33,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.tape import Kind
-from lab.traces.loop_run import Computed, LoopRun, Recording
+from lab.traces.loop_run import Computed, LoopRun, ScanRecording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
 Keep = str | slice
@@ -129,7 +129,7 @@ def run_window(
     given: Mapping[Variable, object],
     keep: Keep,
     backend: str | None,
-) -> tuple[dict[Variable, Computed], list[Recording]]:
+) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the same as `lab.traces.run.run` for the window; `values` suffices for a `Trace`.
 
     Arrays that are not recorded are replaced by empty arrays of the same length.
@@ -371,7 +371,7 @@ def _written(part: LoopVariable, window: Window) -> tuple[int, int]:
 
 def _stepped(
     node: Apply, graph: _Graph, window: Window, found: Found, progress: Progress
-) -> Recording:
+) -> ScanRecording:
     """Run the steps of a window, from the contents of the buffers at its start."""
     parts = graph.scans[node]
     outer: dict[Variable, Computed] = {parts.n_steps: np.asarray(window.length)}

@@ -9,7 +9,7 @@ from strange_loops import LOOPS
 
 import visual
 from lab.loops import gallery
-from visual.exercises.answers import Answer, Form, Mistake
+from visual.exercises.answers import Answer, AnswerForm, WrongAnswer
 from visual.exercises.page import answer_data, source
 from visual.exercises.progress import load
 
@@ -114,19 +114,27 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
 
 def test_page_and_python_check_alike(browser):
     slots = Answer(
-        Form.SLOTS,
+        AnswerForm.SLOTS,
         (1.0, -2.0),
         ("the rule",),
         "the working",
         "otherwise",
         "incomplete",
-        (Mistake(3, "three"),),
+        (WrongAnswer(3, "three"),),
         together={"-2,1,5": "five"},
     )
     number = Answer(
-        Form.NUMBER, (0.95,), ("r",), "w", "o", mistakes=(Mistake(2, "two"),), tolerance=0.01
+        AnswerForm.NUMBER,
+        (0.95,),
+        ("r",),
+        "w",
+        "o",
+        mistakes=(WrongAnswer(2, "two"),),
+        tolerance=0.01,
     )
-    several = Answer(Form.NUMBERS, (0.5, -2.0), ("r",), "w", "o", "incomplete", tolerance=0.01)
+    several = Answer(
+        AnswerForm.NUMBERS, (0.5, -2.0), ("r",), "w", "o", "incomplete", tolerance=0.01
+    )
     typed = ["0.5, -2", "0.5, 0.501"]
     typed += ["1", "1, -2", "pos 1 and −2", "buf[1] buf[-2]", "1 1", "3", "1 3", "9", "5 1 -2", ""]
     typed += [

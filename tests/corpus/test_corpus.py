@@ -19,7 +19,7 @@ from graphs.prints import misplaced, printed
 import lab
 from lab.errors import LabError
 from lab.progress import hide_progress
-from visual.drawing.catalogue import PICTURES, Kind
+from visual.drawing.catalogue import PICTURES, PictureKind
 from visual.drawing.draw import study_of
 from visual.scene.shapes import Scene
 
@@ -160,7 +160,9 @@ def test_a_graph_that_is_refused_silently_or_wrong_is_found(monkeypatch):
 
 def test_a_picture_that_is_too_large_is_found(monkeypatch):
     cost, wrt, given = GRAPHS["numerics.newton_root"]()
-    wide = Kind("wide", "wider than a column", lambda *_, **__: Scene(WIDE + 1, 9, (), "a", "b"))
+    wide = PictureKind(
+        "wide", "wider than a column", lambda *_, **__: Scene(WIDE + 1, 9, (), "a", "b")
+    )
     monkeypatch.setitem(globals(), "PICTURES", {"wide": wide})
     with pytest.raises(AssertionError, match="wide"), hide_progress():
         what_happens(cost, wrt, given, {})

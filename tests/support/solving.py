@@ -5,7 +5,7 @@ A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson
 
 import json
 
-from visual.exercises.answers import Outcome
+from visual.exercises.answers import AnswerOutcome
 from visual.exercises.sheet import Single
 
 _solved = set()
@@ -19,7 +19,9 @@ def solve(exercise, right, *wrong):
     assert wrong, f"{exercise.task.question}: no wrong answer is tried"
     for answer in wrong:
         verdict = exercise.check(answer)
-        assert verdict.outcome is Outcome.WRONG, f"{exercise.task.question} {answer!r}: {verdict}"
+        assert verdict.outcome is AnswerOutcome.WRONG, (
+            f"{exercise.task.question} {answer!r}: {verdict}"
+        )
         assert len(verdict.reason) > 10, f"{answer!r} gets no reason"
     _solved.add(id(exercise))
 

@@ -13,7 +13,7 @@ import visual
 from lab import Loop
 from lab.loops import gallery
 from visual.cli.main import COMMANDS
-from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, Kind
+from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, PictureKind
 from visual.drawing.study import Chosen
 from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.player.grid import CHOICES as OF_A_PAGE
@@ -154,7 +154,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
     assert undeclared(replace(tapes, options=tapes.options[1:])) == {"scan"}
-    assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
+    assert undeclared(PictureKind("taps", "", visual.taps, (STEPS,))) == {"steps"}
 
 
 def test_python_can_choose_what_is_declared():

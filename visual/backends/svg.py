@@ -29,9 +29,9 @@ from visual.scene.shapes import (
     hatching,
     walk,
 )
-from visual.scene.theme import HATCHING, LIGHT, Line, Theme, heat_colour
+from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 
-DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
+DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
 HARMLESS: dict[int, str | None] = {
@@ -220,7 +220,7 @@ def _box(box: Box, theme: Theme) -> str:
     if box.heat is not None:
         return _patches([box], theme)
     look = theme.look(box.role, box.faded)
-    width = HEAVY if look.line is Line.HEAVY else WIDTH
+    width = HEAVY if look.line is LineStyle.HEAVY else WIDTH
     outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
     lines = "".join(
         f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
@@ -228,7 +228,7 @@ def _box(box: Box, theme: Theme) -> str:
     )
     if lines:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
-    if look.line is Line.DOUBLE:
+    if look.line is LineStyle.DOUBLE:
         inset = min(3, min(box.width, box.height) / 4)  # overviews have small boxes
         return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)
     return outer

@@ -52,7 +52,7 @@ from visual.scene.shapes import Scene
 
 
 @dataclass(frozen=True)
-class Kind:
+class PictureKind:
     """A kind of picture: its name, a line about it, the function that draws it, and its options.
 
     `follows` lists the options that the workbench sets when it moves to another moment, and
@@ -181,13 +181,13 @@ def _machine(
 
 
 _KINDS = (
-    Kind(
+    PictureKind(
         "machine",
         "all tapes at the end of one event: what it reads, overwrites, and adds",
         _machine,
         (SCAN, STEP),
     ),
-    Kind(
+    PictureKind(
         "tapes",
         "the slots that every backward step reads, overwrites, and preserves",
         _of_trace(tapes),
@@ -195,7 +195,7 @@ _KINDS = (
         follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "unrolled",
         "every step's values and their sources",
         _unrolled,
@@ -203,54 +203,56 @@ _KINDS = (
         follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "rolled",
         "the loop as one box with its taps",
         lambda study, **options: rolled(study.trace_of_cost, **options),
         (SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "taps",
         "the taps of the backward Scans and the rule behind them",
         lambda study, **options: taps(study.trace_of_cost, max(1, study.order), **options),
     ),
-    Kind(
+    PictureKind(
         "values",
         "states, gradients, and tapes over the steps",
         _of_trace(values),
         (SCAN, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "influence",
         "how strongly each value affects later values; the error of truncation",
         _influence,
         (SCAN,),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "memory",
         "the lifetime of every buffer, and plans with fewer saved states",
         _of_trace(memory),
         (SCAN,),
     ),
-    Kind(
+    PictureKind(
         "ssa",
         "the tapes with a name for every value that a slot has contained",
         _of_trace(ssa),
         (SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
-    Kind(
+    PictureKind(
         "stepgraph",
         "the inner function of one step with its values",
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
     ),
-    Kind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL, INSIDE)),
-    Kind(
+    PictureKind(
+        "phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL, INSIDE)
+    ),
+    PictureKind(
         "genealogy",
         "the Scan that each Scan differentiates",
         _of_trace(genealogy),
@@ -259,10 +261,10 @@ _KINDS = (
 )
 
 
-class _Pictures(Registry[Kind]):
+class _Pictures(Registry[PictureKind]):
     """The kinds by name; an error for a retired picture names its replacement."""
 
-    def __getitem__(self, name: object) -> Kind:
+    def __getitem__(self, name: object) -> PictureKind:
         refuse_retired(name, RETIRED_NAMES, "picture {}")
         return super().__getitem__(name)
 

@@ -19,7 +19,7 @@ from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
-from visual.drawing.catalogue import PICTURES, Kind
+from visual.drawing.catalogue import PICTURES, PictureKind
 from visual.drawing.draw import split_options, study_of
 from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
@@ -61,7 +61,7 @@ def export(
     if (exists and not path.is_dir()) or not path.parent.is_dir():
         why = "it is a file" if exists else f"{quote(str(path.parent))} does not exist"
         raise ArgumentError(f"folder = {quote(str(path))} cannot be created: {why}.")
-    results: dict[Kind, Scene | LabError] = {}
+    results: dict[PictureKind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
     choices, options = split_options(chosen)
     study = study_of(subject, given, choices)
@@ -100,7 +100,9 @@ def _write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         raise
 
 
-def _index(results: Mapping[Kind, Scene | LabError], formats: Iterable[str], theme: str) -> str:
+def _index(
+    results: Mapping[PictureKind, Scene | LabError], formats: Iterable[str], theme: str
+) -> str:
     """Return the HTML page: a table of contents, then all pictures."""
     first = next(picture for picture in results.values() if not isinstance(picture, LabError))
     title = f"Pictures of {first.title.split(',')[0]}"
@@ -112,7 +114,7 @@ def _index(results: Mapping[Kind, Scene | LabError], formats: Iterable[str], the
     return document(title, THEMES[theme], body)
 
 
-def _section(kind: Kind, picture: Scene | LabError, formats: Iterable[str]) -> str:
+def _section(kind: PictureKind, picture: Scene | LabError, formats: Iterable[str]) -> str:
     head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
     if isinstance(picture, LabError):
         return f"{head}<p>Not drawn: {text(str(picture))}</p></section>\n"

@@ -22,7 +22,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
 DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """The result of checking an answer.  Only a wrong answer counts as a wrong try."""
 
     RIGHT = "right"
@@ -31,22 +31,22 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AnswerVerdict:
     """The outcome of a check, and the reason in words."""
 
-    outcome: Outcome
+    outcome: AnswerOutcome
     reason: str
 
     @property
     def is_right(self) -> bool:
         """Whether the answer is right."""
-        return self.outcome is Outcome.RIGHT
+        return self.outcome is AnswerOutcome.RIGHT
 
     def __str__(self) -> str:
         return f"{self.outcome.value.capitalize()}. {self.reason}"
 
 
-class Form(StrEnum):
+class AnswerForm(StrEnum):
     """The form of an answer, with the instruction for the reader as its value."""
 
     SLOTS = "positions of slots, separated by commas"
@@ -59,11 +59,11 @@ class Form(StrEnum):
     @property
     def is_set(self) -> bool:
         """Whether an answer can contain several numbers."""
-        return self in (Form.SLOTS, Form.TAPS, Form.NUMBERS)
+        return self in (AnswerForm.SLOTS, AnswerForm.TAPS, AnswerForm.NUMBERS)
 
 
 @dataclass(frozen=True)
-class Mistake:
+class WrongAnswer:
     """A wrong number and the reason why it is wrong."""
 
     value: float
@@ -81,29 +81,29 @@ class Answer:
     there are `choices`, the answer is a choice or its number, from 1.
     """
 
-    form: Form
+    form: AnswerForm
     right: tuple[float, ...]
     hints: tuple[str, ...]
     working: str
     otherwise: str
     incomplete: str = ""
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: tuple[WrongAnswer, ...] = ()
     tolerance: float = 0.0
     together: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
 
-    def check(self, answer: object, tries: int = 1) -> Verdict:
+    def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check a typed text, a number, or several numbers."""
         if isinstance(answer, str) and answer.strip() in self.choices:
             answer = self.choices.index(answer.strip()) + 1
         values = read_numbers(answer, self.form.is_set)
         if not values or (len(values) > 1 and not self.form.is_set):
-            return Verdict(Outcome.UNREADABLE, f"Expected {self.expected}.")
+            return AnswerVerdict(AnswerOutcome.UNREADABLE, f"Expected {self.expected}.")
         mistake = self._mistake(values)
         if mistake is None:
-            return Verdict(Outcome.RIGHT, self.working)
+            return AnswerVerdict(AnswerOutcome.RIGHT, self.working)
         hint = self.hints[tries - 1] if tries <= len(self.hints) else self.working
-        return Verdict(Outcome.WRONG, f"{mistake} {hint}".rstrip())
+        return AnswerVerdict(AnswerOutcome.WRONG, f"{mistake} {hint}".rstrip())
 
     def _mistake(self, values: tuple[float, ...]) -> str | None:
         """Return the reason why an answer is wrong; None if it is right."""
@@ -139,7 +139,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ExerciseTask:
     """A question with its answer, a picture of the question, and a picture of the answer."""
 
     question: str
@@ -147,7 +147,7 @@ class Task:
     revealed: Scene | None
     answer: Answer
 
-    def check(self, answer: object, tries: int = 1) -> Verdict:
+    def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check an answer: a text, a number, or several numbers.
 
         `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.

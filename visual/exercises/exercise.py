@@ -23,10 +23,10 @@ from lab.errors import (
     quote,
 )
 from lab.traces.trace import Trace
-from visual.exercises.answers import Outcome, Task, Verdict
+from visual.exercises.answers import AnswerOutcome, AnswerVerdict, ExerciseTask
 from visual.exercises.progress import MOST, AnswerRecord
 from visual.exercises.questions import Candidate, slots, taps
-from visual.exercises.sheet import Sheet, Single
+from visual.exercises.sheet import ExerciseSheet, Single
 from visual.pictures.taps import Use
 
 
@@ -60,7 +60,7 @@ class Exercise(Single):
         super().__init__(_task(trace, kind, seed, theme))
 
 
-def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
+def _task(trace: Trace, kind: str, seed: int, theme: str) -> ExerciseTask:
     if not isinstance(trace, Trace):
         raise argument_error("trace", trace, "expected a Trace, such as loop.trace().")
     check_choice("kind", kind, Ask)
@@ -77,7 +77,7 @@ def _task(trace: Trace, kind: str, seed: int, theme: str) -> Task:
     return replace(task, shown=shown, revealed=revealed)
 
 
-class Exercises(Sheet):
+class Exercises(ExerciseSheet):
     """A series of questions with a score, as a widget.
 
     A right first try scores 2 points, a right second try 1, and later tries 0.  `answer` and `skip`
@@ -86,10 +86,10 @@ class Exercises(Sheet):
 
     call = "exercises.answer"
 
-    def __init__(self, members: Sequence[Single | Task]) -> None:
+    def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:
         if not isinstance(members, list | tuple) or not members:
             raise argument_error("members", members, "expected a tuple of exercises.")
-        if not all(isinstance(member, Single | Task) for member in members):
+        if not all(isinstance(member, Single | ExerciseTask) for member in members):
             raise argument_error("members", members, "expected exercises only.")
         super().__init__(*(m.task if isinstance(m, Single) else m for m in members))
 
@@ -109,7 +109,7 @@ class Exercises(Sheet):
         return cls(members)
 
     @property
-    def current(self) -> Task | None:
+    def current(self) -> ExerciseTask | None:
         """The first question that is not finished; None after the last question."""
         pairs = zip(self.tasks, self.records, strict=True)
         return next((task for task, record in pairs if not record.done), None)
@@ -125,7 +125,7 @@ class Exercises(Sheet):
         count = len(self.tasks)
         return f"{self.points} of {MOST * count} points; {self.answered} of {count} answered."
 
-    def answer(self, answer: object) -> Verdict:
+    def answer(self, answer: object) -> AnswerVerdict:
         """Check an answer to the current question.  A right answer finishes the question."""
         if self.current is None:
             raise argument_error(
@@ -135,7 +135,7 @@ class Exercises(Sheet):
         verdict = self.current.check(answer, tries + 1)
         if verdict.is_right:
             self._record(AnswerRecord(tries, max(0, MOST - tries), True))
-        elif verdict.outcome is Outcome.WRONG:
+        elif verdict.outcome is AnswerOutcome.WRONG:
             self._record(AnswerRecord(tries + 1))
         return verdict
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from visual.backends.page import document, in_script
 from visual.backends.svg import text
-from visual.exercises.answers import Answer, Task
+from visual.exercises.answers import Answer, ExerciseTask
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 from visual.widgets.module import bundle
@@ -39,7 +39,7 @@ SCORE = (
 )
 
 
-def to_page(tasks: Sequence[Task]) -> str:
+def to_page(tasks: Sequence[ExerciseTask]) -> str:
     """Return a page with questions and a score."""
     plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
     title = f"{plural}: predict, then reveal"
@@ -58,7 +58,7 @@ def inline(answers: Sequence[Mapping[str, object]]) -> str:
     return f"{source()}\nstart(document, {in_script(answers)});\n"
 
 
-def content(tasks: Sequence[Task]) -> str:
+def content(tasks: Sequence[ExerciseTask]) -> str:
     """Return the questions, their pictures and input fields, and the score."""
     count = len(tasks)
     sections = "\n".join(
@@ -68,7 +68,7 @@ def content(tasks: Sequence[Task]) -> str:
     return f"{sections}\n{SCORE}"
 
 
-def section(task: Task, heading: str, tag: str = "h2", call: str = "") -> str:
+def section(task: ExerciseTask, heading: str, tag: str = "h2", call: str = "") -> str:
     """Return a question with its pictures and the input field.
 
     The `heading`, an element `tag`, is unique in the page.  If no script runs, a `call` in Python
@@ -116,7 +116,7 @@ def _field(answer: Answer) -> str:
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
 
 
-def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
+def fragment(tasks: Sequence[ExerciseTask], call: str, score: str) -> str:
     """Return the questions as a part of a page.  Without a script, `call` answers them in Python.
 
     The script numbers all questions of the page and shows one score, below the last question.

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from lab.notation import number_text, tap_symbol, value_symbol
-from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
 from visual.layout.canvas import CELL, HEIGHT, finished, heading
@@ -35,7 +35,7 @@ class Missing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class PuzzleRule:
     """A step: its text, its value, and its local derivatives, as functions of the values read."""
 
     text: str
@@ -43,15 +43,15 @@ class Rule:
     derivatives: Callable[..., Sequence[float]]
 
 
-DOUBLE = Rule("2·{0}", lambda a: 2 * a, lambda a: (2.0,))
-TRIPLE = Rule("3·{0}", lambda a: 3 * a, lambda a: (3.0,))
-SQUARE = Rule("{0}²", lambda a: a * a, lambda a: (2 * a,))
-CUBE = Rule("{0}³", lambda a: a**3, lambda a: (3 * a * a,))
-ADD = Rule("{0} + {1}", lambda a, b: a + b, lambda a, b: (1.0, 1.0))
-LINE = Rule("2·{0} − {1}", lambda a, b: 2 * a - b, lambda a, b: (2.0, -1.0))
-BACK = Rule("2·{1} − {0}", lambda a, b: 2 * b - a, lambda a, b: (-1.0, 2.0))
-TIMES = Rule("{0}·{1}", lambda a, b: a * b, lambda a, b: (b, a))
-MIXED = Rule("{0}·{1} + {0}", lambda a, b: a * b + a, lambda a, b: (b + 1, a))
+DOUBLE = PuzzleRule("2·{0}", lambda a: 2 * a, lambda a: (2.0,))
+TRIPLE = PuzzleRule("3·{0}", lambda a: 3 * a, lambda a: (3.0,))
+SQUARE = PuzzleRule("{0}²", lambda a: a * a, lambda a: (2 * a,))
+CUBE = PuzzleRule("{0}³", lambda a: a**3, lambda a: (3 * a * a,))
+ADD = PuzzleRule("{0} + {1}", lambda a, b: a + b, lambda a, b: (1.0, 1.0))
+LINE = PuzzleRule("2·{0} − {1}", lambda a, b: 2 * a - b, lambda a, b: (2.0, -1.0))
+BACK = PuzzleRule("2·{1} − {0}", lambda a, b: 2 * b - a, lambda a, b: (-1.0, 2.0))
+TIMES = PuzzleRule("{0}·{1}", lambda a, b: a * b, lambda a, b: (b, a))
+MIXED = PuzzleRule("{0}·{1} + {0}", lambda a, b: a * b + a, lambda a, b: (b + 1, a))
 RULES = {1: (DOUBLE, TRIPLE, SQUARE, CUBE), 2: (ADD, LINE, BACK, TIMES, MIXED)}
 QUESTIONS = {
     Missing.STEP: "Which step produces this tape?",
@@ -73,7 +73,7 @@ class Puzzle:
     """
 
     missing: Missing
-    rule: Rule
+    rule: PuzzleRule
     taps: tuple[int, ...]
     start: tuple[float, ...]
     steps: int
@@ -122,9 +122,9 @@ class Puzzle:
                     yield replace(self, cost=cost)
 
     @property
-    def task(self) -> Task:
+    def task(self) -> ExerciseTask:
         """The puzzle as a question."""
-        return Task(self._question(), self._picture(), None, self._answer())
+        return ExerciseTask(self._question(), self._picture(), None, self._answer())
 
     def _step(self) -> str:
         return self.rule.text.format(*(tap_symbol("x", tap) for tap in self.taps))
@@ -150,10 +150,10 @@ class Puzzle:
         hints = (HINTS[self.missing], self._hint())
         if self.missing is Missing.STEP:
             right = 1.0 + [other.rule for other in others].index(self.rule)
-            mistakes = [Mistake(n, self._compare(other)) for n, other in enumerate(others, 1)]
+            mistakes = [WrongAnswer(n, self._compare(other)) for n, other in enumerate(others, 1)]
             choices = tuple(other._step() for other in others)
             return Answer(
-                Form.CHOICE,
+                AnswerForm.CHOICE,
                 (right,),
                 hints,
                 self._working(),
@@ -163,7 +163,7 @@ class Puzzle:
             )
         is_taps = self.missing is Missing.TAPS
         return Answer(
-            Form.TAPS if is_taps else Form.NUMBERS,
+            AnswerForm.TAPS if is_taps else AnswerForm.NUMBERS,
             tuple(map(float, self._numbers())),
             hints,
             self._working(),

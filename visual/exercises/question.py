@@ -10,7 +10,7 @@ from numbers import Real
 from types import MappingProxyType
 
 from lab.errors import ArgumentError, check_sequence, quote
-from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
 
@@ -61,23 +61,27 @@ class Question(Single):
 
         right = tuple(map(number, answers))
         is_integer = isinstance(answer, int)
-        form = Form.CHOICE if choices else Form.COUNT if is_integer else Form.NUMBER
+        form = (
+            AnswerForm.CHOICE if choices else AnswerForm.COUNT if is_integer else AnswerForm.NUMBER
+        )
         if tolerance is None:
             nearest = min((abs(value) for value in right if value), default=0.0)
             is_exact = all(value.is_integer() for value in right)
             tolerance = 0.0 if is_exact else 0.005 * nearest
         checked = Answer(
-            Form.NUMBERS if len(right) > 1 else form,
+            AnswerForm.NUMBERS if len(right) > 1 else form,
             right,
             hints=hints,
             working=why,
             otherwise="Try another choice." if choices else "Try another number.",
             incomplete="The answer is right but incomplete.",
-            mistakes=tuple(Mistake(number(wrong), reason) for wrong, reason in mistakes.items()),
+            mistakes=tuple(
+                WrongAnswer(number(wrong), reason) for wrong, reason in mistakes.items()
+            ),
             tolerance=tolerance,
             choices=choices,
         )
-        super().__init__(Task(question, shown, revealed, checked))
+        super().__init__(ExerciseTask(question, shown, revealed, checked))
 
 
 def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> None:

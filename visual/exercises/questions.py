@@ -9,7 +9,7 @@ from functools import partial
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.before import tape_before
 from visual.layout.names import NamedScan
 from visual.layout.names import listed as in_words
@@ -17,7 +17,9 @@ from visual.pictures.machine.still import moment_of_step
 from visual.pictures.taps import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
-Candidate = tuple[int, Callable[[], Task]]  # the order of a Scan, and a function that builds a task
+Candidate = tuple[
+    int, Callable[[], ExerciseTask]
+]  # the order of a Scan, and a function that builds a task
 ENDS = 50  # steps at each end of a long loop that questions refer to
 NEIGHBORS = 2  # slots, or taps, on either side for which a wrong answer has its own reason
 REASONS = {
@@ -55,7 +57,7 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
             yield trace.scans[number].order, task
 
 
-def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Task:
+def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> ExerciseTask:
     tape, is_overwritten = recorded.tape, use is Use.OVERWRITTEN
     right = tape.positions(step, tape.overwritten if is_overwritten else tape.preserved)
     verb = "overwrite" if is_overwritten else "preserve (read and not change)"
@@ -65,7 +67,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ta
     rows = range(max(0, first), min(len(recorded.initial), last + 1))
     positions = (recorded.position(row) for row in rows)
     answer = Answer(
-        Form.SLOTS,
+        AnswerForm.SLOTS,
         tuple(map(float, right)),
         hints=(
             f"The step {'writes' if is_overwritten else 'does not write'} a slot that it reads. "
@@ -78,7 +80,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ta
         otherwise=f"Step {step} neither reads nor writes that position.",
         incomplete="The answer is right but incomplete.",
         mistakes=tuple(
-            Mistake(
+            WrongAnswer(
                 position,
                 f"Position {integers(position)} is tap {integers(position - step)} of this step: "
                 f"{REASONS[use_of(tape, position - step)]}",
@@ -89,7 +91,7 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ta
     )
     question = f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?"
     before = tape_before(named, step, recorded, rows)
-    return Task(question, before, moment_of_step(named.trace, named.number, step), answer)
+    return ExerciseTask(question, before, moment_of_step(named.trace, named.number, step), answer)
 
 
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
@@ -110,7 +112,7 @@ def taps(trace: Trace) -> Iterator[Candidate]:
                     yield scan.order, partial(_taps_task, source, tape.tape, reads)
 
 
-def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> Task:
+def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
     tape = source.tape
     right = gradient.reads if reads else gradient.writes
     verb = "read" if reads else "write"
@@ -123,7 +125,7 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> Task:
         "is only read."
     )
     answer = Answer(
-        Form.TAPS,
+        AnswerForm.TAPS,
         tuple(map(float, right)),
         hints=(
             f"In the backward loop, every tap changes its sign. {rule}",
@@ -133,12 +135,12 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> Task:
         otherwise=f"No tap of {source.name} becomes this tap.",
         incomplete="The answer is right but incomplete: taps are missing.",
         mistakes=tuple(
-            Mistake(tap, _tap_reason(tape, tap, reads))
+            WrongAnswer(tap, _tap_reason(tape, tap, reads))
             for tap in range(min(every) - NEIGHBORS, max(every) + NEIGHBORS + 1)
             if tap not in right
         ),
     )
-    return Task(
+    return ExerciseTask(
         f"{source.name} reads at {listed(tape.reads)} and writes at {listed(tape.writes)}. "
         f"At which taps does the step of its gradient {verb}?",
         taps_picture(tape, 0, source.name),

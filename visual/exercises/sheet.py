@@ -14,7 +14,7 @@ import traitlets
 
 from lab.errors import quote
 from visual.backends.dark import style
-from visual.exercises.answers import Task, Verdict
+from visual.exercises.answers import AnswerVerdict, ExerciseTask
 from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import AnswerRecord, load, path, read_record, save
 from visual.scene.shapes import Scene
@@ -22,7 +22,7 @@ from visual.widgets.module import DARK
 from visual.widgets.widget import Widget, in_notebook, save_page
 
 
-class Sheet(Widget):
+class ExerciseSheet(Widget):
     """One or several questions as a widget, or as a page without Python.
 
     Observe the traits `points`, the score, and `answered`, the number of finished questions.
@@ -37,7 +37,7 @@ class Sheet(Widget):
     points = traitlets.Int(read_only=True)
     answered = traitlets.Int(read_only=True)
 
-    def __init__(self, *tasks: Task) -> None:
+    def __init__(self, *tasks: ExerciseTask) -> None:
         super().__init__()
         self.tasks = tasks
 
@@ -117,11 +117,11 @@ class Sheet(Widget):
         return fragment(self.tasks, self.call, self.score), self.text(), shown
 
 
-class Single(Sheet):
+class Single(ExerciseSheet):
     """A sheet with one question."""
 
     @property
-    def task(self) -> Task:
+    def task(self) -> ExerciseTask:
         """The question as plain data."""
         return self.tasks[0]
 
@@ -140,7 +140,7 @@ class Single(Sheet):
         """The picture of the answer."""
         return self.task.revealed
 
-    def check(self, answer: object, tries: int = 1) -> Verdict:
+    def check(self, answer: object, tries: int = 1) -> AnswerVerdict:
         """Check an answer: a text, a number, or several numbers.
 
         `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.

@@ -27,7 +27,7 @@ from lab.errors import (
 )
 from lab.notation import number_text
 from lab.traces.trace import Trace
-from visual.exercises.answers import Outcome, Verdict, check_tries, flatten
+from visual.exercises.answers import AnswerOutcome, AnswerVerdict, check_tries, flatten
 from visual.exercises.progress import MOST, AnswerRecord, save, saved_record
 from visual.layout.names import NamedScan, counted
 
@@ -44,10 +44,10 @@ NOTHING = (
 class Checked:
     """A verdict, as a notebook displays it."""
 
-    verdict: Verdict
+    verdict: AnswerVerdict
 
     def __repr__(self) -> str:
-        is_open = self.verdict.outcome is Outcome.UNREADABLE
+        is_open = self.verdict.outcome is AnswerOutcome.UNREADABLE
         return self.verdict.reason if is_open else str(self.verdict)
 
 
@@ -87,13 +87,13 @@ class Work:
         verdict = self.check(written, before.tries + 1)
         if verdict.is_right:
             save({self.name: AnswerRecord(before.tries, MOST, True)})
-        elif verdict.outcome is Outcome.WRONG and not before.done:
+        elif verdict.outcome is AnswerOutcome.WRONG and not before.done:
             save({self.name: AnswerRecord(before.tries + 1)})
         if os.environ.get("NBGRADER_EXECUTION") and not verdict.is_right:
             raise AssertionError(verdict.reason)
         return Checked(verdict)
 
-    def check(self, written: Function, tries: int = 1) -> Verdict:
+    def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
         """Compare a function with the right one in all cases."""
         check_tries(tries)
         check_function("written", written)
@@ -101,9 +101,13 @@ class Work:
             wrong = self._wrong(written, case, tries)
             if wrong is not None:
                 return wrong
-        return Verdict(Outcome.RIGHT, f"Tested with {listing(map(_arguments, self.cases))}.")
+        return AnswerVerdict(
+            AnswerOutcome.RIGHT, f"Tested with {listing(map(_arguments, self.cases))}."
+        )
 
-    def _wrong(self, written: Function, case: tuple[object, ...], tries: int) -> Verdict | None:
+    def _wrong(
+        self, written: Function, case: tuple[object, ...], tries: int
+    ) -> AnswerVerdict | None:
         """Return the verdict on one case; None if the numbers are right."""
         try:
             returned = written(*deepcopy(case))
@@ -114,13 +118,17 @@ class Work:
         except BaseException as error:  # any code of the learner, also exit()
             where = traceback.extract_tb(error.__traceback__)[-1]
             message = f"{first_line(error)} (line {where.lineno}: {where.line})"
-            return Verdict(Outcome.WRONG, f"With {_arguments(case)} it stops: {message}.")
+            return AnswerVerdict(
+                AnswerOutcome.WRONG, f"With {_arguments(case)} it stops: {message}."
+            )
         if returned is None or returned is ...:
-            return Verdict(Outcome.UNREADABLE, NOTHING)
+            return AnswerVerdict(AnswerOutcome.UNREADABLE, NOTHING)
         try:
             numbers = _numbers(returned)
         except (TypeError, ValueError, ArithmeticError, RecursionError):
-            return Verdict(Outcome.WRONG, f"It returns {quote(returned)}: expected numbers.")
+            return AnswerVerdict(
+                AnswerOutcome.WRONG, f"It returns {quote(returned)}: expected numbers."
+            )
         is_set = isinstance(returned, set | frozenset)
 
         def is_result(function: Function) -> bool:
@@ -133,7 +141,9 @@ class Work:
         if reason is None:
             reason = _difference(numbers, self.right(*deepcopy(case)), is_set, tries)
         hint = self.hints[min(tries, len(self.hints)) - 1] if self.hints else ""
-        return Verdict(Outcome.WRONG, f"With {_arguments(case)}: {reason} {hint}".rstrip())
+        return AnswerVerdict(
+            AnswerOutcome.WRONG, f"With {_arguments(case)}: {reason} {hint}".rstrip()
+        )
 
 
 def _difference(numbers: list[float], result: object, is_set: bool, tries: int) -> str:

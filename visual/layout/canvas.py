@@ -9,7 +9,7 @@ from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import on_one_scale, told_apart
-from visual.layout.columns import Gap, Steps, Timeline, column_of, shown_steps
+from visual.layout.columns import Gap, Steps, TimeColumns, column_of, shown_steps
 from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -27,7 +27,7 @@ HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
 
 def touched_columns(
     scan: ScanTrace,
-    time: Timeline,
+    time: TimeColumns,
     requested: Steps,
     ends: int | None = None,
     only: range | None = None,

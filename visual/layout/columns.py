@@ -78,7 +78,7 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 @dataclass(frozen=True)
-class Timeline:
+class TimeColumns:
     """The columns of one loop and of all its derivatives.
 
     `starts` has, for every variable of the loop, the index in column 0.
@@ -95,7 +95,7 @@ class Timeline:
         return axis is not None and axis.variable in self.starts
 
 
-def timeline(root: ScanTrace) -> Timeline:
+def timeline(root: ScanTrace) -> TimeColumns:
     """Return the columns of a loop.
 
     A step's results and its values of sequences have the same column. States with the same number
@@ -103,10 +103,10 @@ def timeline(root: ScanTrace) -> Timeline:
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
     others = [sequence.axis.variable for sequence in root.sequences]  # without initial values
-    return Timeline(dict.fromkeys([*others, *(o.name for o in root.outputs)], 0) | origins)
+    return TimeColumns(dict.fromkeys([*others, *(o.name for o in root.outputs)], 0) | origins)
 
 
-def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:
+def column_of(tape: TapeTrace, row: int, time: TimeColumns) -> int:
     """Return the column of a row of a tape, or its position if it has no time axis."""
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))

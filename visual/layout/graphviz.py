@@ -21,7 +21,7 @@ HOW_TO_INSTALL = (
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """A box with a size in pixels.
 
     Nodes of the same `rank` form a row. Edges into an `ordered` node arrive from left to right in
@@ -37,7 +37,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Edge:
+class GraphEdge:
     """An edge between nodes; only `dot_source` uses `label`."""
 
     tail: str
@@ -55,7 +55,9 @@ class Layout:
     curves: tuple[tuple[Point, ...], ...]
 
 
-def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], rightwards: bool = False) -> Layout:
+def lay_out(
+    nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], rightwards: bool = False
+) -> Layout:
     """Arrange a graph from top to bottom, or from left to right if `rightwards`.
 
     Raises LabError if pygraphviz is not installed.
@@ -91,7 +93,9 @@ def quoted(label: str) -> str:
     return f'"{plain}"'
 
 
-def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool = True) -> str:
+def dot_source(
+    nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labelled: bool = True
+) -> str:
     """Return the graph in the DOT language, with its labels if it is `labelled`."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]

@@ -15,7 +15,7 @@ from visual.layout.canvas import formula_lines
 from visual.layout.cells import TWO_LINES, cell, full_text, thin_cell, thin_width, usual_width
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.sheet import Sheet
-from visual.layout.table import Cell, Fold, Key, Line, Part, Row, Table
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, text_width
@@ -35,7 +35,7 @@ OVERLAID = 1  # the block that begins where block 0 does
 class Placed:
     """The columns of a part: their left edges, folds with theirs, and the width of a cell."""
 
-    part: Part
+    part: TablePart
     start: float
     pitch: float
     left: dict[Key, float] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, l
     return {b: with_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
 
 
-def _pitch(part: Part, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
+def _pitch(part: TablePart, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
     """The distance of columns that makes the blocks fill the room."""
     sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
     overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
@@ -150,7 +150,12 @@ class _Layout:
         return True
 
     def _fitting(
-        self, part: Part, columns: set[Key], every: Mapping[int, range], room: float, fold: bool
+        self,
+        part: TablePart,
+        columns: set[Key],
+        every: Mapping[int, range],
+        room: float,
+        fold: bool,
     ) -> set[Key]:
         """The columns that fit: optional columns only if they do, and no fold of one column."""
 

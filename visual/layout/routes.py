@@ -24,7 +24,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Grid:
+class LaneGrid:
     """The edges of all lanes and columns, and the spots of the boxes."""
 
     tops: tuple[float, ...]
@@ -133,7 +133,7 @@ def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
     return max(tracks_of.get(lane, {}).values(), default=-1) + 1
 
 
-def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point, ...]:
+def route(source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks) -> tuple[Point, ...]:
     """Return the corners of an arrow from box to box."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half = grid.width / 2

@@ -70,7 +70,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
+class FormulaText:
     """A formula in symbols and in numbers, with the keys of the quantities in it."""
 
     symbols: str
@@ -89,7 +89,7 @@ class Row:
     name: str = ""
     lines: Sequence[Line] = ()
     edges: Sequence[Edge] = ()
-    formulas: Sequence[Formula] = ()
+    formulas: Sequence[FormulaText] = ()
     moment: Group = field(default_factory=partial(Group, ()))
     heading: Piece | None = None
     becomes: str = ""
@@ -97,7 +97,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """Columns in a part of the table, at least `narrow` and at most `wide` pixels apart.
 
     Cells that are too low for a value have a label only. The part has at least the fraction `least`
@@ -134,7 +134,7 @@ class Fold:
 class Table(ABC):
     """The content of a picture of cells."""
 
-    parts: tuple[Part, ...] = (Part(),)
+    parts: tuple[TablePart, ...] = (TablePart(),)
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:

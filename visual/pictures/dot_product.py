@@ -23,7 +23,7 @@ from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN
-from visual.layout.table import Cell, Fold, Head, Key, Line, Part, Row, Table
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, words
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
@@ -145,7 +145,7 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[in
 class Products(Table):
     """The forward derivative in block 0, and below it the pullback in block 1."""
 
-    parts = (Part(narrow=48, wide=104, height=44),)
+    parts = (TablePart(narrow=48, wide=104, height=44),)
 
     def __init__(self, test: "DotProduct") -> None:
         self.test, self.halves, self.steps = test, halves(test), len(test.tangent)

@@ -14,7 +14,7 @@ from string import ascii_lowercase
 from lab.equations.quantities import index_of
 from lab.errors import ArgumentError, GraphError, listing, quote
 from lab.notation import Leaf, render, value_symbol
-from lab.traces.flow import Flow, Value, Write, flow
+from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import finished, heading, numbers
@@ -24,7 +24,7 @@ from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table
+from visual.layout.table import Cell, Fold, FormulaText, Head, Key, Line, Row, Table, TablePart
 from visual.options import check_trace, selected_scan, switch
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
@@ -106,8 +106,8 @@ class Ssa(Table):
     """The tapes of one Scan, and the values that their slots hold one after another."""
 
     parts = (
-        Part(wide=26, height=22, least=0.2, title="the buffer"),
-        Part(narrow=54, wide=102, height=44, title="every value by itself", note=LAST),
+        TablePart(wide=26, height=22, least=0.2, title="the buffer"),
+        TablePart(narrow=54, wide=102, height=44, title="every value by itself", note=LAST),
     )
 
     def __init__(
@@ -178,7 +178,7 @@ class Ssa(Table):
         blocks = sorted({block for block, _ in self.columns}) if step is None else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
-            Formula(self._formula(v, w), mentions=self.named.formula_keys(w.formula, w.step))
+            FormulaText(self._formula(v, w), mentions=self.named.formula_keys(w.formula, w.step))
             for v, w in now.items()
             if (v.argument, v.row) in self.letters
         ]
@@ -223,7 +223,7 @@ class Ssa(Table):
     def _name(self, value: Value) -> str:
         return value_symbol(self.letters.get((value.argument, value.row), "…"), value.version)
 
-    def _formula(self, value: Value, write: Write) -> str:
+    def _formula(self, value: Value, write: SlotWrite) -> str:
         """The formula of a write, with the names of the values that it reads."""
 
         def name(leaf: Leaf) -> str:

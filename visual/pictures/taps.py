@@ -68,7 +68,7 @@ def use_of(tape: Tape, tap: int) -> Use:
     return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
 
 
-class Rule(Enum):
+class TapRule(Enum):
     """The access of a step to a slot, the access to its gradient that follows, and the reason."""
 
     READ = "written", "read", ""
@@ -93,7 +93,7 @@ class Conversion:
 
     tap: int
     signs: str
-    rule: Rule
+    rule: TapRule
 
     @property
     def words(self) -> str:
@@ -129,10 +129,10 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
     signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
     use = use_of(tape, tap)
     if use is Use.OVERWRITTEN:
-        return Conversion(tap, signs, Rule.NOT_ADDED)
+        return Conversion(tap, signs, TapRule.NOT_ADDED)
     if use is Use.PRESERVED:
-        return Conversion(tap, signs, Rule.ADDED if -tap in back.reads else Rule.WRITTEN)
-    return Conversion(tap, signs, Rule.CLEARED if tap in cleared(tape) else Rule.READ)
+        return Conversion(tap, signs, TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN)
+    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared(tape) else TapRule.READ)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Generation:
     def does(self, tap: int) -> str:
         """Return the access of a step to a tap in a few words."""
         rules = [each.rule for each in self.rules if each.tap == -tap]
-        if {Rule.ADDED, Rule.CLEARED} & {*rules}:
+        if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
             return f"read, {rules[0].value[1]}"
         return use_of(self.tape, tap).short
 
@@ -308,7 +308,7 @@ def _alike(scans: Sequence[tuple[int, str, list[int]]]) -> Iterator[str]:
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
     """Return each rule that applies, for the first slot that it applies to."""
-    sentences: dict[Rule, str] = {}
+    sentences: dict[TapRule, str] = {}
     for line in lines:
         for before, after in pairwise(line):
             for each in after.rules:
@@ -317,7 +317,7 @@ def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:
                     tap_symbol(after.name, -each.tap),
                 )
                 sentences.setdefault(each.rule, each.rule.sentence(slot, gradient))
-    return [sentences[rule] for rule in Rule if rule in sentences]
+    return [sentences[rule] for rule in TapRule if rule in sentences]
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lab.equations.events.records import Role
+from lab.equations.events.records import SlotRole
 from lab.errors import listing
 from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
 from visual.options import FEWEST
-from visual.pictures.machine.arrange import Arrangement, Box, arrange
+from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Cell, Event, Group, Machine, Part
+from visual.pictures.machine.content import MachineContent, MachineEvent, Part, PartGroup, SlotCell
 from visual.pictures.machine.pair import pair_of
-from visual.pictures.machine.places import Numeral, Style
+from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.tracks import Track, group_tracks
 from visual.player.state import as_text
 
@@ -23,7 +23,7 @@ MOST_NESTED = 12  # steps of a Scan whose inner Scans a page contains
 WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
 
 
-def for_page(machine: Machine, trace: Trace | None = None) -> dict[str, Any]:
+def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
     """Return the data of a machine for wide pages and for phones, with the Scans inside steps."""
     narrow = as_data(arrange(machine, PHONE))
     return {**as_data(arrange(machine, WIDE)), "narrow": narrow, "inside": inside(trace)}
@@ -136,7 +136,7 @@ def _offer(example: Mapping[str, object]) -> str:
     return ", ".join([*words, f"order {example['order']}"])
 
 
-def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
+def _cell(arrangement: Arrangement, cell: SlotCell, box: CellBox) -> dict[str, Any]:
     row = arrangement.machine.rows[cell.row]
     return {
         "scan": row.scan,
@@ -156,16 +156,16 @@ def _cell(arrangement: Arrangement, cell: Cell, box: Box) -> dict[str, Any]:
     }
 
 
-def _given(cell: Cell) -> int | None:
+def _given(cell: SlotCell) -> int | None:
     """Return the place of the given value in a cell at moment 0."""
     first = cell.keys[0]
     text = first.text
-    if not isinstance(text, Numeral) or text.style is not Style.PLAIN:
+    if not isinstance(text, Numeral) or text.style is not NumberStyle.PLAIN:
         return None
-    return text.place if first.role == Role.INPUT else None
+    return text.place if first.role == SlotRole.INPUT else None
 
 
-def _event(arrangement: Arrangement, event: Event) -> dict[str, Any]:
+def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
     return {
         "number": event.number,
         "scan": event.scan,
@@ -176,7 +176,7 @@ def _event(arrangement: Arrangement, event: Event) -> dict[str, Any]:
     }
 
 
-def _group(arrangement: Arrangement, group: Group) -> dict[str, Any]:
+def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
     return {
         "weight": group.weight,
         "summary": [(piece.text, piece.ink) for piece in group.summary],

@@ -1,7 +1,7 @@
 """The choices of a page: loops, taps, orders, costs, and rules, all of them checked.
 
-Start with `Grid`; a `Combination` has one value of each choice. A loop's taps are a `Pattern`.
-`CHOICES` declares the others, each as several values of a choice in `visual.options`.
+Start with `ChoiceGrid`; a `Combination` has one value of each choice. A loop's taps are a
+`Pattern`. `CHOICES` declares the others, each as several values of a choice in `visual.options`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -295,7 +295,7 @@ def key_of(chosen: object) -> str:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ChoiceGrid:
     """All choices of a page in their order; see `visual.Page`."""
 
     loops: Value = None

@@ -39,7 +39,7 @@ from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CHOICES, TITLE, Combination, Grid, key_of
+from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, key_of
 from visual.player.widget import MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -89,7 +89,7 @@ class Page:
         rules: Value = None,
         title: str = TITLE,
     ) -> None:
-        self.grid = Grid(loops, taps, orders, costs, rules, title)
+        self.grid = ChoiceGrid(loops, taps, orders, costs, rules, title)
 
     def __repr__(self) -> str:
         return f"<Page: {self.grid.title}>"
@@ -200,7 +200,7 @@ DARK = (
 )
 
 
-def _choices(grid: Grid) -> dict[str, object]:
+def _choices(grid: ChoiceGrid) -> dict[str, object]:
     """Return all choices by name, with their texts in links and their labels."""
     options = {
         choice.name: [{"value": key_of(value), "label": key_of(value)} for value in choices]

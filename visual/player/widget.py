@@ -26,7 +26,7 @@ from visual.backends.page import document, in_script
 from visual.backends.svg import text
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Machine as Content
+from visual.pictures.machine.content import MachineContent as Content
 from visual.pictures.machine.eager import machine_of_recording
 from visual.pictures.machine.pair import compared, pair_of
 from visual.pictures.machine.still import still

@@ -51,7 +51,7 @@ class Role(StrEnum):
         return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
-class Line(StrEnum):
+class LineStyle(StrEnum):
     """The edge of a box."""
 
     PLAIN = "plain"
@@ -84,7 +84,7 @@ class Look:
     fill: str
     stroke: str
     text: str
-    line: Line = Line.PLAIN
+    line: LineStyle = LineStyle.PLAIN
     hatch: Hatch = Hatch.NONE
 
 
@@ -154,7 +154,7 @@ def _theme(name: str, place: int, background: str, text: str, muted: str, arrow:
         role, line, hatch, *colours = row.split()
         fill, stroke, letters = colours[3 * place : 3 * place + 3]
         own = Hatch(hatch) if name == "print" else Hatch.NONE
-        looks[Role[role.upper()]] = Look(fill, stroke, letters, Line(line), own)
+        looks[Role[role.upper()]] = Look(fill, stroke, letters, LineStyle(line), own)
     faded = {role: _washed(look, background) for role, look in looks.items()}
     return Theme(
         name, background, text, muted, arrow, MappingProxyType(looks), MappingProxyType(faded)
@@ -169,7 +169,7 @@ def _washed(look: Look, background: str) -> Look:
         if contrast(paler, fill) >= LEGIBLE:
             letters = paler
             break
-    return Look(fill, mixed(look.stroke, background, 0.5), letters, Line.DOTTED)
+    return Look(fill, mixed(look.stroke, background, 0.5), letters, LineStyle.DOTTED)
 
 
 def mixed(start: str, end: str, share: float) -> str:

@@ -58,7 +58,7 @@ class Turns:
 TURNS = Turns()
 
 
-class Task:
+class Job:
     """The state of a computation that any thread can cancel."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ def is_in_loop() -> bool:
 
 
 def begin(
-    compute: Callable[[], T], task: Task, done: Callable[[Future[T]], None], after: float = 0
+    compute: Callable[[], T], task: Job, done: Callable[[Future[T]], None], after: float = 0
 ) -> None:
     """Run `compute` in a new thread `after` some seconds, then `done` in this thread.
 

@@ -62,7 +62,7 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
 
 
 @dataclass
-class History:
+class ChangeHistory:
     """The earlier benches, and those that were undone."""
 
     past: list[Bench] = field(default_factory=list)

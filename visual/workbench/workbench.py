@@ -29,7 +29,7 @@ from visual.player.widget import LOOKS, PLAYER, without_kernel
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, bundle, style
 from visual.widgets.widget import Widget, in_notebook
-from visual.widgets.working import Task, begin, is_in_loop
+from visual.widgets.working import Job, begin, is_in_loop
 from visual.workbench.ahead import draw_ahead
 from visual.workbench.cell import cell
 from visual.workbench.controls import (
@@ -41,7 +41,7 @@ from visual.workbench.controls import (
     views,
     without_invalid_options,
 )
-from visual.workbench.link import History, bench_of, link_of
+from visual.workbench.link import ChangeHistory, bench_of, link_of
 from visual.workbench.playing import machine_data
 from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
@@ -53,7 +53,7 @@ CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
 @dataclass(frozen=True)
-class Drawing:
+class BenchDrawing:
     """A bench, its picture as SVG, and the data of its machine; empty in other views."""
 
     bench: Bench
@@ -61,7 +61,7 @@ class Drawing:
     machine: Mapping[str, object]
 
     @classmethod
-    def of(cls, bench: Bench, keeps_options: bool = True) -> "Drawing":
+    def of(cls, bench: Bench, keeps_options: bool = True) -> "BenchDrawing":
         """Draw a bench, without invalid options unless it `keeps_options`; this may take long."""
         bench = bench if keeps_options else without_invalid_options(bench)
         return cls(bench, bench.picture.svg(), machine_data(bench))
@@ -71,7 +71,7 @@ class Drawing:
 class Request:
     """A bench that the page waits for, and the task that draws it."""
 
-    task: Task
+    task: Job
     bench: Bench
 
 
@@ -129,7 +129,7 @@ class Workbench(Widget):
     room = traitlets.Int(0).tag(sync=True)  # the width in pixels; 0 before a page shows it
     _bench: Bench
     _request: Request | None = None  # the page waits for it
-    _ahead = Task()  # on probable next requests
+    _ahead = Job()  # on probable next requests
     _number = -1  # of the last message; the numbers of different pages differ
 
     def __init__(
@@ -140,7 +140,7 @@ class Workbench(Widget):
         **choices: object,
     ) -> None:
         self._lock = RLock()  # only one thread at a time changes what the page shows
-        self._history = History()
+        self._history = ChangeHistory()
         if isinstance(subject, str):
             start: Bench
             start, restored = bench_of(subject)
@@ -149,7 +149,7 @@ class Workbench(Widget):
             start = opened(subject, *about)
         bench = start.changed(**choices)
         moment = check_integer("moment", moment)
-        drawing = Task().run(lambda: Drawing.of(bench))  # before a page knows of the widget
+        drawing = Job().run(lambda: BenchDrawing.of(bench))  # before a page knows of the widget
         super().__init__()
         self.moment = max(-1, moment)
         self._show(drawing)
@@ -194,7 +194,7 @@ class Workbench(Widget):
             bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
             bench = bench.changed(**choices)
-            self._show(Task().run(lambda: Drawing.of(bench, "options" in choices)))
+            self._show(Job().run(lambda: BenchDrawing.of(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
             self._update_form()  # it answers the page
@@ -215,14 +215,14 @@ class Workbench(Widget):
             if bench is None:
                 self._update_form()
             else:
-                drawing = Task().run(lambda: Drawing.of(replace(bench, room=self.room)))
+                drawing = Job().run(lambda: BenchDrawing.of(replace(bench, room=self.room)))
                 self._show(drawing, is_new=False)
 
-    def _show(self, drawing: Drawing, is_new: bool = True) -> None:
+    def _show(self, drawing: BenchDrawing, is_new: bool = True) -> None:
         """Show a drawing; undo can go back from a drawing that `is_new`."""
         with self._lock:
             if self.room != drawing.bench.room:  # the page was resized meanwhile
-                drawing = Drawing.of(replace(drawing.bench, room=self.room))
+                drawing = BenchDrawing.of(replace(drawing.bench, room=self.room))
             if self.machine and drawing.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
             if is_new and hasattr(self, "_bench"):
@@ -245,7 +245,7 @@ class Workbench(Widget):
     def _look_ahead(self) -> None:
         """After a moment without requests, draw pictures that will probably be requested."""
         self._ahead.cancel()
-        self._ahead, bench = Task(), self._bench
+        self._ahead, bench = Job(), self._bench
         if self.room and is_in_loop():
             begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
 
@@ -312,14 +312,14 @@ class Workbench(Widget):
     def _start(self, bench: Bench, key: Key, value: object) -> None:
         """Start to draw `bench` with a change, or report why the change is impossible."""
         try:
-            request = Request(Task(), changed(bench, key, value))
+            request = Request(Job(), changed(bench, key, value))
         except Exception as error:
             self._update_form(key, error_text(error))
             if not isinstance(error, LabError):
                 raise
             return
 
-        def done(outcome: Future[Drawing]) -> None:
+        def done(outcome: Future[BenchDrawing]) -> None:
             with self._lock:
                 if self._request is not request:
                     return  # another thread has just cancelled it
@@ -334,7 +334,7 @@ class Workbench(Widget):
 
         self._request = request
         keeps_options = key[0] == "options"  # an invalid option in the request is an error
-        begin(lambda: Drawing.of(request.bench, keeps_options), request.task, done)
+        begin(lambda: BenchDrawing.of(request.bench, keeps_options), request.task, done)
 
     def _cancel(self) -> Bench:
         """Cancel the request of the page, and return the bench with its change.
@@ -359,7 +359,7 @@ class Workbench(Widget):
 
     def _send_file(self, suffix: str) -> None:
         try:
-            name, content = Task().run(lambda: file_of(self.picture, self._bench.title, suffix))
+            name, content = Job().run(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
             self._update_form(["save"], str(error))
             return

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read, Role, Slot, Term, Write, WriteKind
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Term, Write, WriteKind
 from lab.equations.events.sums import Split, reads_of, split, terms_of
 from lab.equations.events.timeline import Clock, SlotOrigins
 from lab.equations.quantities import Quantities, cost_name
@@ -154,7 +154,7 @@ class _StepEvents:
     def _tape_read(self, tape: TapeTrace, access: Access, written: set[int]) -> Read:
         row = int(access.rows[self.step])
         slot = self.builder.slot(self.builder.named.number, tape.argument, row)
-        role = Role.OVERWRITTEN if row in written else Role.PRESERVED
+        role = SlotRole.OVERWRITTEN if row in written else SlotRole.PRESERVED
         value = access.values[self.step]
         return Read(slot.label, value, slot, access.tap, tape.argument, tape.name, role)
 
@@ -165,7 +165,7 @@ class _StepEvents:
         slot = None if key is None else builder.slot(*key)
         label = builder.named.sequence_label(sequence, index)
         value, argument = sequence.values[step], sequence.argument
-        return Read(label, value, slot, None, argument, name, Role.READ, index)
+        return Read(label, value, slot, None, argument, name, SlotRole.READ, index)
 
     def read(self, leaf: Leaf) -> Read | None:
         """Return the value of a leaf of a formula, or None if it was not recorded."""

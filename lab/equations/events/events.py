@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from lab.equations.events.build import Builder
-from lab.equations.events.records import Event, Role, Slot
+from lab.equations.events.records import Event, Slot, SlotRole
 from lab.equations.events.table import table
 from lab.equations.events.timeline import Clock, SlotOrigins, Timeline
 from lab.errors import KindError, argument_error, check_integer, quote
@@ -46,7 +46,7 @@ class EventSequence(Sequence[Event]):
     """Events in order: the event with index k has the number k + 1, and ends at moment k + 1."""
 
     @abstractmethod
-    def role(self, slot: Slot, moment: int) -> Role:
+    def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events."""
 
     @property
@@ -96,24 +96,24 @@ class Listed(EventSequence):
         """All slots in the order of their first write."""
         return tuple(dict.fromkeys(write.slot for event in self for write in event.writes))
 
-    def role(self, slot: Slot, moment: int) -> Role:
+    def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events."""
         events = self._listed
         at = events[self.check_moment(moment) - 1] if moment else None
         for write in at.writes if at else ():
             if write.slot == slot:
-                return Role.WRITTEN if write.old is None else Role.OVERWRITTEN
+                return SlotRole.WRITTEN if write.old is None else SlotRole.OVERWRITTEN
         if at and any(read.slot == slot for read in at.reads):
-            return Role.PRESERVED
+            return SlotRole.PRESERVED
         if not any(w.slot == slot for event in events[:moment] for w in event.writes):
-            return Role.EMPTY
+            return SlotRole.EMPTY
         later = events[moment:]
         touched = [read.slot for event in later for read in event.reads]
         touched += [write.slot for event in later for write in event.writes]
         if slot in touched:
-            return Role.INTERMEDIATE
+            return SlotRole.INTERMEDIATE
         is_read = any(read.slot == slot for event in events for read in event.reads)
-        return Role.DONE if is_read else Role.RESULT
+        return SlotRole.DONE if is_read else SlotRole.RESULT
 
 
 class Events(EventSequence):
@@ -167,7 +167,7 @@ class Events(EventSequence):
             raise LookupError((scan, argument, row))
         return self._slot(scan, argument, row)
 
-    def role(self, slot: Slot, moment: int) -> Role:
+    def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events.
 
         Moment k is the end of event number k, moment 0 comes before all events.

@@ -9,7 +9,7 @@ from lab.notation import Expression
 from lab.traces.trace import Trace
 
 
-class Role(StrEnum):
+class SlotRole(StrEnum):
     """The role of a slot at a moment; the first six belong to a slot that the event touches."""
 
     PRESERVED = "preserved"  # read by a step of its Scan, unchanged
@@ -71,7 +71,7 @@ class Read:
     tap: int | None = None
     argument: int = -1
     variable: str = ""
-    role: Role = Role.READ  # PRESERVED, OVERWRITTEN, or READ for sequences and parameters
+    role: SlotRole = SlotRole.READ  # PRESERVED, OVERWRITTEN, or READ for sequences and parameters
     index: int | None = None
 
     @property
@@ -174,7 +174,7 @@ class Event:
     @property
     def preserved(self) -> tuple[Slot, ...]:
         """The slots that the step reads and does not write."""
-        return tuple(r.slot for r in self.reads if r.role is Role.PRESERVED and r.slot)
+        return tuple(r.slot for r in self.reads if r.role is SlotRole.PRESERVED and r.slot)
 
     @property
     def overwritten(self) -> tuple[Slot, ...]:
@@ -190,19 +190,19 @@ class Event:
         """One dictionary for each slot that the event touches and each value that it reads."""
         rows = []
         for read in self.reads:
-            if read.role is Role.PRESERVED and read.slot is not None:
-                rows.append(self._row(read.slot, Role.PRESERVED, read.value, read.value))
+            if read.role is SlotRole.PRESERVED and read.slot is not None:
+                rows.append(self._row(read.slot, SlotRole.PRESERVED, read.value, read.value))
         for write in self.writes:
-            role = Role.WRITTEN if write.kind is WriteKind.WRITTEN else Role.OVERWRITTEN
+            role = SlotRole.WRITTEN if write.kind is WriteKind.WRITTEN else SlotRole.OVERWRITTEN
             rows.append(self._row(write.slot, role, write.old, write.new))
         for read in self.reads:
-            if read.role is Role.READ:
-                row = self._row(read.slot, Role.READ, read.value, read.value)
+            if read.role is SlotRole.READ:
+                row = self._row(read.slot, SlotRole.READ, read.value, read.value)
                 rows.append(row | read.place())
         return rows
 
     def _row(
-        self, slot: Slot | None, role: Role, old: np.ndarray | None, new: np.ndarray
+        self, slot: Slot | None, role: SlotRole, old: np.ndarray | None, new: np.ndarray
     ) -> dict[str, object]:
         return {
             "scan": self.scan + 1,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read, Role, Write, WriteKind
+from lab.equations.events.records import Event, Read, SlotRole, Write, WriteKind
 from lab.notation import number_text
 
 MOST = 40  # events; longer tables contain the first and the last events
@@ -34,7 +34,7 @@ def _lines(event: Event) -> list[tuple[str, ...]]:
         str(event.scan + 1),
         "fill" if event.step is None else str(event.step),
     )
-    cells = [_read(r) for r in event.reads if r.role is Role.PRESERVED]
+    cells = [_read(r) for r in event.reads if r.role is SlotRole.PRESERVED]
     cells += [_write(w) for w in event.writes if event.step is not None or np.any(w.new)]
     if not cells:
         cells = [("", "", "", "", "nothing but zeros" if event.step is None else "")]

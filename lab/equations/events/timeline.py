@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lab.equations.events.records import Role, Slot
+from lab.equations.events.records import Slot, SlotRole
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
@@ -183,7 +183,7 @@ class Timeline:
                     Touch(event, row in reads, row in writes, restores=is_restored),
                 )
 
-    def role(self, slot: Slot, moment: int) -> Role:
+    def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of a slot at the end of event `moment`; moment 0 precedes all events."""
         touches = self.touches(slot)
         now = [touch for touch in touches if touch.event == moment and not touch.fills]
@@ -199,30 +199,30 @@ class Timeline:
         is_final = not any(touch.writes and not touch.restores for touch in later)
         if any(touch.writes for touch in before):
             if is_result and is_final:
-                return Role.RESULT
-            return Role.INTERMEDIATE if later else Role.DONE
+                return SlotRole.RESULT
+            return SlotRole.INTERMEDIATE if later else SlotRole.DONE
         if slot.row >= len(tape.initial) or tape.unwritten[slot.row]:
-            return Role.EMPTY
+            return SlotRole.EMPTY
         if self.clock.is_filled(slot.scan) and not any(touch.fills for touch in before):
-            return Role.EMPTY
+            return SlotRole.EMPTY
         if scan.parent is None:
-            return Role.INTERMEDIATE if slot.row in scan.arrived(tape) else Role.INPUT
+            return SlotRole.INTERMEDIATE if slot.row in scan.arrived(tape) else SlotRole.INPUT
         if is_result and is_final and np.any(tape.initial[slot.row]):
-            return Role.RESULT
+            return SlotRole.RESULT
         if not later:
-            return Role.DONE
-        return Role.SEED if np.any(tape.initial[slot.row] != 0) else Role.PENDING
+            return SlotRole.DONE
+        return SlotRole.SEED if np.any(tape.initial[slot.row] != 0) else SlotRole.PENDING
 
     @cached_property
     def _fillings(self) -> frozenset[int | None]:
         return frozenset(self.clock.filling(n) for n in range(len(self.trace.scans)))
 
 
-def _touched(now: list[Touch]) -> Role:
+def _touched(now: list[Touch]) -> SlotRole:
     """Return the role of a slot in the event that touches it."""
     reads, writes = any(t.reads for t in now), any(t.writes for t in now)
     if any(touch.restores for touch in now):
-        return Role.RESTORED
+        return SlotRole.RESTORED
     if writes:
-        return Role.OVERWRITTEN if reads else Role.WRITTEN
-    return Role.PRESERVED if reads else Role.SAVED
+        return SlotRole.OVERWRITTEN if reads else SlotRole.WRITTEN
+    return SlotRole.PRESERVED if reads else SlotRole.SAVED

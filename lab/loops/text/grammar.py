@@ -20,7 +20,14 @@ from dataclasses import dataclass
 
 from lab.errors import ArgumentError, closest_match, listing, quote
 from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
-from lab.loops.text.terms import COMPARISONS, CONNECTIVES, CONSTANTS, FUNCTIONS, OPERATORS, Line
+from lab.loops.text.terms import (
+    COMPARISONS,
+    CONNECTIVES,
+    CONSTANTS,
+    FUNCTIONS,
+    OPERATORS,
+    SourceLine,
+)
 from lab.notation import Call, Leaf, Number, Term
 
 LONGEST, FARTHEST = 2000, 100
@@ -57,7 +64,7 @@ class Names:
         return (*self.states, *self.sequences, *self.parameters)
 
 
-def read_step(text: str, names: Names) -> tuple[Line, ...]:
+def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
     """Return the lines of a step; raise ArgumentError with the column of a syntax error."""
     if not isinstance(text, str):
         raise ArgumentError(f"step = {quote(text)}: expected a text, such as 'x**2'.")
@@ -65,7 +72,7 @@ def read_step(text: str, names: Names) -> tuple[Line, ...]:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
     raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
     text = raised.translate(TYPED)
-    lines: list[Line] = []
+    lines: list[SourceLine] = []
     for start, stop in statements(text):
         earlier = tuple(line.target for line in lines if line.target)
         lines.append(_Reader(text, start, stop, names, earlier).line())
@@ -93,15 +100,15 @@ class _Reader:
                 text, *assigned.span(1), "is assigned twice; one line for each is enough."
             )
 
-    def line(self) -> Line:
+    def line(self) -> SourceLine:
         """Return the line, which must be a formula or ``until(…)``."""
         tree = self.source.parsed()
         if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
             self._check_arguments(tree, 1, 1)
             self._check_depth(tree.args[0])
-            return Line("", ast.unparse(tree), self._condition(tree.args[0]), is_until=True)
+            return SourceLine("", ast.unparse(tree), self._condition(tree.args[0]), is_until=True)
         self._check_depth(tree)
-        return Line(self.target, ast.unparse(tree), self._number(tree))
+        return SourceLine(self.target, ast.unparse(tree), self._number(tree))
 
     def _refused(self, node: ast.expr, why: str) -> ArgumentError:
         return self.source.refused(node, why)

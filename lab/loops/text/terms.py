@@ -15,7 +15,7 @@ from lab.notation import Call, Leaf, Number, Term
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of a step: a target and a formula, or a stop condition."""
 
     target: str

@@ -25,7 +25,7 @@ from lab.notation import primes
 from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
-from lab.reports.tables import Report, Section, Table
+from lab.reports.tables import Report, ReportTable, Section
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.run import Values
 from lab.traces.trace import Trace
@@ -156,7 +156,7 @@ class Breakage(Report):
     def document(self) -> Section:
         """The derivatives of all orders, and the first wrong one."""
         header = ("order", "correct rule", "faulty rule", "finite differences")
-        table = Table(header, tuple(row.cells for row in self.rows))
+        table = ReportTable(header, tuple(row.cells for row in self.rows))
         summary = f"The error is visible at order {self.visible}."
         if self.visible is None:
             summary = f"No order up to {len(self.rows)} shows the error."

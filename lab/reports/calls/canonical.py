@@ -27,7 +27,7 @@ from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers
 from lab.reports.calls.few_steps import few_steps
 from lab.reports.calls.written import written
-from lab.reports.tables import Report, Section, Table
+from lab.reports.tables import Report, ReportTable, Section
 from lab.scans.buffers import initial_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
@@ -121,13 +121,13 @@ class Canonical(Report):
         arguments = ", ".join(self.called_with) or "no arguments"
         call = f"PyTensor calls the step {times}, to build the inner function, with {arguments}."
         cells: tuple[tuple[str, ...], ...] = tuple(given.cells for given in self.given)
-        yield Section("Call", (Table(("argument", "value"), cells), call))
+        yield Section("Call", (ReportTable(("argument", "value"), cells), call))
         if self.inputs:
             cells = tuple(each.cells for each in self.inputs)
-            yield Section("Inputs of the Scan", (Table(("input", *COLUMNS), cells), LEGEND))
+            yield Section("Inputs of the Scan", (ReportTable(("input", *COLUMNS), cells), LEGEND))
             cells = tuple(each.cells for each in self.outputs)
             rows = (f"{row} is xs[0], if xs is the result of scan." for row in self.first_rows)
-            yield Section("Outputs of the Scan", (Table(("output", *COLUMNS), cells), *rows))
+            yield Section("Outputs of the Scan", (ReportTable(("output", *COLUMNS), cells), *rows))
         else:
             yield Section("Scan", ("none: for a constant n_steps of 1, the step is in the graph.",))
         if self.few_steps is not None:

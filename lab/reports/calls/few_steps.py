@@ -13,7 +13,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import integers, number_text
 from lab.reports.calls.written import written
-from lab.reports.tables import Section, Table
+from lab.reports.tables import ReportTable, Section
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 
@@ -55,7 +55,7 @@ def few_steps(loop: Loop) -> Section | None:
                      *(_value_text(values[v]) for v in (cost, gradient)))  # fmt: skip
         rows.append((integers(steps), *scans, *cells, meaning))
     title = f"Few steps: the sum of the results, and its gradient wrt {wrt}"
-    return Section(title, (Table(HEADER, tuple(rows)), *single))
+    return Section(title, (ReportTable(HEADER, tuple(rows)), *single))
 
 
 def _value_text(value: object) -> str:

@@ -19,7 +19,7 @@ from lab.errors import ArgumentError, printable, quote
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
-from lab.reports.compare.sides import Answer, MovedCost, differentiate, run_side
+from lab.reports.compare.sides import MovedCost, SideResult, differentiate, run_side
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
 from lab.traces.parting import Contrast, contrast, far
@@ -82,8 +82,8 @@ def _compared(target: Subject, order: int) -> Comparison:
 
 def _rows(
     order: int,
-    ours: Sequence[Answer],
-    theirs: Sequence[Answer],
+    ours: Sequence[SideResult],
+    theirs: Sequence[SideResult],
     summed: Sequence[int],
     names: Sequence[str],
     moved: MovedCost | None,
@@ -103,7 +103,7 @@ def _rows(
     return rows
 
 
-def _verdict(ours: Answer, theirs: Answer, scale: float) -> Agreement:
+def _verdict(ours: SideResult, theirs: SideResult, scale: float) -> Agreement:
     if ours.value is None and theirs.value is None:
         return Agreement.NEITHER
     if ours.value is None or theirs.value is None:

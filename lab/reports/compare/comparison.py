@@ -13,8 +13,8 @@ from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import formula_lines, relative_error
-from lab.reports.compare.sides import Answer
-from lab.reports.tables import Report, Section, Table
+from lab.reports.compare.sides import SideResult
+from lab.reports.tables import Report, ReportTable, Section
 from lab.retired import RetiredAttribute
 from lab.traces.parting import Contrast, Parting
 from lab.traces.trace import Trace
@@ -46,8 +46,8 @@ class GradientRow:
 
     order: int
     wrt: str
-    ours: Answer
-    theirs: Answer
+    ours: SideResult
+    theirs: SideResult
     verdict: Agreement
     differences: Estimate | None = None
 
@@ -56,7 +56,7 @@ class GradientRow:
         """Whether the gradients differ."""
         return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
-    def confirmed(self, answer: Answer) -> bool | None:
+    def confirmed(self, answer: SideResult) -> bool | None:
         """Whether finite differences agree with `answer`; None if they cannot tell."""
         if self.differences is None or answer.value is None:
             return None
@@ -126,7 +126,7 @@ class Comparison(Report):
         cells = tuple(
             (str(row.order), row.wrt, name, value) for row in self.rows for name, value in row.cells
         )
-        gradients = Section("Gradients", (Table(("order", "wrt", "by", "value"), cells),))
+        gradients = Section("Gradients", (ReportTable(("order", "wrt", "by", "value"), cells),))
         blocks = (gradients, Section("First difference", tuple(_difference(self))))
         untaken = () if self.ours is None else untaken_words(self.ours)
         return Section(title, (*_summary(self), *untaken, *blocks))
@@ -166,7 +166,7 @@ def _judged(rows: list[GradientRow]) -> str:
     return "Finite differences cannot tell which is correct."
 
 
-def _difference(comparison: Comparison) -> Iterator[str | Table]:
+def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     """Yield the first step and tape with different values, and the formulas."""
     contrast, ours, theirs = comparison.contrast, comparison.ours, comparison.theirs
     if ours is None or theirs is None:
@@ -178,7 +178,7 @@ def _difference(comparison: Comparison) -> Iterator[str | Table]:
             yield "The gradients differ after the last step, or one of them is not computed."
     else:
         yield _place(ours, contrast.parting)
-        yield Table(("by", "formula"), tuple(_formulas(ours, theirs, contrast.parting)))
+        yield ReportTable(("by", "formula"), tuple(_formulas(ours, theirs, contrast.parting)))
         yield f"Of {contrast.written} values that both write, {contrast.differing} differ."
         if comparison.agree:
             yield "The gradients are the same."
@@ -208,7 +208,7 @@ def _formulas(ours: Trace, theirs: Trace, parting: Parting) -> Iterator[tuple[st
         yield from ((name, line) for line in lines)
 
 
-def _answer_text(answer: Answer) -> str:
+def _answer_text(answer: SideResult) -> str:
     """Write a value, or the reason for a missing one."""
     reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
     return f"{value_text(answer.value)}{reason}"

@@ -141,7 +141,7 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SideResult:
     """The gradient by one pullback wrt one input: a value, or None and the reason in `status`.
 
     The value is 0 if the cost does not depend on the input, as everywhere in PyTensor.
@@ -158,7 +158,7 @@ class SideGradients:
     `trace` is None if nothing can be run, or if the graph has Scans inside other operations.
     """
 
-    answers: tuple[tuple[Answer, ...], ...]
+    answers: tuple[tuple[SideResult, ...], ...]
     trace: Trace | None
 
 
@@ -170,13 +170,13 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
     gradients = [g for row in side.gradients for g in row if _is_number(g)]
     values, failed, recorded = _run([side.cost, *gradients], given)
 
-    def answer(gradient: Variable, shape: tuple[int, ...]) -> Answer:
+    def answer(gradient: Variable, shape: tuple[int, ...]) -> SideResult:
         status = status_of(gradient)
         if isinstance(status, Disconnected):
-            return Answer(freeze(np.zeros(shape)), status)
+            return SideResult(freeze(np.zeros(shape)), status)
         if gradient in failed:
-            return Answer(None, Refused(failed[gradient]))
-        return Answer(values.get(gradient), status)
+            return SideResult(None, Refused(failed[gradient]))
+        return SideResult(values.get(gradient), status)
 
     rows = tuple(
         tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))

@@ -28,7 +28,7 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import Exchange, exchanged
-from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, read_node, read_scan
+from lab.scans.node import LoopVariable, ScanLabels, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
@@ -97,7 +97,7 @@ def identify(call: Pullback, order: int) -> Derivation | None:
     }
     old_variables = backward.variables
     labels = tuple(names.get(part, part.name) for part in old_variables)
-    label(node.op, Labels(labels))
+    label(node.op, ScanLabels(labels))
     backward = read_node(node)
     new = dict(zip(old_variables, backward.variables, strict=True))
     derivation = Derivation(
@@ -119,7 +119,7 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         node=node,
         gradients=call.gradients,
     )
-    label(node.op, Labels(labels, derivation))
+    label(node.op, ScanLabels(labels, derivation))
     return derivation
 
 

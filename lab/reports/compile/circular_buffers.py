@@ -21,7 +21,7 @@ from pytensor.graph.fg import FunctionGraph
 from lab.errors import ArgumentError, LabError
 from lab.notation import value_symbol
 from lab.reports.calls.written import index_text, written
-from lab.reports.tables import Section, Table
+from lab.reports.tables import ReportTable, Section
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
@@ -190,7 +190,7 @@ class Buffer:
             yield f"{self.name}: the buffer contains {', '.join(shown)} after the last step."
         else:
             slots = (f"slot {slot}" for slot in range(ring.length))
-            table = Table(("step", *slots, "overwritten"), tuple(self._steps(ring)))
+            table = ReportTable(("step", *slots, "overwritten"), tuple(self._steps(ring)))
             yield Section(f"Slots of {self.name}", (table,))
 
     def _steps(self, ring: Ring) -> Iterator[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from lab.notation import number_text
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.circular_buffers import Buffer, Count, Retention
-from lab.reports.tables import Report, Section, Table
+from lab.reports.tables import Report, ReportTable, Section
 
 FEW = 3  # Scans whose slots are shown
 MOST_ENTRIES = 6  # of an array that is printed
@@ -90,7 +90,7 @@ class ScanAfter(Report):
     def document(self) -> Section:
         """The buffers of the Scan, and their slots."""
         blocks = [block for buffer in self.buffers for block in buffer.slots()]
-        table = Table(HEADER[1:], tuple(buffer.cells for buffer in self.buffers))
+        table = ReportTable(HEADER[1:], tuple(buffer.cells for buffer in self.buffers))
         return Section(self.title, (table, *blocks) if self.buffers else ("no buffers",))
 
 
@@ -121,11 +121,11 @@ class LateGradient:
         return Effect.on(self.gradient, self.late)
 
     @property
-    def blocks(self) -> Iterator[str | Table]:
+    def blocks(self) -> Iterator[str | ReportTable]:
         """The contents of its section in the report."""
         late = self.error if self.late is None else f"{_value_text(self.late)}: {self.effect}"
         rows = ("before rewriting", _value_text(self.gradient)), ("after shortening", late)
-        yield Table(("gradient taken", "value"), rows)
+        yield ReportTable(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
             yield "PyTensor raises no error and no warning. Take the gradient first."
         for scan in self.scans:
@@ -215,32 +215,32 @@ class Compiled(Report):
             yield Section("Scans", ("; ".join(f"{n} {of}" for of, n in counts.items()) + ".",))
         elif self.before:
             cells = tuple(scan.cells for scan in self.before)
-            yield Section("Scans", (Table(("Scan", "steps", "after rewriting"), cells),))
+            yield Section("Scans", (ReportTable(("Scan", "steps", "after rewriting"), cells),))
         if self.rewrites:
             rows = tuple((each.name, listing(each.scans), each.effect) for each in self.rewrites)
-            yield Section("Rewrites", (Table(("rewrite", "Scan", "effect"), rows),))
+            yield Section("Rewrites", (ReportTable(("rewrite", "Scan", "effect"), rows),))
         if self.buffers:
             yield Section("Buffers", tuple(self._buffers()))
         if self.wrt:
             yield Section("Gradient taken after shortening", tuple(self._gradient()))
 
-    def _buffers(self) -> Iterator[str | Table | Section]:
+    def _buffers(self) -> Iterator[str | ReportTable | Section]:
         if len(self.after) > FEW:
             rows = (
                 (f"{s.number} {s.name}", str(s.steps), f"{len(s.buffers)}", f"{s.shortened}")
                 for s in self.after
             )
-            yield Table(("Scan", "steps", "buffers", "shortened"), tuple(rows))
+            yield ReportTable(("Scan", "steps", "buffers", "shortened"), tuple(rows))
             yield "To see the buffers of one Scan: print(report.after[0])"
             return
         cells = ((str(scan.number), *b.cells) for scan in self.after for b in scan.buffers)
-        yield Table(HEADER, tuple(cells))
+        yield ReportTable(HEADER, tuple(cells))
         slots = [block for buffer in self.buffers for block in buffer.slots()]
         yield from slots
         if any(isinstance(block, Section) for block in slots):
             yield SLOTS
 
-    def _gradient(self) -> Iterator[str | Table | Section]:
+    def _gradient(self) -> Iterator[str | ReportTable | Section]:
         complete = {(scan.sources, b.name): b for scan in self.after for b in scan.buffers}
         for scan in self.alone:
             for buffer in scan.buffers:

@@ -10,9 +10,9 @@ from lab.gradients.status import Connected, Status
 from lab.notation import Leaf, Number, integers, size_text
 from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
-from lab.reports.tables import Lines, Report, Section, Table
+from lab.reports.tables import Lines, Report, ReportTable, Section
 from lab.scans.disguised import SINGLE
-from lab.scans.printed import Place
+from lab.scans.printed import PrintedPlace
 from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
@@ -35,7 +35,7 @@ class SourceLocation:
     printed: str
     id: str
     line: str
-    places: tuple[Place, ...]
+    places: tuple[PrintedPlace, ...]
 
     @property
     def section(self) -> Section:
@@ -46,7 +46,7 @@ class SourceLocation:
             rows.append((place.name, place.outer, inner, place.filled, place.phase, place.line))
         header = ("variable", "id", "in the step", "output", "phase of the pullback", "source")
         return Section(f"Locations of {self.scan} in {self.printed}",
-                       (Table(header, tuple(rows)).compact,))  # fmt: skip
+                       (ReportTable(header, tuple(rows)).compact,))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class ScanReport(Report):
     def _blocks(self) -> Iterator[str | Lines | Section]:
         lines = (*self.system.recurrence, *self.system.count)
         yield Lines(tuple(line.strip() for line in lines))
-        yield Section("Variables", (Table(HEADER, self.system.variables).compact,))
+        yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
         if self.outcomes:
             header = ("input", "gradient", "mit-mot of the gradient", "result")
-            gradients = Table(header, tuple(_gradients(self.outcomes, self.system)))
+            gradients = ReportTable(header, tuple(_gradients(self.outcomes, self.system)))
             yield Section("Gradient of each input", (gradients.compact,))
         else:
             yield "The gradient does not pass through this Scan."
@@ -161,7 +161,7 @@ class Explanation(Report):
             counts = tuple((str(order), f"{count:,}") for order, count in pairs)
             rule = "Each order differentiates every Scan on the path of the previous order."
             sections.append(Section("Scans per order of the derivative",
-                                    (Table(("order", "Scans"), counts), rule)))  # fmt: skip
+                                    (ReportTable(("order", "Scans"), counts), rule)))  # fmt: skip
         return Section("Details", tuple(sections) or ("none",))
 
     def _summary(self) -> Iterator[str]:
@@ -187,7 +187,9 @@ class Explanation(Report):
                 (f"{s.number}", s.name, s.inside, s.system.contents, f"{len(s.traps) or ''}")
                 for s in self.scans
             )
-            table = Table(("Scan", "name", "inside", "variables", "traps"), tuple(rows)).compact
+            table = ReportTable(
+                ("Scan", "name", "inside", "variables", "traps"), tuple(rows)
+            ).compact
             yield Section("Scans", (table, "To describe one Scan: print(explanation.scans[0])"))
         if self.saved and isinstance(self.status, Connected):
             yield Section("Memory", tuple(self._memory()))
@@ -195,9 +197,9 @@ class Explanation(Report):
             traps = tuple(f"⚠ {trap}" for trap in self.traps)
             yield Section("Known traps", traps or ("none",))
 
-    def _memory(self) -> Iterator[Table | str]:
+    def _memory(self) -> Iterator[ReportTable | str]:
         if len(self.scans) > FEW:
             yield f"{len(self.saved)} arrays, total: {self.memory}."
             return
         rows = [array.cells for array in self.saved]
-        yield Table(("array", "size", "purpose"), (*rows, ("total", self.memory, "")))
+        yield ReportTable(("array", "size", "purpose"), (*rows, ("total", self.memory, "")))

@@ -46,7 +46,7 @@ ANSWER = "expected a function that returns, for an array, one True or False for 
 
 
 @record_of_arrays
-class Operand:
+class OperandValue:
     """An input of an operation: its name and its value."""
 
     name: str
@@ -67,7 +67,7 @@ class Occurrence:
     formula: str
     value: np.ndarray
     entry: tuple[int, ...]
-    inputs: tuple[Operand, ...] = ()
+    inputs: tuple[OperandValue, ...] = ()
     numbers: str = ""
     given: bool = False
     operation: str = ""
@@ -362,7 +362,7 @@ class _Run:
             )
         if isinstance(place, _Outer):
             fault = self.trace.outside[place.fault]
-            operands = tuple(Operand(v.name, np.asarray(v.value)) for v in fault.inputs)
+            operands = tuple(OperandValue(v.name, np.asarray(v.value)) for v in fault.inputs)
             numbers = _in_numbers(fault.operation, [v.value for v in operands]) if operands else ""
             entry = self._entry(fault.value)
             return Occurrence(
@@ -382,7 +382,7 @@ class _Run:
         if isinstance(source, Leaf) and not place.is_target:
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
-            Operand(called(written(scan, each)), freeze(value_))
+            OperandValue(called(written(scan, each)), freeze(value_))
             for each in dict.fromkeys(_inputs(scan, place))
             if (value_ := _value(scan, each, place.step)) is not None
         )

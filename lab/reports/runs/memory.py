@@ -24,7 +24,7 @@ from lab.equations.quantities import Quantities
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import size_text
 from lab.records import freeze, record_of_arrays
-from lab.reports.tables import Report, Section, Table
+from lab.reports.tables import Report, ReportTable, Section
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
@@ -133,8 +133,8 @@ class Memory(Report):
             for plan in self.plans
         )
         tables = (
-            ("Buffers", Table(("size", "lifetime", "buffer", "reason"), buffers)),
-            ("Plans", Table(("plan", "saved states", "size", "steps of work"), plans)),
+            ("Buffers", ReportTable(("size", "lifetime", "buffer", "reason"), buffers)),
+            ("Plans", ReportTable(("plan", "saved states", "size", "steps of work"), plans)),
         )
         sections = (Section(title, (table,)) for title, table in tables if table.rows)
         return Section(f"Memory of {self.loop}", (*self.summary, *sections))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lab
 from lab import eager, gallery
-from lab.equations.events.records import EventKind, Role, WriteKind
+from lab.equations.events.records import EventKind, SlotRole, WriteKind
 from tests.support.random_loops import costs, loops
 
 KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
@@ -98,7 +98,7 @@ def test_a_write_that_puts_back_what_it_read_is_restored_and_overwritten_in_rows
     np.testing.assert_array_equal(write.old, write.new)
     (row,) = [r for r in event.rows() if (r["tape"], r["position"]) == ("d2dx", -1)]
     assert row["role"] == "overwritten"
-    assert events.role(write.slot, event.number) is Role.RESTORED
+    assert events.role(write.slot, event.number) is SlotRole.RESTORED
 
 
 def test_the_role_of_a_slot_follows_from_what_comes_before_and_after():

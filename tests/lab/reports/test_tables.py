@@ -8,7 +8,7 @@ import pytest
 from strange_loops import HOSTILE
 
 from lab.errors import ArgumentError
-from lab.reports.tables import WIDTH, Lines, Report, Section, Table, as_html
+from lab.reports.tables import WIDTH, Lines, Report, ReportTable, Section, as_html
 from visual.pages.reports import save_report
 
 
@@ -20,7 +20,7 @@ class Weather(Report):
 
     @property
     def document(self):
-        table = Table(
+        table = ReportTable(
             ("town", "°C", "reason"), (("Oslo", "−3", "night"), ("Rome", "21", self.reason))
         )
         return Section(

@@ -15,7 +15,7 @@ from twins import assert_twin
 import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
-from visual.exercises.answers import Answer, Form, Outcome, flatten, read_numbers
+from visual.exercises.answers import Answer, AnswerForm, AnswerOutcome, flatten, read_numbers
 from visual.exercises.exercise import Ask
 
 SEEDS = range(25)
@@ -97,8 +97,8 @@ def test_slots_are_those_of_the_simulation(name, order, tapes, kind):
         assert exercise.check(f"pos {' and '.join(map(str, right))}".replace("-", "−")).is_right
         for position in set(range(-3, 9)) - right:
             verdict = exercise.check(position)
-            assert verdict.outcome is Outcome.WRONG
-            assert exercise.check([*right, position]).outcome is Outcome.WRONG
+            assert verdict.outcome is AnswerOutcome.WRONG
+            assert exercise.check([*right, position]).outcome is AnswerOutcome.WRONG
             if position in log["read"] - log["written"]:
                 assert "is read and preserved" in verdict.reason
         if len(right) > 1:
@@ -115,7 +115,7 @@ def test_taps_are_those_of_the_simulation(name, order, tapes):
         right = {position - 1 for position in positions}
         assert exercise.check(right).is_right
         for tap in set(range(-6, 7)) - right:
-            assert exercise.check(tap).outcome is Outcome.WRONG
+            assert exercise.check(tap).outcome is AnswerOutcome.WRONG
 
 
 @pytest.mark.parametrize("kind", Ask)
@@ -151,7 +151,7 @@ def test_a_series_keeps_the_score():
     series = visual.Exercises.of(trace, ("overwritten", "taps", "preserved"))
     series.observe(lambda change: seen.append((change.name, change.new)), ["points", "answered"])
     step = step_of(series.current)
-    assert series.answer("what?").outcome is Outcome.UNREADABLE
+    assert series.answer("what?").outcome is AnswerOutcome.UNREADABLE
     assert series.tries == 0
     assert not series.answer(step).is_right
     assert (series.current, series.tries) == (series.tasks[0], 1)
@@ -223,7 +223,7 @@ def test_numbers_of_every_kind_are_read(answer, is_set, numbers):
 def test_anything_else_is_not_understood(answer):
     for kind in Ask:
         verdict = visual.Exercise(TRACES["square", 1], kind).check(answer)
-        assert verdict.outcome is Outcome.UNREADABLE
+        assert verdict.outcome is AnswerOutcome.UNREADABLE
         assert verdict.reason.startswith("Expected ")
 
 
@@ -241,7 +241,7 @@ def test_a_list_that_contains_itself_has_no_numbers():
 
 
 def test_a_partial_answer_is_wrong():
-    answer = Answer(Form.SLOTS, (1.0, 2.0), ("rule",), "working", "otherwise", "incomplete")
+    answer = Answer(AnswerForm.SLOTS, (1.0, 2.0), ("rule",), "working", "otherwise", "incomplete")
     table = {"1, 2": "right", "2 1": "right", "1": "wrong", "1, 2, 3": "wrong", "1 1": "wrong"}
     for typed, outcome in table.items():
         assert answer.check(typed).outcome == outcome

@@ -8,7 +8,7 @@ import pytest
 
 import lab
 import visual
-from visual.exercises.answers import Outcome
+from visual.exercises.answers import AnswerOutcome
 from visual.exercises.puzzles import PUZZLES, RULES, Missing, Puzzle
 
 
@@ -73,7 +73,7 @@ def test_the_hints_come_in_steps_and_the_answer_last():
     assert len(set(said)) == 3
     assert "Backward:" not in said[0] + said[1]
     assert "Backward:" in said[2]
-    assert puzzle.task.check("-9").outcome is Outcome.WRONG
+    assert puzzle.task.check("-9").outcome is AnswerOutcome.WRONG
 
 
 def test_six_puzzles_are_one_page(tmp_path):

@@ -6,7 +6,7 @@ from in_browser.chromium import CHROMIUM, Opened
 import lab
 import visual
 from lab.errors import ArgumentError
-from visual.exercises.answers import Form, Outcome
+from visual.exercises.answers import AnswerForm, AnswerOutcome
 
 GROWS = visual.Question(
     "Does <b>x</b> grow?",
@@ -36,9 +36,9 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (HALF, 0.502, 1, "right", "By hand."),
         (HALF, 0.503, 1, "wrong", "Try another number."),
         (HALF, "2", 1, "wrong", "Upside down."),
-        (HALF, "a half", 1, "not understood", f"Expected {Form.NUMBER}."),
+        (HALF, "a half", 1, "not understood", f"Expected {AnswerForm.NUMBER}."),
         (HALF, "0,5", 1, "right", "By hand."),
-        (HALF, "0, 5", 1, "not understood", f"Expected {Form.NUMBER}."),
+        (HALF, "0, 5", 1, "not understood", f"Expected {AnswerForm.NUMBER}."),
         (PAIR, "0, -1", 1, "right", "Both."),
         (PAIR, "0", 1, "wrong", "The answer is right but incomplete. There are two."),
         (PAIR, "0, 1", 1, "wrong", "Try another number. There are two."),
@@ -135,4 +135,4 @@ def test_choices_in_a_page(browser, tmp_path):
         opened.page.locator(".again").click()
         assert not first.get_by_label("no", exact=True).is_checked()
         assert opened.told == []
-    assert GROWS.check("yes").outcome is Outcome.WRONG
+    assert GROWS.check("yes").outcome is AnswerOutcome.WRONG

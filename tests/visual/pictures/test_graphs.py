@@ -31,11 +31,11 @@ from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
-from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
+from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out, quoted
 from visual.options import selected_scan
 from visual.pictures.genealogy.explanation import computed_by, explanation
 from visual.pictures.genealogy.genealogy import genealogy
-from visual.pictures.stepgraph.nodes import Part, StepNodes, value_at
+from visual.pictures.stepgraph.nodes import StepNodes, StepPart, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -164,7 +164,7 @@ def is_written(words, data):
 def check_drawn(trace, number, step, arrays, values):
     """Compare the nodes with the graph without operations that return their input."""
     nodes = StepNodes(ScanOf(trace, number))
-    drawn = {n.place: n for n in nodes.every if n.part is Part.OPERATION}
+    drawn = {n.place: n for n in nodes.every if n.part is StepPart.OPERATION}
     scan = trace.scans[number]
     for place, node in drawn.items():
         joined = []
@@ -254,7 +254,7 @@ def test_slices_loops_and_generators_inside_a_step():
     )
     trace = loop.trace()
     nodes = StepNodes(ScanOf(trace, 0))
-    names = {n.label for n in nodes.every if n.part is Part.OPERATION}
+    names = {n.label for n in nodes.every if n.part is StepPart.OPERATION}
     assert "part(▢, 1)" in names
     words = stepgraph(trace, 1, all=True).text()
     assert "generator 1" in words
@@ -653,7 +653,7 @@ def wrong_results(quantities, scan):
             wrong.append(node.place)
         needed = find_reachable([node.place.source], partial(used_by, scan))
         drawn = find_reachable([node], lambda n: n.inputs)
-        wrong += [n.place for n in drawn if n.part is Part.ARGUMENT and n.place not in needed]
+        wrong += [n.place for n in drawn if n.part is StepPart.ARGUMENT and n.place not in needed]
         told = {before.place for before in node.inputs}
         untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)
         wrong += [leaf for leaf in untold if not quantities.is_total(leaf)]
@@ -739,8 +739,12 @@ def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
 
 
 def test_a_layout_is_as_asked():
-    nodes = [Node("a", 100, 40), Node("b", 60, 20, rank="r"), Node("c", 60, 20, rank="r")]
-    edges = [Edge("a", "c"), Edge("a", "b", "words"), Edge("b", "c", "none")]
+    nodes = [
+        GraphNode("a", 100, 40),
+        GraphNode("b", 60, 20, rank="r"),
+        GraphNode("c", 60, 20, rank="r"),
+    ]
+    edges = [GraphEdge("a", "c"), GraphEdge("a", "b", "words"), GraphEdge("b", "c", "none")]
     layout = lay_out(nodes, edges)
     assert layout.corners["b"][1] == layout.corners["c"][1] > layout.corners["a"][1] + 40
     assert all(len(curve) % 3 == 1 for curve in layout.curves)

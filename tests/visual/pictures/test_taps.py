@@ -17,7 +17,7 @@ from lab.loops import gallery
 from lab.notation import integers, leaves_of, tap_symbol
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
-from visual.pictures.taps import Rule, conversions, reverse, taps
+from visual.pictures.taps import TapRule, conversions, reverse, taps
 from visual.scene.shapes import Text
 from visual.scene.theme import Role
 
@@ -122,7 +122,7 @@ def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
             back = reverse(tape)
             reads, writes, kept = transposed(tape)
             assert (set(back.reads), set(back.writes)) == (reads, writes), tape
-            added = {-rule.tap for rule in conversions(tape) if rule.rule is Rule.ADDED}
+            added = {-rule.tap for rule in conversions(tape) if rule.rule is TapRule.ADDED}
             assert added == kept, tape
             tape = back
             checked += 1

@@ -16,7 +16,7 @@ from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import Kind
+from visual.pictures.machine.content import PartKind
 from visual.pictures.machine.tracks import track
 
 LOOPS = {
@@ -106,7 +106,7 @@ def test_equations_say_equals_just_where_they_hold_as_printed(name, order):
     seen = 0
     for part in machine_of(run(name, order)).parts():
         pieces = [piece.text for piece in part.sentence[1:]]
-        if part.kind is not Kind.SUM:
+        if part.kind is not PartKind.SUM:
             continue
         sign, is_true = holds("".join(pieces))
         assert (sign == "=") == is_true, pieces
@@ -120,7 +120,7 @@ def test_equations_say_equals_just_where_they_hold_as_printed(name, order):
 def test_the_sum_on_the_arrows_is_the_number_in_the_slot(name, order):
     """Value times factor, over all arrows, plus the old value: what the slot holds afterwards."""
     for part in machine_of(run(name, order)).parts():
-        if part.kind is not Kind.SUM:
+        if part.kind is not PartKind.SUM:
             continue
         total = float(part.old) if part.adds and part.old else 0.0
         for term in part.terms:
@@ -133,7 +133,7 @@ def test_the_sum_on_the_arrows_is_the_number_in_the_slot(name, order):
 
 def test_a_slot_that_is_written_back_says_so():
     machine = machine_of(run("square", 2))
-    parts = [part for part in machine.parts() if part.kind is Kind.RESTORED]
+    parts = [part for part in machine.parts() if part.kind is PartKind.RESTORED]
     assert len(parts) == 4
     assert {part.old == part.new for part in parts} == {True}
     roles = {cell.at(moment).role for cell in machine.cells for moment in range(1, 20)}
@@ -437,7 +437,7 @@ def test_the_numbers_of_a_vector_are_in_its_cell(size):
     assert last["x₃"] == tuple(map(number_text, x))
     assert last["dC/dx₀"] == tuple(map(number_text, product))
     assert last["dC/dx₀"] != tuple(map(number_text, product[::-1] + 1e-2))
-    sentences = [part.by_entry for part in machine.parts() if part.kind is Kind.SUM]
+    sentences = [part.by_entry for part in machine.parts() if part.kind is PartKind.SUM]
     for by_entry in sentences:
         assert len(by_entry) == (size if size <= 4 else 0)
         for pieces in by_entry:
@@ -447,7 +447,7 @@ def test_the_numbers_of_a_vector_are_in_its_cell(size):
 
 def test_an_entry_of_a_product_of_matrices_is_not_shown_as_a_product():
     machine = machine_of(gallery.loops["rnn"].trace())
-    terms = [t for part in machine.parts() for t in part.terms if part.kind is Kind.SUM]
+    terms = [t for part in machine.parts() for t in part.terms if part.kind is PartKind.SUM]
     assert not any(term.factor for term in terms)
     lines = [line for part in machine.parts() for line in part.by_entry]
     assert any("is entry 2 of" in "".join(p.text for p in line) for line in lines)

@@ -11,7 +11,7 @@ from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 from lab.progress import is_watched, pause
 from visual.drawing import draw, study
-from visual.widgets.working import TURNS, Task, begin
+from visual.widgets.working import TURNS, Job, begin
 from visual.workbench import state, workbench
 from visual.workbench.workbench import Workbench
 
@@ -37,9 +37,7 @@ async def until(condition):
 
 def test_work_is_done_at_once_where_nobody_can_ask_meanwhile():
     found = []
-    begin(
-        lambda: threading.current_thread(), Task(), lambda outcome: found.append(outcome.result())
-    )
+    begin(lambda: threading.current_thread(), Job(), lambda outcome: found.append(outcome.result()))
     assert found == [threading.current_thread()]
 
 
@@ -49,7 +47,7 @@ def test_work_goes_on_in_a_thread_and_is_told_in_this_one():
     async def play():
         begin(
             lambda: (threading.current_thread(), is_watched()),
-            Task(),
+            Job(),
             lambda outcome: found.append((outcome.result(), threading.current_thread())),
         )
         assert found == []
@@ -69,7 +67,7 @@ def test_an_error_arrives():
         def fail():
             raise GradientError("no")
 
-        begin(fail, Task(), found.append)
+        begin(fail, Job(), found.append)
         await until(lambda: found)
         with pytest.raises(GradientError, match="no"):
             found[0].result()
@@ -89,7 +87,7 @@ def endless(started):
 
 def test_what_is_given_up_ends_and_is_not_told():
     async def play():
-        started, work, found = threading.Event(), Task(), []
+        started, work, found = threading.Event(), Job(), []
         begin(endless(started), work, found.append)
         await until(started.is_set)
         (thread,) = [t for t in threading.enumerate() if t.name == "workbench"]
@@ -102,12 +100,12 @@ def test_what_is_given_up_ends_and_is_not_told():
 
 def test_long_work_lets_others_go_first():
     async def play():
-        started, long, found = threading.Event(), Task(), []
+        started, long, found = threading.Event(), Job(), []
         begin(endless(started), long, found.append)
         await until(started.is_set)
-        begin(lambda: "short", Task(), lambda outcome: found.append(outcome.result()))
+        begin(lambda: "short", Job(), lambda outcome: found.append(outcome.result()))
         await until(lambda: found)
-        assert Task().run(lambda: "from a cell") == "from a cell"
+        assert Job().run(lambda: "from a cell") == "from a cell"
         assert found == ["short"]
         long.cancel()
 
@@ -120,7 +118,7 @@ def test_who_let_others_go_first_has_another_turn():
     """The first piece gives way to the second, which never ends; the first ends all the same."""
 
     async def play():
-        started, second, long, found = threading.Event(), threading.Event(), Task(), []
+        started, second, long, found = threading.Event(), threading.Event(), Job(), []
 
         def first():
             started.set()
@@ -130,7 +128,7 @@ def test_who_let_others_go_first_has_another_turn():
                 pause()
             return "first"
 
-        begin(first, Task(), lambda outcome: found.append(outcome.result()))
+        begin(first, Job(), lambda outcome: found.append(outcome.result()))
         await until(started.is_set)
         begin(endless(second), long, found.append)
         try:

@@ -8,7 +8,7 @@ from workbenches import ask, own, rebuilt, sine
 import lab
 import visual
 from lab.loops import gallery
-from visual.workbench.link import History, bench_of, link_of
+from visual.workbench.link import ChangeHistory, bench_of, link_of
 from visual.workbench.workbench import Workbench
 
 LINK = (
@@ -157,8 +157,8 @@ def test_a_slider_that_is_dragged_is_undone_at_once(monkeypatch):
 
 def test_a_history_without_a_past():
     bench, _ = bench_of("loop=square")
-    assert History().undo(bench) is None
-    assert History().redo(bench) is None
+    assert ChangeHistory().undo(bench) is None
+    assert ChangeHistory().redo(bench) is None
 
 
 def test_another_run_is_shown_from_its_start():

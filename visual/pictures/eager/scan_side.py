@@ -13,7 +13,7 @@ from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.pictures.eager.sides import SLOTS, START, Entry, Keys, Line, Side
+from visual.pictures.eager.sides import SLOTS, START, Entry, Keys, QuantityLine, TapeSide
 from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
 
@@ -34,12 +34,12 @@ class ScanTapes:
         """The backward Scan of the loop."""
         return next(scan for scan in NamedScan.each(self.trace) if scan.scan.parent == 0)
 
-    def side(self, shown: Sequence[int]) -> Side:
+    def side(self, shown: Sequence[int]) -> TapeSide:
         """Return the values and gradients of the shown steps."""
         forward, backward = self.forward.scan, self.backward.scan
         _, notes = block_heading(self.backward)
         notes = ["a slot for every step, allocated before the loop runs", *notes[1:]]
-        side = Side("the states and tapes of its Scan", tuple(notes), SLOTS)
+        side = TapeSide("the states and tapes of its Scan", tuple(notes), SLOTS)
         side.rows[START] = [
             self._slot_line(tape, row, Role.INPUT)
             for tape in forward.held
@@ -81,7 +81,7 @@ class ScanTapes:
                     return other, int(rows[0])
         return None
 
-    def _slot_line(self, tape: TapeTrace, row: int, role: Role) -> Line:
+    def _slot_line(self, tape: TapeTrace, row: int, role: Role) -> QuantityLine:
         keys, backward = self.slot_keys(tape, row), self.backward
         label = self.forward.tape_label(tape, row)
         meaning = f"{label}, slot {row} of {tape.name}"
@@ -93,9 +93,9 @@ class ScanTapes:
             meaning = f"{label}, slot {there} of {other.name}"
             role = self._gradient_role(other, there)
             gradient = _entry(other.final[there], label, keys.gradient, role, meaning)
-        return Line(_slot(tape.name, _index(tape, row)), value, gradient)
+        return QuantityLine(_slot(tape.name, _index(tape, row)), value, gradient)
 
-    def _reading_line(self, sequence: SequenceTrace, step: int) -> Line | None:
+    def _reading_line(self, sequence: SequenceTrace, step: int) -> QuantityLine | None:
         """Return the line of a sequence's value in a step, or None if its gradient is unused."""
         slot, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
         if slot is None or not slot[0].used:
@@ -109,7 +109,7 @@ class ScanTapes:
         )
         meaning = label if label == whole else f"{label}, a part of {whole}"
         gradient = _entry(tape.final[there], label, keys.gradient, Role.RESULT, meaning)
-        return Line(_share(tape, there), value, gradient)
+        return QuantityLine(_share(tape, there), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
         """Return output and row of the gradient wrt a sequence's value in a step, or None."""
@@ -129,7 +129,7 @@ class ScanTapes:
         own = self.backward.cell_key(slot[0].name, index, slot[1])
         return Keys(value, f"{own} in step {step}")
 
-    def _parameter_lines(self, parameter: ParameterTrace) -> Iterator[Line]:
+    def _parameter_lines(self, parameter: ParameterTrace) -> Iterator[QuantityLine]:
         """Yield the line of a parameter, with the running total of its gradient, if it is used."""
         for tape in self.backward.scan.tapes:
             if tape.is_total and tape.gradient_of == parameter.name and tape.used:
@@ -138,7 +138,7 @@ class ScanTapes:
                 label = self.backward.tape_label(tape, None)
                 meaning = f"{label}, to which every step adds"
                 gradient = _entry(tape.final[-1], label, keys.gradient, Role.RESULT, meaning)
-                yield Line(name, value, gradient, "summed")
+                yield QuantityLine(name, value, gradient, "summed")
 
     def _gradient_role(self, tape: TapeTrace, row: int) -> Role:
         if tape.used and row in self.backward.wanted_rows(tape):

@@ -1,6 +1,6 @@
 """The table of a loop on two kinds of tapes: the stored values and gradients of every step.
 
-Rows are the steps of the loop. Each half of the table is a `Side`.
+Rows are the steps of the loop. Each half of the table is a `TapeSide`.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Line:
+class QuantityLine:
     """A quantity with its value and its gradient; `name` is unique within its side."""
 
     name: str
@@ -65,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Side:
+class TapeSide:
     """The values and gradients on a kind of tape.
 
     The rows are START, the steps, and a row for values after the last step. `ways` are the arrows
@@ -76,7 +76,7 @@ class Side:
     title: str
     notes: tuple[str, ...]
     widths: tuple[float, float, float]
-    rows: dict[int, list[Line]] = field(default_factory=dict)
+    rows: dict[int, list[QuantityLine]] = field(default_factory=dict)
     ways: list[tuple[str, str]] = field(default_factory=list)
     returns: list[tuple[str, str]] = field(default_factory=list)
     costs: dict[int, str] = field(default_factory=dict)
@@ -85,14 +85,14 @@ class Side:
     track: float = TRACK
 
     @property
-    def narrow(self) -> "Side":
+    def narrow(self) -> "TapeSide":
         """The same side with the least width of its boxes and marks."""
         is_marked = any(line.mark for lines in self.rows.values() for line in lines)
         value, _, gradient = self.widths
         widths = (value - LESS, MARK if is_marked else NO_MARK, gradient - LESS)
         return replace(self, widths=widths, track=LESS_TRACK)
 
-    def wider(self, room: float) -> "Side":
+    def wider(self, room: float) -> "TapeSide":
         """Return a wider side, with half of the additional width for values and for gradients."""
         value, mark, gradient = self.widths
         return replace(self, widths=(value + room / 2, mark, gradient + room / 2))
@@ -106,7 +106,7 @@ class Keys:
     gradient: str
 
 
-def table(left: Side, right: Side, steps: int, step: int | None, most: int = 9) -> Piece:
+def table(left: TapeSide, right: TapeSide, steps: int, step: int | None, most: int = 9) -> Piece:
     """Return both sides, with rows for initial values, the steps, and the values after the loop.
 
     A row with more than `most` lines shows its ends.
@@ -136,7 +136,7 @@ def table(left: Side, right: Side, steps: int, step: int | None, most: int = 9) 
 
 
 def _half(
-    side: Side, steps: int, entries: Iterable[Piece], tops: Sequence[float], bottom: float
+    side: TapeSide, steps: int, entries: Iterable[Piece], tops: Sequence[float], bottom: float
 ) -> Piece:
     """Return a panel with the values, the gradients, and their arrows on both sides."""
     column = over(*(shifted(entry, 0, y) for entry, y in zip(entries, tops, strict=False)))
@@ -161,14 +161,14 @@ def _half(
     return over(piece(panel), column, piece(*words))
 
 
-def _words(side: Side) -> tuple[list[str], list[str]]:
+def _words(side: TapeSide) -> tuple[list[str], list[str]]:
     """Return the lines of the notes above its rows, and of the sums below."""
     width = sum(side.widths) + FIRST
     notes = [line for note in side.notes for line in folded(note, width, 11)]
     return notes, [line for total in side.sums for line in folded(total, width, 12)]
 
 
-def _row(side: Side, row: int | Gap, steps: int, has_fold: bool, most: int) -> Piece:
+def _row(side: TapeSide, row: int | Gap, steps: int, has_fold: bool, most: int) -> Piece:
     """Return the lines of a row, or its first and last lines, and their bytes."""
     if isinstance(row, Gap):
         fold = f"⋯ {counted(row.hidden, 'step')} hidden" if has_fold else ""
@@ -192,7 +192,7 @@ def _row(side: Side, row: int | Gap, steps: int, has_fold: bool, most: int) -> P
 
 
 def _line(
-    line: Line, made: Group, back: Group, value: float, mark: float, gradient: float
+    line: QuantityLine, made: Group, back: Group, value: float, mark: float, gradient: float
 ) -> Piece:
     """Return the boxes of a value and a gradient with these widths, and the mark between them."""
     words = Text(mark - 6, 16, line.mark, 11, "end", muted=True)
@@ -226,9 +226,9 @@ def _back(row: int, steps: int, *shapes: Shape) -> Group:
     return Group(shapes, 2 * steps + 1 - row, moment=f"gradients of {name}")
 
 
-def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> Side:
+def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> TapeSide:
     """Return the side of the eager tape; nodes in `known` have the keys of the Scan's slots."""
-    side = Side(
+    side = TapeSide(
         "the eager tape", ("a node for every operation, recorded while the loop runs",), NODES
     )
     steps = [node.step for node in recording.nodes_of(0) if node.step is not None]
@@ -265,7 +265,7 @@ def _size(held: RecordedValue) -> int:
     return 0 if isinstance(value, str) else value.nbytes
 
 
-def _node_line(story: NodeStory, known: Mapping[int, Keys]) -> Line:
+def _node_line(story: NodeStory, known: Mapping[int, Keys]) -> QuantityLine:
     node, name = story.record, node_name(story.number)
     keys = known.get(node.number)
     if keys is None:
@@ -280,4 +280,4 @@ def _node_line(story: NodeStory, known: Mapping[int, Keys]) -> Line:
         meaning = f"gradient of the result wrt {name}"
         gradient = Entry(story.total.total, f"dC/d{name}", meaning, keys.gradient, role)
     mark = f"off {ordinal(story.order)}" if story.popped is not None else ""
-    return Line(name, value, gradient, mark)
+    return QuantityLine(name, value, gradient, mark)

@@ -40,7 +40,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Total:
+class GradientTotal:
     """The sum of a node's list; `formed` is False if the list has a single gradient."""
 
     step: int
@@ -60,7 +60,7 @@ class NodeStory:
     made: int
     arrivals: list[Arrival] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
-    total: Total | None = None
+    total: GradientTotal | None = None
     popped: int | None = None
     order: int = 0
 
@@ -117,7 +117,7 @@ def story(recording: Recording) -> Story:
                 result.nodes[node].added.append(step)
             case PassedOn(node, total) | Summed(node, total):
                 formed = isinstance(event, Summed)
-                result.nodes[node].total = Total(step, total, formed)
+                result.nodes[node].total = GradientTotal(step, total, formed)
     return result
 
 
@@ -177,7 +177,7 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
     raise AssertionError(events)  # all other events continue a moment
 
 
-def factor_words(total: Total | None, share: RecordedValue) -> str:
+def factor_words(total: GradientTotal | None, share: RecordedValue) -> str:
     """Return `` · 0.95``, the local derivative in a contribution; empty for 1 and for arrays."""
     if total is None or not (isinstance(sent := total.total.value, np.ndarray) and sent.ndim == 0):
         return ""

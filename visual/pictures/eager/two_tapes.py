@@ -23,7 +23,7 @@ from visual.layout.columns import shown_steps
 from visual.layout.sheet import SCREEN
 from visual.options import switch
 from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
-from visual.pictures.eager.sides import START, Keys, Side, eager_side, table
+from visual.pictures.eager.sides import START, Keys, TapeSide, eager_side, table
 from visual.pictures.eager.words import counted
 from visual.scene.combinators import above
 from visual.scene.shapes import Scene, picture_function
@@ -82,7 +82,7 @@ def two_tapes(
     ]
     words = (*lines, left.title, *left.sums, right.title, *right.sums)
 
-    def drawn(half: Side, other: Side, most: int) -> Scene:
+    def drawn(half: TapeSide, other: TapeSide, most: int) -> Scene:
         part = above(heading(title, lines), table(half, other, steps, step, most))
         return finished(part, WORDS, title, " ".join(words))
 

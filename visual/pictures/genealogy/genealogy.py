@@ -19,7 +19,7 @@ from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, TapeTrace, Trace
 from visual.layout.canvas import finished, heading, kind_text
 from visual.layout.cells import values_text
-from visual.layout.graphviz import Edge, Node, dot_source
+from visual.layout.graphviz import GraphEdge, GraphNode, dot_source
 from visual.layout.gutters import tracks
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -71,13 +71,13 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
     tree = cropped(_tree(trace, shown, descents, drawn, all, sheet), sheet.margin)
     more = "all=True shows what flows between them"
     hint = sheet.hint(more) if len(trace.scans) > 1 and not all else ""
-    edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
+    edges = [GraphEdge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
     labels = ["\n".join((_title(trace, s.number), *_lines(s))) for s in NamedScan.each(trace)]
     ranks = [str(scan.order) for scan in trace.scans]
-    nodes = [Node(_key(n), 200, 60, labels[n], ranks[n]) for n in range(count)]
-    nodes += [Node(key, 90, 40, f"{name}\n{value}") for key, name, value, _ in values]
-    edges += [Edge(_key(scan), key) for key, _, _, scans in values for scan in scans]
+    nodes = [GraphNode(_key(n), 200, 60, labels[n], ranks[n]) for n in range(count)]
+    nodes += [GraphNode(key, 90, 40, f"{name}\n{value}") for key, name, value, _ in values]
+    edges += [GraphEdge(_key(scan), key) for key, _, _, scans in values for scan in scans]
     return finished(
         over(gap(sheet.line), above(head, tree)),
         WORDS,

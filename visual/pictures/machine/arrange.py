@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lab.records import cached_property
-from visual.pictures.machine.content import Machine, Row
+from visual.pictures.machine.content import MachineContent, TapeRow
 from visual.scene.fonts import text_width
 
 Point = tuple[float, float]
@@ -43,7 +43,7 @@ NAME, SMALLEST = 11.0, 11.0
 
 
 @dataclass(frozen=True)
-class Box:
+class CellBox:
     """A cell at its place, by its center."""
 
     x: float
@@ -91,10 +91,10 @@ class Heading:
 class Arrangement:
     """A machine on a sheet: everything that has a place."""
 
-    machine: Machine
+    machine: MachineContent
     width: float
     height: float
-    boxes: tuple[Box, ...]
+    boxes: tuple[CellBox, ...]
     headings: tuple[Heading, ...]
     gaps: tuple[tuple[float, int], ...]  # the middle of a hidden stretch, and its columns
     pitch: float
@@ -103,7 +103,7 @@ class Arrangement:
     is_down: bool = False  # whether time runs down, and tapes are columns
 
     @cached_property
-    def in_time(self) -> tuple[Box, ...]:
+    def in_time(self) -> tuple[CellBox, ...]:
         """The boxes with time to the right: mirrored at the diagonal where it runs down."""
         if not self.is_down:
             return self.boxes
@@ -115,7 +115,7 @@ def most_columns(width: float) -> int:
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 
-def runs_down(machine: Machine, width: float) -> bool:
+def runs_down(machine: MachineContent, width: float) -> bool:
     """Return whether time runs down: the sheet is narrow, and has room for all tapes in columns."""
     if width >= NARROW:
         return False
@@ -129,23 +129,23 @@ def runs_down(machine: Machine, width: float) -> bool:
     )
 
 
-def _scan_width(machine: Machine, row: int) -> float:
+def _scan_width(machine: MachineContent, row: int) -> float:
     return text_width(_short_name(machine, row), SCAN_NAME, bold=True)
 
 
-def _short_name(machine: Machine, row: int) -> str:
+def _short_name(machine: MachineContent, row: int) -> str:
     """Return ``2 gradient`` for ``2 gradient of square``: the loop is in the next column."""
     scan = machine.scans[machine.rows[row].scan - 1]
     name = scan.name.partition(" of ")[0] if scan.order else scan.name
     return f"{scan.label} {name}"
 
 
-def _is_first(machine: Machine, row: int) -> bool:
+def _is_first(machine: MachineContent, row: int) -> bool:
     """Whether a row is the first of its Scan, or of a pair."""
     return row == 0 or machine.rows[row - 1].scan != machine.rows[row].scan
 
 
-def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
+def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     """Give every cell of a machine its place on a sheet, `width` pixels wide."""
     if runs_down(machine, width):
         return _down(machine, width)
@@ -168,7 +168,7 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     for cell in machine.cells:
         density = _dense(machine, cell.row, usual, is_tall)
         size = min(letters, density.letters)
-        boxes.append(Box(middles[cell.column], heights[cell.row], box_width, density.box, size))
+        boxes.append(CellBox(middles[cell.column], heights[cell.row], box_width, density.box, size))
     folds = zip(middles, machine.columns, strict=True)
     gaps = tuple((x, hidden) for x, hidden in folds if hidden)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width
@@ -177,26 +177,26 @@ def arrange(machine: Machine, width: float = 840.0) -> Arrangement:
     )
 
 
-def _dense(machine: Machine, row: int, usual: Density, is_tall: bool) -> Density:
+def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
     """The heights of a row: rows of arrays are as high as their numbers need."""
     density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
     return replace(density, box=max(density.box, _listed(machine, row)))
 
 
-def _listed(machine: Machine, row: int) -> float:
+def _listed(machine: MachineContent, row: int) -> float:
     """The height of the numbers that are listed in a cell of a row."""
     lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
     return ENTRY * lines + 5 if lines else 0.0
 
 
-def _letters(machine: Machine, box_width: float, usual: float) -> float:
+def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
     """The size of numbers with which all have room in their boxes."""
     texts = (key.text for cell in machine.cells for key in cell.keys)
     widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
 
 
-def _down(machine: Machine, width: float) -> Arrangement:
+def _down(machine: MachineContent, width: float) -> Arrangement:
     """A machine on a narrow sheet: a column for each tape, a line for each time."""
     across = (width - TIMES) / len(machine.rows)
     middles = [TIMES + across * (n + 0.5) for n in range(len(machine.rows))]
@@ -207,7 +207,7 @@ def _down(machine: Machine, width: float) -> Arrangement:
     box_width = min(96.0, across - (2 * DOWN_BOW if rows_with_bows(machine) else 24.0))
     size = _letters(machine, box_width, 14)
     boxes = tuple(
-        Box(middles[c.row], heights[c.column], box_width, high, size) for c in machine.cells
+        CellBox(middles[c.row], heights[c.column], box_width, high, size) for c in machine.cells
     )
     headings = []
     for n, row in enumerate(machine.rows):
@@ -225,7 +225,7 @@ def _down(machine: Machine, width: float) -> Arrangement:
 
 
 def _rows(
-    machine: Machine, usual: Density, is_tall: bool, is_narrow: bool
+    machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
     """The middle of every row, the headings, and the bottom of the last row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
@@ -247,7 +247,7 @@ def _rows(
 
 
 def _headings(
-    row: Row,
+    row: TapeRow,
     name: str,
     middle: float,
     is_first: bool,
@@ -269,7 +269,7 @@ def _headings(
     yield Heading(row.scan, 8, middle + down, row.name, False, row.is_second, room=LABELS - 12)
 
 
-def rows_with_bows(machine: Machine) -> set[int]:
+def rows_with_bows(machine: MachineContent) -> set[int]:
     """Return the rows in which a value travels over other slots."""
     found = set()
     for part in machine.parts():

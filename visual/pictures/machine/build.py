@@ -20,16 +20,16 @@ from lab.traces.trace import TapeTrace, Trace
 from visual.layout.cells import full_text
 from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
 from visual.pictures.machine.content import (
-    Cell,
-    Event,
-    Group,
     Key,
-    Kind,
-    Machine,
+    MachineContent,
+    MachineEvent,
+    Movement,
     Part,
-    Row,
+    PartGroup,
+    PartKind,
     ScanRows,
-    Term,
+    SlotCell,
+    TapeRow,
 )
 from visual.pictures.machine.filling import filling, filling_reason
 from visual.pictures.machine.places import Places
@@ -44,7 +44,7 @@ def machine_of(
     entry: int | None = None,
     most: int = MOST_COLUMNS,
     program: Program | None = None,
-) -> Machine:
+) -> MachineContent:
     """Return the machine of a run.
 
     A loop with more than `most` columns shows its ends and the columns around the step `around`.
@@ -91,7 +91,7 @@ class _Builder:
     def wording(self) -> Wording:
         return Wording(self.events, self.entry, self.places)
 
-    def machine(self) -> Machine:
+    def machine(self) -> MachineContent:
         if not any(scan.steps for scan in self.trace.scans):
             raise GraphError("trace: expected a run with at least one step of a Scan.")
         count = len(self.columns.tapes)
@@ -104,7 +104,7 @@ class _Builder:
         ends = {event.number: moment for moment, event in enumerate(played, start=1)}
         cells = tuple(self._cell(place, ends) for place in self.columns.places)
         rows = tuple(self._row(scan, tape) for scan, tape in self.columns.tapes)
-        return Machine(
+        return MachineContent(
             title=self._title(),
             scans=tuple(self._scan(number, played) for number in range(len(self.trace.scans))),
             rows=rows,
@@ -115,7 +115,7 @@ class _Builder:
             results=tuple(self._results()),
         )
 
-    def _cell(self, place: Address, ends: Mapping[int, int]) -> Cell:
+    def _cell(self, place: Address, ends: Mapping[int, int]) -> SlotCell:
         slot = self.events.slot(*place)
         row, column = self.columns.places[place]
         keys: list[Key] = []
@@ -136,7 +136,7 @@ class _Builder:
             and bool(tape.tape.reads)
             and bool(np.any(tape.initial[slot.row : slot.row + 1]))
         )
-        return Cell(row, column, slot.position, slot.quantity, tuple(keys), has_seed=has_seed)
+        return SlotCell(row, column, slot.position, slot.quantity, tuple(keys), has_seed=has_seed)
 
     def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """The moments at which role or number may change, with the moment of the run."""
@@ -154,7 +154,7 @@ class _Builder:
 
     # Events.
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[MachineEvent]:
         skipped: RunEvent | None = None
         for number in self._wanted():
             event = self.events[number - 1]
@@ -164,7 +164,9 @@ class _Builder:
             if groups:
                 if skipped is not None:
                     yield self._skip(skipped)
-                yield Event(number, event.scan + 1, event.step, groups, self.wording.heading(event))
+                yield MachineEvent(
+                    number, event.scan + 1, event.step, groups, self.wording.heading(event)
+                )
                 skipped = None
             else:
                 skipped = event
@@ -182,36 +184,36 @@ class _Builder:
         last = {n - 1 for n in touched if n > 1} | {total}
         return sorted(touched | last)
 
-    def _skip(self, event: RunEvent) -> Event:
+    def _skip(self, event: RunEvent) -> MachineEvent:
         heading = f"{self.wording.heading(event)}: its slots are not shown"
-        return Event(event.number, event.scan + 1, event.step, (), heading)
+        return MachineEvent(event.number, event.scan + 1, event.step, (), heading)
 
-    def _groups(self, event: RunEvent) -> Iterator[Group]:
+    def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
         writes = [write for write in event.writes if address(write.slot) in self.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield Group(parts, filling(self.wording, event), filling_reason(event))
+            yield PartGroup(parts, filling(self.wording, event), filling_reason(event))
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:
             quiet = write.kind is WriteKind.RESTORED or _is_zero(write)
             is_quiet[quiet].append(write)
         for write in is_quiet[False]:
-            yield Group((self._part(event, write),), reason=self.wording.reason(event, write))
+            yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
         if is_quiet[True]:
             parts = tuple(self._part(event, write) for write in is_quiet[True])
-            yield Group(parts, reason=self.wording.reason(event, is_quiet[True][0]))
+            yield PartGroup(parts, reason=self.wording.reason(event, is_quiet[True][0]))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
-        kind = Kind.SUM if write.terms else Kind.FORMULA
+        kind = PartKind.SUM if write.terms else PartKind.FORMULA
         if write.kind is WriteKind.RESTORED:
-            kind = Kind.RESTORED
+            kind = PartKind.RESTORED
         if event.step is None:
-            kind = Kind.FILL
+            kind = PartKind.FILL
         sentence = self.wording.sentence(event, write)
         number = self.wording.number
         adds = write.adds_old and write.old is not None
-        terms = () if kind is Kind.RESTORED else tuple(self._terms(event, write))
+        terms = () if kind is PartKind.RESTORED else tuple(self._terms(event, write))
         old = "" if write.old is None else number(write.old)
         target = self.numbers[address(write.slot)]
         return Part(
@@ -230,13 +232,13 @@ class _Builder:
             ),
         )
 
-    def _terms(self, event: RunEvent, write: Write) -> Iterator[Term]:
+    def _terms(self, event: RunEvent, write: Write) -> Iterator[Movement]:
         if not write.terms:
             yield from self._inputs(write)
         for term in write.terms:
             yield self._term(event, term)
 
-    def _term(self, event: RunEvent, term: RunTerm) -> Term:
+    def _term(self, event: RunEvent, term: RunTerm) -> Movement:
         number, source = self.wording.number, term.source
         cell = self._cell_of(source)
         has_factor = _is_elementwise(term) and self.wording.scalar(term.factor) is not None
@@ -250,7 +252,7 @@ class _Builder:
                 if read is not source and (n := self._cell_of(read)) is not None
             )
         )
-        return Term(
+        return Movement(
             cell,
             number(source.value) if source is not None and cell is not None else "",
             number(term.factor) if has_factor else "",
@@ -260,13 +262,13 @@ class _Builder:
             label,
         )
 
-    def _inputs(self, write: Write) -> Iterator[Term]:
+    def _inputs(self, write: Write) -> Iterator[Movement]:
         """The values that a forward formula reads travel without a factor."""
         number, target = self.wording.number, self.numbers[address(write.slot)]
         for read in dict.fromkeys(write.reads):
             cell = self._cell_of(read)
             if cell is not None and cell != target:
-                yield Term(cell, number(read.value), product=number(write.new))
+                yield Movement(cell, number(read.value), product=number(write.new))
 
     def _cell_of(self, read: Read | None) -> int | None:
         if read is None or read.slot is None:
@@ -275,12 +277,12 @@ class _Builder:
 
     # Headings.
 
-    def _row(self, number: int, tape: TapeTrace) -> Row:
+    def _row(self, number: int, tape: TapeTrace) -> TapeRow:
         named = self.wording.named[number]
         name = named.whole_label(tape, None) if tape.collects else ""
-        return Row(number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
+        return TapeRow(number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
 
-    def _scan(self, number: int, played: Sequence[Event]) -> ScanRows:
+    def _scan(self, number: int, played: Sequence[MachineEvent]) -> ScanRows:
         scan = self.trace.scans[number]
         own = [n for n, event in enumerate(played) if event.scan == number + 1]
         taps = "; ".join(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
-from visual.layout.columns import Timeline, column_of, timeline
+from visual.layout.columns import TimeColumns, column_of, timeline
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 Address = tuple[int, int, int]  # Scan, argument, and row of a slot
@@ -39,7 +39,7 @@ class Columns:
     def times(self) -> dict[Address, int]:
         """The column in time of every slot; initial values have negative columns."""
         columns: dict[Address, int] = {}
-        times: dict[int, Timeline] = {}
+        times: dict[int, TimeColumns] = {}
         for number, tape in self.tapes:
             root = self.named[number].root
             time = times.setdefault(root.number, timeline(root.scan))

@@ -29,7 +29,7 @@ class Ink(StrEnum):
     SIGN = "sign"  # the equals sign of an equation, or ≈
 
 
-class Kind(StrEnum):
+class PartKind(StrEnum):
     """The effect of a part of an event on its target slot."""
 
     SUM = "sum"  # a backward step: products of preserved values, perhaps plus the old value
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Piece:
+class Phrase:
     """A few characters of a sentence, and their meaning."""
 
     text: str
@@ -47,7 +47,7 @@ class Piece:
 
 
 MOST_ENTRIES, LISTED = 64, 4
-LINE = Piece("\n")  # ends a line of a sentence
+LINE = Phrase("\n")  # ends a line of a sentence
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Row:
+class TapeRow:
     """A tape of a Scan; `scan` starts at 1, and continues in the second run of a machine."""
 
     scan: int
@@ -77,7 +77,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SlotCell:
     """A slot: its row, its column in time, and its keys."""
 
     row: int
@@ -100,7 +100,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Term:
+class Movement:
     """The value of the cell `source`, times a factor that the cells `saved` determine.
 
     Cells are indices into `Machine.cells`. A term whose value is in no slot has the `source` None,
@@ -126,22 +126,22 @@ class Part:
     printed numbers.
     """
 
-    kind: Kind
+    kind: PartKind
     target: int
     old: str
     new: str
     adds: bool
-    terms: tuple[Term, ...]
-    sentence: tuple[Piece, ...]
+    terms: tuple[Movement, ...]
+    sentence: tuple[Phrase, ...]
     exact: str = ""
     formula: str = ""
     is_second: bool = False
     check: tuple[Instruction, ...] = ()
-    by_entry: tuple[tuple[Piece, ...], ...] = ()  # the sentence of each entry of a short array
+    by_entry: tuple[tuple[Phrase, ...], ...] = ()  # the sentence of each entry of a short array
 
 
 @dataclass(frozen=True)
-class Group:
+class PartGroup:
     """Parts that play at the same time: a single sum, or several that need little attention.
 
     `summary` is a sentence for all of them, or one for each run, separated by `LINE`; without it,
@@ -149,20 +149,20 @@ class Group:
     """
 
     parts: tuple[Part, ...]
-    summary: tuple[Piece, ...] = ()
+    summary: tuple[Phrase, ...] = ()
     reason: str = ""
 
     @property
     def weight(self) -> float:
         """Its duration, relative to a sum."""
         kinds = {part.kind for part in self.parts}
-        if Kind.FILL in kinds:
+        if PartKind.FILL in kinds:
             return 0.8
-        return 0.5 if Kind.RESTORED in kinds else 1.0
+        return 0.5 if PartKind.RESTORED in kinds else 1.0
 
 
 @dataclass(frozen=True)
-class Event:
+class MachineEvent:
     """A step of a Scan, or with `step` None the filling of its tapes; `scan` starts at 1.
 
     `number` is its number on the clock of the run. An event without groups represents all events
@@ -172,7 +172,7 @@ class Event:
     number: int
     scan: int
     step: int | None
-    groups: tuple[Group, ...]
+    groups: tuple[PartGroup, ...]
     heading: str
 
     @property
@@ -204,7 +204,7 @@ class ScanRows:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class RuleEffect:
     """A faulty rule: its change, the moments of its first effects, and all results.
 
     `first_wrong` is the first moment with a wrong number, `first_read` the first event that reads
@@ -222,18 +222,18 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineContent:
     """All rows, cells, and events of a run, or of two `runs` with these signs, on one clock."""
 
     title: str
     scans: tuple[ScanRows, ...]
-    rows: tuple[Row, ...]
-    cells: tuple[Cell, ...]
-    events: tuple[Event, ...]
+    rows: tuple[TapeRow, ...]
+    cells: tuple[SlotCell, ...]
+    events: tuple[MachineEvent, ...]
     columns: tuple[int, ...]  # 0, or for a gap the number of hidden columns
     times: tuple[int | None, ...]  # the step that computes a column, negative for initial values
     results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
-    mistake: Mistake | None = None
+    mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
 
     @property

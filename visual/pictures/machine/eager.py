@@ -18,18 +18,18 @@ from lab.errors import GraphError
 from lab.records import cached_property
 from visual.layout.cells import full_text
 from visual.pictures.machine.content import (
-    Cell,
-    Event,
-    Group,
     Ink,
     Key,
-    Kind,
-    Machine,
+    MachineContent,
+    MachineEvent,
+    Movement,
     Part,
-    Piece,
-    Row,
+    PartGroup,
+    PartKind,
+    Phrase,
     ScanRows,
-    Term,
+    SlotCell,
+    TapeRow,
 )
 from visual.pictures.machine.wording import Sentence, Wording
 
@@ -38,7 +38,7 @@ TITLE = "Each node sends a contribution to each of its parents"
 NODE = re.compile("n[₀-₉]+")
 
 
-def machine_of_recording(recording: Recording, entry: int | None = None) -> Machine:
+def machine_of_recording(recording: Recording, entry: int | None = None) -> MachineContent:
     """Return the machine of a recording of `lab.eager`; `entry` is the entry of arrays to show.
 
     Raises GraphError for a recording without a node, or with more than `MOST_NODES`.
@@ -58,19 +58,19 @@ class _Wording(Wording):
         """Return the sentence of a write: a sum of gradients, or the operation of a node."""
         if write.terms:
             return super().sentence(event, write)
-        name = Piece(f"{write.slot.quantity}:  ", Ink.NAME)
+        name = Phrase(f"{write.slot.quantity}:  ", Ink.NAME)
         values = {read.name: self.number(read.value) for read in write.reads}
         call, pieces, end = write.formula.partition(" = ")[2], [], 0
         for node in NODE.finditer(call):
-            pieces += [Piece(call[end : node.start()]), Piece(values[node[0]], Ink.PRESERVED)]
+            pieces += [Phrase(call[end : node.start()]), Phrase(values[node[0]], Ink.PRESERVED)]
             end = node.end()
-        new = Piece(self.number(write.new), Ink.WRITTEN)
-        return Sentence((name, new, Piece(" ← "), *pieces, Piece(call[end:])), write.formula)
+        new = Phrase(self.number(write.new), Ink.WRITTEN)
+        return Sentence((name, new, Phrase(" ← "), *pieces, Phrase(call[end:])), write.formula)
 
-    def _in_symbols(self, event: RunEvent, write: Write, name: Piece) -> Sentence:
+    def _in_symbols(self, event: RunEvent, write: Write, name: Phrase) -> Sentence:
         """Return a sum of arrays in symbols."""
-        new = Piece(self.number(write.new), Ink.WRITTEN)
-        return Sentence((name, new, Piece(f" ← {write.formula.partition(' ← ')[2]}")))
+        new = Phrase(self.number(write.new), Ink.WRITTEN)
+        return Sentence((name, new, Phrase(f" ← {write.formula.partition(' ← ')[2]}")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,15 @@ class _Builder:
         """The index of the cell of every slot."""
         return {slot: n for n, slot in enumerate(self.events.slots)}
 
-    def machine(self) -> Machine:
+    def machine(self) -> MachineContent:
         result = self.recording.result.value
-        return Machine(
+        return MachineContent(
             title=TITLE,
             scans=tuple(self._scans()),
             rows=tuple(
-                Row(n, "gradients" if argument else "values", "gradients" if argument else "values")
+                TapeRow(
+                    n, "gradients" if argument else "values", "gradients" if argument else "values"
+                )
                 for n, (_, argument) in enumerate(self.rows, start=1)
             ),
             cells=tuple(map(self._cell, self.events.slots)),
@@ -121,7 +123,7 @@ class _Builder:
             span = range(starts[n], starts[n + 1])
             yield ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
 
-    def _cell(self, slot: Slot) -> Cell:
+    def _cell(self, slot: Slot) -> SlotCell:
         keys: list[Key] = []
         value = None
         for moment in range(len(self.events) + 1):
@@ -137,9 +139,9 @@ class _Builder:
         is_end = slot.argument == GRADIENTS and not any(
             write.terms[0].source for e in self.events for write in e.writes if write.slot == slot
         )
-        return Cell(row, column, slot.position, slot.label, tuple(keys), has_seed=is_end)
+        return SlotCell(row, column, slot.position, slot.label, tuple(keys), has_seed=is_end)
 
-    def _event(self, event: RunEvent) -> Event:
+    def _event(self, event: RunEvent) -> MachineEvent:
         (write,) = event.writes
         slot, part = write.slot, self._part(event, write)
         number = self.rows.index((slot.scan, slot.argument)) + 1
@@ -149,12 +151,14 @@ class _Builder:
             source = write.terms[0].source
             sent = "its seed" if source is None else f"a contribution from {source.name}"
             heading = f"{slot} receives {sent}"
-        return Event(event.number, number, event.step, (Group((part,), reason=reason),), heading)
+        return MachineEvent(
+            event.number, number, event.step, (PartGroup((part,), reason=reason),), heading
+        )
 
     def _part(self, event: RunEvent, write: Write) -> Part:
         sentence, wording = self.wording.sentence(event, write), self.wording
         is_seed = bool(write.terms) and write.terms[0].source is None
-        kind = Kind.FILL if is_seed else Kind.SUM if write.terms else Kind.FORMULA
+        kind = PartKind.FILL if is_seed else PartKind.SUM if write.terms else PartKind.FORMULA
         return Part(
             kind,
             self.numbers[write.slot],
@@ -168,15 +172,17 @@ class _Builder:
             by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
         )
 
-    def _terms(self, write: Write) -> Iterator[Term]:
+    def _terms(self, write: Write) -> Iterator[Movement]:
         number = self.wording.number
         for read in () if write.terms else dict.fromkeys(write.reads):
             if read.slot is not None:
-                yield Term(self.numbers[read.slot], number(read.value), product=number(write.new))
+                yield Movement(
+                    self.numbers[read.slot], number(read.value), product=number(write.new)
+                )
         for term in write.terms:
             source = term.source
             slot = None if source is None else source.slot
-            yield Term(
+            yield Movement(
                 None if slot is None else self.numbers[slot],
                 number(None if source is None else source.value),
                 number(term.factor),

@@ -3,23 +3,23 @@
 import numpy as np
 
 from lab.equations.events.records import Event
-from visual.pictures.machine.content import Ink, Piece
+from visual.pictures.machine.content import Ink, Phrase
 from visual.pictures.machine.wording import Wording
 
 
-def filling(wording: Wording, event: Event) -> tuple[Piece, ...]:
+def filling(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     """Return the sentence of a filling: the nonzero initial gradients."""
     known = [w for w in event.writes if np.any(w.new)]
-    pieces = [Piece(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
+    pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
     for n, write in enumerate(known[:3]):
-        pieces.append(Piece(", " if n else ""))
-        pieces.append(Piece(f"{write.slot.quantity} = ", Ink.NAME))
-        pieces.append(Piece(wording.number(write.new), Ink.OLD))
+        pieces.append(Phrase(", " if n else ""))
+        pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
+        pieces.append(Phrase(wording.number(write.new), Ink.OLD))
     if not known:
-        return (*pieces, Piece("all slots start at 0"))
+        return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
     zeros = len(known) < len(event.writes)
-    return (*pieces, Piece(rest + ("; all other slots start at 0" if zeros else "")))
+    return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
 
 
 def filling_reason(event: Event) -> str:

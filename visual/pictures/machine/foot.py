@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from visual.pictures.machine.arrange import NARROW, Arrangement
-from visual.pictures.machine.content import LINE, Event, Group, Ink, Machine, Part, Piece
+from visual.pictures.machine.content import (
+    LINE,
+    Ink,
+    MachineContent,
+    MachineEvent,
+    Part,
+    PartGroup,
+    Phrase,
+)
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -32,12 +40,12 @@ class Moment:
     """A stage of a group of an event; `number` 0 precedes all events."""
 
     number: int
-    event: Event | None
+    event: MachineEvent | None
     group: int
     stage: Stage = Stage.REST
 
     @property
-    def playing(self) -> Group | None:
+    def playing(self) -> PartGroup | None:
         """The group that is shown."""
         return self.event.groups[self.group] if self.event and self.event.groups else None
 
@@ -48,7 +56,7 @@ class Moment:
         return last and self.stage is Stage.REST
 
 
-def at_moment(machine: Machine, number: int) -> Moment:
+def at_moment(machine: MachineContent, number: int) -> Moment:
     """Return the end of event `number`, with the first group that both runs have."""
     event = machine.events[number - 1] if number else None
     groups = event.groups if event else ()
@@ -65,7 +73,7 @@ def _sentence_lines(arrangement: Arrangement) -> int:
     return 2 if arrangement.width < NARROW or arrangement.machine.runs else 1
 
 
-def sentences(machine: Machine, group: Group | None) -> list[tuple[Piece, ...]]:
+def sentences(machine: MachineContent, group: PartGroup | None) -> list[tuple[Phrase, ...]]:
     """Return the sentences of a group: one, or one for each of two runs with its sign."""
     if group is None:
         return []
@@ -78,7 +86,7 @@ def sentences(machine: Machine, group: Group | None) -> list[tuple[Piece, ...]]:
     result = []
     for run, is_second in zip(machine.runs, (False, True), strict=True):
         part = next((part for part in group.parts if part.is_second == is_second), None)
-        result += [(Piece(f"{run} "), *part.sentence)] if part else []
+        result += [(Phrase(f"{run} "), *part.sentence)] if part else []
     return result
 
 
@@ -97,14 +105,14 @@ def words_below(arrangement: Arrangement, moment: Moment) -> Iterator[Shape]:
     )
 
 
-def heading(machine: Machine, moment: Moment) -> str:
+def heading(machine: MachineContent, moment: Moment) -> str:
     """Return ``moment 7 of 9: Scan 2, step 1``."""
     if moment.event is None:
         return f"moment 0 of {machine.moments}: before the first event"
     return f"moment {moment.number} of {machine.moments}: {moment.event.heading}"
 
 
-def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Iterator[Shape]:
+def _sentence(pieces: Sequence[Phrase], x: float, y: float, room: float) -> Iterator[Shape]:
     """Yield the pieces in one or two lines; colored numbers have boxes of their role."""
     whole = "".join(piece.text for piece in pieces)
     size = SENTENCE if text_width(whole, SENTENCE, bold=True) + 10 * len(pieces) < room else 11.5
@@ -127,12 +135,12 @@ def _sentence(pieces: Sequence[Piece], x: float, y: float, room: float) -> Itera
         x += wide + (5 if role else 0)
 
 
-def _sign(machine: Machine, part: Part) -> Piece:
+def _sign(machine: MachineContent, part: Part) -> Phrase:
     """Return the sign of the run of a part if the machine has two runs."""
-    return Piece(f"{machine.runs[part.is_second]} " if machine.runs else "")
+    return Phrase(f"{machine.runs[part.is_second]} " if machine.runs else "")
 
 
-def text_twin(machine: Machine, moment: Moment) -> str:
+def text_twin(machine: MachineContent, moment: Moment) -> str:
     """Return the machine in words: every tape with its numbers, then the sentence of the event."""
     lines = [machine.title, f"{heading(machine, moment)}.", ""]
     for number, row in enumerate(machine.rows):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from visual.pictures.machine.arrange import CHIP, Arrangement, Point
-from visual.pictures.machine.content import Kind, Part
+from visual.pictures.machine.content import Part, PartKind
 from visual.pictures.machine.foot import Stage
 from visual.pictures.machine.tracks import Track, factor_size, factor_text
 from visual.pictures.machine.wording import bracketed
@@ -33,7 +33,7 @@ def _covers(box: Box, name: Text) -> bool:
 def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: str) -> Frame:
     """Return the lines and factors of a part, factors above all lines."""
     shapes: Frame = {}
-    if part.kind is Kind.RESTORED:
+    if part.kind is PartKind.RESTORED:
         return shapes
     size = factor_size(arrangement)
     for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
@@ -56,7 +56,7 @@ def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
     products = [term.product or term.value for term in part.terms]
     summands = [*([part.old] if part.adds and part.old not in ("", "0") else []), *products]
     is_array = any(text.startswith("‖") for text in summands)  # norms do not add up
-    is_shown = part.kind is Kind.SUM and len(summands) > 1 and stage is not Stage.READ
+    is_shown = part.kind is PartKind.SUM and len(summands) > 1 and stage is not Stage.READ
     if not is_shown or is_array or all(product in ("", "0") for product in products):
         return None
     line, high = size + 2, max(place.height, (size + 2) * len(summands) + 6)

@@ -16,7 +16,14 @@ from lab.reports.breaking.rules import EXAMPLES
 from lab.traces.trace import Trace
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import MOST_COLUMNS
-from visual.pictures.machine.content import Cell, Group, Machine, Mistake, Row, Term
+from visual.pictures.machine.content import (
+    MachineContent,
+    Movement,
+    PartGroup,
+    RuleEffect,
+    SlotCell,
+    TapeRow,
+)
 from visual.pictures.machine.stack import moved_part, stacked
 
 MOST_RATIOS = 4
@@ -24,7 +31,7 @@ CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 
 
-def compared(first: Trace, second: Trace, entry: int | None = None) -> Machine:
+def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
     pairs = zip(_named(first), _named(second), strict=True)
     names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
@@ -50,7 +57,7 @@ def _named(trace: Trace) -> list[str]:
     ]
 
 
-def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
+def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
     places = [[(c.row, c.column, c.name) for c in each.cells] for each in (correct, faulty)]
@@ -60,7 +67,7 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> Machine:
     return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
 
 
-def _alike(correct: Machine, faulty: Machine) -> bool:
+def _alike(correct: MachineContent, faulty: MachineContent) -> bool:
     """Return whether both runs have the same events, which write the same slots."""
     pairs = zip(correct.events, faulty.events, strict=False)
     return len(correct.events) == len(faulty.events) and all(
@@ -70,7 +77,7 @@ def _alike(correct: Machine, faulty: Machine) -> bool:
     )
 
 
-def _both(correct: Machine, faulty: Machine) -> Machine:
+def _both(correct: MachineContent, faulty: MachineContent) -> MachineContent:
     """Combine both runs, Scan by Scan; a number is wrong if the correct one of its name differs."""
     both, own = stacked(correct, faulty, SIGNS, ""), len(correct.cells)
     known = {_place(both, cell): n for n, cell in enumerate(both.cells[:own])}
@@ -101,23 +108,23 @@ def _both(correct: Machine, faulty: Machine) -> Machine:
     return replace(both, rows=rows, cells=tuple(cells), scans=scans, events=events)
 
 
-def _with_twins(group: Group, own: int, twins: Mapping[int, int]) -> Group:
+def _with_twins(group: PartGroup, own: int, twins: Mapping[int, int]) -> PartGroup:
     """Return a group without the second run's sums in rows that appear once."""
     first = [part for part in group.parts if not part.is_second]
     second = [moved_part(part, twins) for part in group.parts if part.is_second]
     return replace(group, parts=(*first, *(part for part in second if part.target >= own)))
 
 
-def _place(machine: Machine, cell: Cell) -> tuple[int, str, str]:
+def _place(machine: MachineContent, cell: SlotCell) -> tuple[int, str, str]:
     row = machine.rows[cell.row]
     return machine.scans[row.scan - 1].number, row.name, cell.name
 
 
-def _paired_rows(correct: Machine, faulty: Machine) -> Machine:
+def _paired_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
     """Return the correct run, with a second row below each row in which a number differs."""
     starts = [_first_difference(a, b) for a, b in zip(correct.cells, faulty.cells, strict=True)]
     doubled = sorted({c.row for c, start in zip(correct.cells, starts, strict=True) if start})
-    rows, row_of, twin_row = list[Row](), dict[int, int](), dict[int, int]()
+    rows, row_of, twin_row = list[TapeRow](), dict[int, int](), dict[int, int]()
     for number, row in enumerate(correct.rows):
         row_of[number] = len(rows)
         rows.append(row)
@@ -137,7 +144,7 @@ def _paired_rows(correct: Machine, faulty: Machine) -> Machine:
     return replace(correct, rows=tuple(rows), cells=tuple(cells), events=events)
 
 
-def _first_difference(correct: Cell, faulty: Cell) -> int | None:
+def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
     """Return the first moment at which the numbers of two cells differ, or None."""
     moments = sorted({key.moment for cell in (correct, faulty) for key in cell.keys})
     for moment in moments:
@@ -154,7 +161,7 @@ def _are_close(correct: str, faulty: str) -> bool:
         return False
 
 
-def _paired(group: Group, others: tuple[Group, ...], twins: Mapping[int, int]) -> Group:
+def _paired(group: PartGroup, others: tuple[PartGroup, ...], twins: Mapping[int, int]) -> PartGroup:
     """Return a group with the sums of the faulty rule in the same slots."""
     by_target = {part.target: part for other in others for part in other.parts}
     targets = [part.target for part in group.parts if part.target in twins]
@@ -183,7 +190,7 @@ def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
     return ", ".join(f"{ratio:.4g}" for ratio in np.ravel(faulty / true))
 
 
-def _mistake(machine: Machine, breakage: Breakage) -> Mistake:
+def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
     """Return the first wrong number, the first event that reads one, and all results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     first = min(wrong.values(), default=None)
@@ -195,10 +202,10 @@ def _mistake(machine: Machine, breakage: Breakage) -> Mistake:
         table.append((row.name, *shown, _ratio(row.true, row.broken)))
     rule = breakage.rule
     example = EXAMPLES.get(rule.name) if breakage.visible is None else None
-    return Mistake(rule.name, rule.change, first, read, tuple(table), example)
+    return RuleEffect(rule.name, rule.change, first, read, tuple(table), example)
 
 
-def _wrong_reads(machine: Machine, wrong: Mapping[int, int]) -> Iterator[int]:
+def _wrong_reads(machine: MachineContent, wrong: Mapping[int, int]) -> Iterator[int]:
     """Yield the events that read a wrong number."""
     for moment, event in enumerate(machine.events, start=1):
         for part in (part for group in event.groups for part in group.parts):
@@ -207,7 +214,7 @@ def _wrong_reads(machine: Machine, wrong: Mapping[int, int]) -> Iterator[int]:
                 yield moment
 
 
-def _cells(term: Term) -> Iterator[int]:
+def _cells(term: Movement) -> Iterator[int]:
     yield from term.saved
     if term.source is not None:
         yield term.source

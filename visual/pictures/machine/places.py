@@ -20,7 +20,7 @@ from lab.traces.program import Instruction, Instructions, Program
 Key = tuple[int, int | None]  # argument and tap of a value that a step reads
 
 
-class Style(StrEnum):
+class NumberStyle(StrEnum):
     """The notation of a number."""
 
     PLAIN = "plain"
@@ -32,16 +32,16 @@ class Numeral(str):
     """A number as printed, with the place of the instruction that computes it."""
 
     place: int
-    style: Style
+    style: NumberStyle
 
-    def __new__(cls, text: str, place: int, style: Style = Style.PLAIN) -> "Numeral":
+    def __new__(cls, text: str, place: int, style: NumberStyle = NumberStyle.PLAIN) -> "Numeral":
         """Return the text with its place and style."""
         numeral = super().__new__(cls, text)
         numeral.place, numeral.style = place, style
         return numeral
 
 
-def numeral(text: str, place: int | None, style: Style = Style.PLAIN) -> str:
+def numeral(text: str, place: int | None, style: NumberStyle = NumberStyle.PLAIN) -> str:
     """Return the text, with its place unless `place` is None."""
     return text if place is None else Numeral(text, place, style)
 

@@ -8,28 +8,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lab.records import cached_property
-from visual.pictures.machine.content import LINE, Cell, Event, Group, Machine, Part, Piece, ScanRows
+from visual.pictures.machine.content import (
+    LINE,
+    MachineContent,
+    MachineEvent,
+    Part,
+    PartGroup,
+    Phrase,
+    ScanRows,
+    SlotCell,
+)
 
 TOUCHED = ("overwritten", "preserved", "restored", "saved", "written")
 Tick = tuple[int, int]  # a Scan and a step, -1 for the filling of its tapes
 
 
-def stacked(first: Machine, second: Machine, runs: tuple[str, str], title: str) -> Machine:
+def stacked(
+    first: MachineContent, second: MachineContent, runs: tuple[str, str], title: str
+) -> MachineContent:
     """Return the machine of two runs; `runs` are their signs, as ``A`` and ``B``."""
     return _Stack(first, second, runs).machine(title)
 
 
 @dataclass(frozen=True, eq=False)
 class _Stack:
-    first: Machine
-    second: Machine
+    first: MachineContent
+    second: MachineContent
     runs: tuple[str, str]
 
-    def machine(self, title: str) -> Machine:
+    def machine(self, title: str) -> MachineContent:
         below, both = len(self.first.rows), (self.first, self.second)
         scans, cells = len(self.first.scans), len(self.first.cells)
         events = tuple(self._event(tick, cells) for tick in self.ticks)
-        return Machine(
+        return MachineContent(
             title,
             tuple(self._scans()),
             (
@@ -71,7 +82,7 @@ class _Stack:
         """The common clock: all steps of either run."""
         return sorted({*self._own(self.first), *self._own(self.second)})
 
-    def _own(self, machine: Machine) -> dict[Tick, int]:
+    def _own(self, machine: MachineContent) -> dict[Tick, int]:
         """The moment of every tick of a run."""
         return {
             (event.scan, -1 if event.step is None else event.step): moment
@@ -85,7 +96,7 @@ class _Stack:
                 events = range(own[0], own[-1] + 1) if own else range(0)
                 yield replace(scan, run=run, events=events)
 
-    def _cell(self, cell: Cell, machine: Machine, below: int) -> Cell:
+    def _cell(self, cell: SlotCell, machine: MachineContent, below: int) -> SlotCell:
         """A cell on the common clock; while its run rests, no step touches it."""
         own, keys, last = self._own(machine), [cell.keys[0]], 0
         for moment, tick in enumerate(self.ticks, start=1):
@@ -97,7 +108,7 @@ class _Stack:
         column = self.times.index(machine.times[cell.column])
         return replace(cell, row=cell.row + below, column=column, keys=tuple(keys))
 
-    def _event(self, tick: Tick, cells: int) -> Event:
+    def _event(self, tick: Tick, cells: int) -> MachineEvent:
         """The events of both runs at a tick, or that of the one that has it."""
         found = [
             machine.events[own[tick] - 1] if tick in own else None
@@ -113,13 +124,13 @@ class _Stack:
         scan = one.scan if found[0] else one.scan + len(self.first.scans)
         return replace(one, scan=scan, groups=tuple(self._group(pair, cells) for pair in pairs))
 
-    def _group(self, pair: Sequence[Group | None], cells: int) -> Group:
+    def _group(self, pair: Sequence[PartGroup | None], cells: int) -> PartGroup:
         """The sums of both runs, which are played at the same time."""
         first, second = pair
         moved = tuple(moved_part(part, cells) for part in second.parts) if second else ()
         summaries = [g.summary if g else () for g in pair]
         lines = [
-            (Piece(f"{run} "), *summary)
+            (Phrase(f"{run} "), *summary)
             for run, summary in zip(self.runs, summaries, strict=True)
             if summary
         ]
@@ -127,7 +138,7 @@ class _Stack:
         told = [f"{run}: {r}" for run, r in zip(self.runs, reasons, strict=True) if r]
         summary = (*lines[0], LINE, *lines[1]) if len(lines) > 1 else lines[0] if lines else ()
         reason = reasons[0] if reasons[0] == reasons[1] else "  ".join(told)
-        return Group((*(first.parts if first else ()), *moved), summary, reason)
+        return PartGroup((*(first.parts if first else ()), *moved), summary, reason)
 
 
 def moved_part(part: Part, by: int | Mapping[int, int]) -> Part:

@@ -22,10 +22,10 @@ from visual.pictures.machine.arrange import (
     rows_with_bows,
     runs_down,
 )
-from visual.pictures.machine.arrange import Box as Place
+from visual.pictures.machine.arrange import CellBox as Place
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
-from visual.pictures.machine.content import LISTED, Key, Kind, Machine
+from visual.pictures.machine.content import LISTED, Key, MachineContent, PartKind
 from visual.pictures.machine.foot import (
     Moment,
     Stage,
@@ -70,7 +70,7 @@ def still(
     return replace(scene, trace=trace, film=partial(film, arrangement))
 
 
-def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> Machine:
+def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
     """Return the machine of a trace with as many columns as a sheet has space for."""
     machine = machine_of(trace, around)
     if runs_down(machine, sheet.width):
@@ -138,7 +138,7 @@ def _scene(
     )
 
 
-def _moments(machine: Machine) -> Iterator[Moment]:
+def _moments(machine: MachineContent) -> Iterator[Moment]:
     """The frames of a film: of derivatives alone, if the run has any; a sum takes up to three."""
     derivative = next((scan for scan in machine.scans if scan.order), None)
     first = derivative.events.start if derivative else 0
@@ -147,7 +147,7 @@ def _moments(machine: Machine) -> Iterator[Moment]:
         if number <= first:
             continue
         for n, group in enumerate(event.groups):
-            if any(part.kind is Kind.SUM for part in group.parts):
+            if any(part.kind is PartKind.SUM for part in group.parts):
                 yield Moment(number, event, n, Stage.READ)
                 if any(part.adds and part.old not in ("", "0") for part in group.parts):
                     yield Moment(number, event, n, Stage.ADD)
@@ -225,7 +225,7 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         parts = (part for group in event.groups for part in group.parts)
         for n, part in enumerate(parts):
             for k, term in enumerate(part.terms):
-                if part.kind is Kind.FILL or term.source is None:
+                if part.kind is PartKind.FILL or term.source is None:
                     continue
                 if not arrangement.is_tall and not _is_level(arrangement, term.source, part.target):
                     continue

@@ -14,10 +14,10 @@ from visual.pictures.machine.arrange import (
     NAME,
     UNDER,
     Arrangement,
-    Box,
+    CellBox,
     Point,
 )
-from visual.pictures.machine.content import Cell, Group, Machine, Part, Term
+from visual.pictures.machine.content import MachineContent, Movement, Part, PartGroup, SlotCell
 from visual.scene.fonts import text_width
 
 
@@ -34,12 +34,12 @@ class Track:
     saved: tuple[tuple[Point, ...], ...] = ()
 
 
-def track(arrangement: Arrangement, part: Part, term: Term) -> Track:
+def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
     """Return the track of a term of a sum to its target."""
     return _Routes(arrangement).track(part, term)
 
 
-def group_tracks(arrangement: Arrangement, group: Group) -> list[list[Track]]:
+def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
     """Return the tracks of each part of a group, with factors that do not cover each other.
 
     Sums that play at the same time can have factors in the same place. The first keeps its factor;
@@ -61,7 +61,7 @@ def group_tracks(arrangement: Arrangement, group: Group) -> list[list[Track]]:
     return result
 
 
-def factor_text(term: Term) -> str:
+def factor_text(term: Movement) -> str:
     """Return a factor as it appears on its line."""
     return f"×{term.factor}" if term.factor else term.symbol
 
@@ -102,11 +102,11 @@ class _Routes:
     arrangement: Arrangement
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> MachineContent:
         return self.arrangement.machine
 
     @property
-    def boxes(self) -> tuple[Box, ...]:
+    def boxes(self) -> tuple[CellBox, ...]:
         return self.arrangement.in_time
 
     @property
@@ -123,7 +123,7 @@ class _Routes:
         """Half the extent of a factor across time."""
         return FACTOR / 2 if self.arrangement.is_down else CHIP / 2
 
-    def track(self, part: Part, term: Term) -> Track:
+    def track(self, part: Part, term: Movement) -> Track:
         points, chip, turn = self._line(term, part.target)
         saved: tuple[tuple[Point, ...], ...] = ()
         if chip is not None:
@@ -132,7 +132,7 @@ class _Routes:
         result = Track(points, chip, turn, saved)
         return _mirrored(result) if self.arrangement.is_down else result
 
-    def _line(self, term: Term, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
+    def _line(self, term: Movement, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
         """Return the line of a term, the place of its factor, and its relative position."""
         to, cell = self.boxes[target], self.machine.cells[target]
         if term.source is None:
@@ -156,7 +156,7 @@ class _Routes:
         share = 0.3 if self.is_cramped or self.arrangement.is_down else 0.4
         return points, _between(*points, share), share
 
-    def _from_side(self, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
+    def _from_side(self, to: CellBox, cell: SlotCell) -> tuple[tuple[Point, ...], Point, float]:
         """Return the line of a value that is in no slot, from the previous side or from below."""
         x = self._side(to, cell)
         if self.is_cramped and not self.arrangement.is_down:
@@ -166,7 +166,7 @@ class _Routes:
         edge = to.left if x < to.x else to.right
         return ((x, to.y), (edge, to.y)), (x, to.y), 0.3
 
-    def _side(self, to: Box, cell: Cell) -> float:
+    def _side(self, to: CellBox, cell: SlotCell) -> float:
         """Return the middle of the gap between a box and the previous one of its Scan."""
         scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
         way = -1 if scan.is_backward else 1
@@ -175,7 +175,7 @@ class _Routes:
         return x if inside else to.x - way * self.pitch / 2
 
     def _bow(
-        self, start: Box, to: Box, way: int, source: Cell
+        self, start: CellBox, to: CellBox, way: int, source: SlotCell
     ) -> tuple[tuple[Point, ...], Point, float]:
         """Return a line above the boxes between two slots of a row."""
         lane = source.column % 2
@@ -193,14 +193,18 @@ class _Routes:
         room = self.pitch - max((box.width for box in self.boxes), default=0.0)
         return room < (CHIP if self.arrangement.is_down else FACTOR)
 
-    def _under(self, start: Box, to: Box, way: int) -> tuple[tuple[Point, ...], Point, float]:
+    def _under(
+        self, start: CellBox, to: CellBox, way: int
+    ) -> tuple[tuple[Point, ...], Point, float]:
         """Return a line below two neighboring boxes."""
         low = start.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
         return points, ((first + last) / 2, low), 0.5
 
-    def _down(self, start: Box, to: Box, cell: Cell) -> tuple[tuple[Point, ...], Point, float]:
+    def _down(
+        self, start: CellBox, to: CellBox, cell: SlotCell
+    ) -> tuple[tuple[Point, ...], Point, float]:
         """Return a line to another row of the same column, through the gap beside it."""
         x = self._side(to, cell)
         way = 1 if x > to.x else -1

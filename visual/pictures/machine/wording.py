@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.equations.events.events import Events, EventSequence
-from lab.equations.events.records import Event, Read, Role, Write, WriteKind
+from lab.equations.events.records import Event, Read, SlotRole, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
-from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Piece
-from visual.pictures.machine.places import Places, Style, check_of, numeral
+from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
+from visual.pictures.machine.places import NumberStyle, Places, check_of, numeral
 
 FOUR = 4  # digits of a number in a cell
 LONGEST = 48  # characters of a formula in a reason
 MARK, END = "\ue000", "\ue001"  # private-use characters: where a value stands in a formula
-INKS = {Role.PRESERVED: Ink.PRESERVED, Role.OVERWRITTEN: Ink.OLD, Role.READ: Ink.SAVED}
+INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
 
 def bracketed(number: str) -> str:
@@ -36,32 +36,32 @@ def bracketed(number: str) -> str:
 class Sentence:
     """An equation in numbers, the same with as many digits as make it true, and its check."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Phrase, ...]
     exact: str = ""
     check: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True)
-class Operand:
+class PrintedOperand:
     """A number on the right side of an equation."""
 
     value: float | bool | int
     ink: Ink
-    style: Style
+    style: NumberStyle
     place: int | None = None
 
     def text(self, digits: int = FOUR) -> str:
         """Return the number as printed with so many digits."""
         written = number_text(self.value, digits)
-        return written if self.style is Style.PLAIN else bracketed(written)
+        return written if self.style is NumberStyle.PLAIN else bracketed(written)
 
-    def piece(self) -> Piece:
+    def piece(self) -> Phrase:
         """Return the number as a piece of a sentence."""
-        return Piece(numeral(self.text(), self.place, self.style), self.ink)
+        return Phrase(numeral(self.text(), self.place, self.style), self.ink)
 
 
 # The right side of an equation: its text and numbers, the expression, and which number a leaf is.
-Right = tuple[list[str | Operand], Expression, dict[Leaf, int]]
+Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Wording:
         place = self._place(value, None if is_norm else entry)
         if is_norm:
             size = number_text(np.linalg.norm(np.asarray(value, float)), FOUR - 1)
-            return numeral(f"‖{size}‖", place, Style.NORM)
+            return numeral(f"‖{size}‖", place, NumberStyle.NORM)
         return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
 
     def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
@@ -144,18 +144,18 @@ class Wording:
         kept = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
         return Ink.PRESERVED if kept else INKS.get(read.role, Ink.SAVED)
 
-    def _operand(self, value: np.ndarray, ink: Ink, style: Style) -> Operand | None:
+    def _operand(self, value: np.ndarray, ink: Ink, style: NumberStyle) -> PrintedOperand | None:
         number = self.scalar(value)
         if number is None:
             return None
-        return Operand(number, ink, style, self._place(value, self.entry))
+        return PrintedOperand(number, ink, style, self._place(value, self.entry))
 
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: its sum, or its formula."""
-        name = Piece(f"{write.slot.quantity}:  ", Ink.NAME)
+        name = Phrase(f"{write.slot.quantity}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
-            value = Piece(self.number(write.new), Ink.PRESERVED)
-            return Sentence((name, value, Piece(" is written back unchanged")))
+            value = Phrase(self.number(write.new), Ink.PRESERVED)
+            return Sentence((name, value, Phrase(" is written back unchanged")))
         found = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
         is_array = np.ndim(write.new) > 0  # then a sum of its entries would say nothing
@@ -164,7 +164,7 @@ class Wording:
         if found is None or new is None:
             return self._in_symbols(event, write, name)
         right, expression, leaves = found
-        operands = [part for part in right if isinstance(part, Operand)]
+        operands = [part for part in right if isinstance(part, PrintedOperand)]
 
         def printed(digits: int) -> float | None:
             """The right side, computed from the numbers as printed."""
@@ -175,10 +175,12 @@ class Wording:
 
         told = number_text(new)
         digits = next((d for d in DIGITS if holds(told, printed(d))), None)
-        pieces = [name, Piece(self.number(write.new), Ink.WRITTEN)]
-        pieces.append(Piece(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
-        pieces += [p.piece() if isinstance(p, Operand) else Piece(p) for p in right]
-        texts = [p.text(digits or DIGITS[-1]) if isinstance(p, Operand) else p for p in right]
+        pieces = [name, Phrase(self.number(write.new), Ink.WRITTEN)]
+        pieces.append(Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
+        pieces += [p.piece() if isinstance(p, PrintedOperand) else Phrase(p) for p in right]
+        texts = [
+            p.text(digits or DIGITS[-1]) if isinstance(p, PrintedOperand) else p for p in right
+        ]
         exact = f"{write.slot.quantity} = {told} {'=' if digits else '≈'} {''.join(texts)}"
         check = () if self.places is None else check_of(expression, leaves)
         return Sentence(tuple(pieces), exact, check)
@@ -197,13 +199,13 @@ class Wording:
                 return None
         if write.adds_old and write.old is not None:
             pairs.append([(write.old, Ink.OLD)])
-        right: list[str | Operand] = []
+        right: list[str | PrintedOperand] = []
         products: list[Call] = []
         leaves: dict[Leaf, int] = {}
         for pair in pairs:
             factors: list[Leaf] = []
             for value, ink in pair:
-                style = Style.FACTOR if leaves else Style.PLAIN
+                style = NumberStyle.FACTOR if leaves else NumberStyle.PLAIN
                 operand = self._operand(value, ink, style)
                 if operand is None:
                     return None
@@ -224,7 +226,7 @@ class Wording:
             return None
         marks = {leaf: n for n, leaf in enumerate(reads)}
         line = render(formula.expression, lambda leaf: f"{MARK}{marks[leaf]}{END}")
-        right: list[str | Operand] = []
+        right: list[str | PrintedOperand] = []
         leaves: dict[Leaf, int] = {}
         ordered, count = list(reads), 0
         for n, chunk in enumerate(line.split(MARK)):
@@ -233,21 +235,21 @@ class Wording:
                 leaf = ordered[int(mark)]
                 read, ink = reads[leaf], INKS.get(reads[leaf].role, Ink.SAVED)
                 place = self._place(read.value)
-                right.append(Operand(read.value.item(), ink, Style.FACTOR, place))
+                right.append(PrintedOperand(read.value.item(), ink, NumberStyle.FACTOR, place))
                 leaves.setdefault(leaf, count)
                 count += 1
             right += [rest] if rest else []
         return right, formula.expression, leaves
 
-    def _in_symbols(self, event: Event, write: Write, name: Piece) -> Sentence:
+    def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
         """The formula of arrays in symbols."""
-        new = Piece(self.number(write.new), Ink.WRITTEN)
+        new = Phrase(self.number(write.new), Ink.WRITTEN)
         if self.formula_of(event, write) is None or event.step is None:
             return Sentence((name, new))
         right = write.formula.partition("←")[2].strip() or write.formula
         part = "the norm" if self.entry is None else f"entry {self.entry + 1}"
         norm = f" is {part} of " if np.ndim(write.new) else " = "
-        return Sentence((name, new, Piece(norm), Piece(right)), write.formula)
+        return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
         """Return why a backward step writes this: the forward step that it passes back through."""

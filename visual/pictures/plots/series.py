@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.notation import integers
-from lab.reports.tables import Table
+from lab.reports.tables import ReportTable
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
@@ -99,7 +99,7 @@ def as_numbers(values: np.ndarray) -> np.ndarray:
     return (np.abs(values) if values.dtype.kind == "c" else values).astype("float64")
 
 
-def table_of(series: Sequence[Series]) -> Table:
+def table_of(series: Sequence[Series]) -> ReportTable:
     """Return a table with a column for each series; of a long one, both ends."""
     places = np.unique(np.concatenate([one.index for one in series])).tolist()
     rows = []
@@ -108,7 +108,7 @@ def table_of(series: Sequence[Series]) -> Table:
             rows.append((f"⋯ {item.hidden:,} more", *[""] * len(series)))
         else:
             rows.append((integers(places[item]), *(_at(one, places[item]) for one in series)))
-    return Table((series[0].across, *(one.name for one in series)), tuple(rows))
+    return ReportTable((series[0].across, *(one.name for one in series)), tuple(rows))
 
 
 def _at(series: Series, place: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from lab.notation import number_text
 from visual.layout.cells import full_text
 from visual.layout.grid import CELL, entry_name
-from visual.pictures.routing.routed import Operand, Routed
+from visual.pictures.routing.routed import Routed, RoutedOperand
 from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
@@ -19,7 +19,7 @@ MOST_NAMES = 6  # in a tooltip
 
 
 @dataclass(frozen=True)
-class Step:
+class RoutedStep:
     """One of the three panels: its number, its title, and the prefix of the names in it."""
 
     number: int
@@ -28,8 +28,8 @@ class Step:
     back: bool = False
 
 
-FORWARD, TANGENT = Step(0, "forward", ""), Step(1, "tangent", "d")
-COTANGENT = Step(2, "cotangent", "g", back=True)
+FORWARD, TANGENT = RoutedStep(0, "forward", ""), RoutedStep(1, "tangent", "d")
+COTANGENT = RoutedStep(2, "cotangent", "g", back=True)
 STEPS = (FORWARD, TANGENT, COTANGENT)
 
 
@@ -38,12 +38,14 @@ def role_of(number: int) -> Role:
     return SOURCES[number % len(SOURCES)]
 
 
-def array_of(thing: Operand | Routed, step: Step) -> np.ndarray:
+def array_of(thing: RoutedOperand | Routed, step: RoutedStep) -> np.ndarray:
     """Return the array of an input, or of the output, in a panel."""
     return {FORWARD: thing.value, TANGENT: thing.tangent, COTANGENT: thing.cotangent}[step]
 
 
-def input_cell(box: Box, routed: Routed, operand: Operand, entry: int, step: Step) -> Group:
+def input_cell(
+    box: Box, routed: Routed, operand: RoutedOperand, entry: int, step: RoutedStep
+) -> Group:
     """Return a cell of an input, with its readers or, backward, with the terms of its sum."""
     readers = routed.sources.readers(operand.number, entry)
     role = box.role if len(readers) else Role.UNNEEDED
@@ -60,7 +62,7 @@ def input_cell(box: Box, routed: Routed, operand: Operand, entry: int, step: Ste
     return _cell(box, role, name, array_of(operand, step).reshape(-1)[entry], note, detail, key)
 
 
-def output_cell(box: Box, routed: Routed, entry: int, step: Step) -> Group:
+def output_cell(box: Box, routed: Routed, entry: int, step: RoutedStep) -> Group:
     """Return a cell of the output, in the role of the input that it copies."""
     number = int(routed.sources.input.reshape(-1)[entry])
     operand = routed.operands[number]

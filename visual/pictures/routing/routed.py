@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # pictures of loops do not import it
 
 
 @dataclass(frozen=True, eq=False)
-class Operand:
+class RoutedOperand:
     """An input: its name, its number among the inputs, and its arrays."""
 
     name: str
@@ -34,7 +34,7 @@ class Routed:
 
     primitive: str
     metadata: Mapping[str, object]
-    operands: tuple[Operand, ...]
+    operands: tuple[RoutedOperand, ...]
     value: np.ndarray
     tangent: np.ndarray
     cotangent: np.ndarray
@@ -76,7 +76,7 @@ def routed(
     return Routed(
         primitive=primitive,
         metadata=linear.metadata,
-        operands=tuple(Operand(part[0], n, *part[1:]) for n, part in enumerate(parts)),
+        operands=tuple(RoutedOperand(part[0], n, *part[1:]) for n, part in enumerate(parts)),
         value=output,
         tangent=pushed,
         cotangent=g,

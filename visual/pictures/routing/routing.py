@@ -20,14 +20,14 @@ from visual.pictures.routing.cells import (
     HIGH,
     MASK_HIGH,
     STEPS,
-    Step,
+    RoutedStep,
     empty_cell,
     input_cell,
     mask_cell,
     output_cell,
     role_of,
 )
-from visual.pictures.routing.routed import Operand, Routed, routed
+from visual.pictures.routing.routed import Routed, RoutedOperand, routed
 from visual.pictures.routing.words import about, copied_line, equation, received_line, words_of
 from visual.scene.combinators import (
     Envelope,
@@ -60,10 +60,10 @@ WITHOUT_TANGENTS = "tangents take the paths of the values: all=True shows them"
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class RoutingLayout:
     """The shown entries and their places; None represents hidden inputs."""
 
-    blocks: tuple[tuple[Operand, CellGrid] | None, ...]
+    blocks: tuple[tuple[RoutedOperand, CellGrid] | None, ...]
     output: CellGrid
     mask: CellGrid | None
     right: float
@@ -132,7 +132,7 @@ def _bodies(call: Routed) -> Iterator[Piece]:
         yield above(across(values, back), note, apart=BELOW)
 
 
-def _panel(call: Routed, layout: Layout, step: Step) -> Piece:
+def _panel(call: Routed, layout: RoutingLayout, step: RoutedStep) -> Piece:
     """Return a panel: its heading, the inputs on the left, the output on the right, and arrows."""
     parts: list[Piece] = []
     for block in layout.blocks:
@@ -177,7 +177,7 @@ def _panel(call: Routed, layout: Layout, step: Step) -> Piece:
     return above(head, body, apart=apart)
 
 
-def _heading(call: Routed, layout: Layout, step: Step) -> list[str]:
+def _heading(call: Routed, layout: RoutingLayout, step: RoutedStep) -> list[str]:
     """The title of a panel, and the lines below it."""
     title, *lines = equation(call, step, layout.upright)
     if layout.upright:
@@ -185,7 +185,7 @@ def _heading(call: Routed, layout: Layout, step: Step) -> list[str]:
     return [f"{step.title}: {title}", *lines]
 
 
-def _mask(call: Routed, grid: CellGrid, step: Step) -> Piece:
+def _mask(call: Routed, grid: CellGrid, step: RoutedStep) -> Piece:
     """The condition above the inputs."""
     note = "metadata: no gradient" if step.back else "metadata: constant"
     condition = np.asarray(call.metadata["condition"])
@@ -220,7 +220,7 @@ def _cells(grid: CellGrid, cells: Sequence[Shape]) -> Piece:
 
 def _ends(
     call: Routed,
-    layout: Layout,
+    layout: RoutingLayout,
     rows: Sequence[tuple[int, int, float]],
     at: Mapping[str, Envelope],
 ) -> list[tuple[float, float]]:
@@ -252,7 +252,7 @@ def _ends(
     ]
 
 
-def _rows(call: Routed, layout: Layout) -> list[tuple[int, int, float]]:
+def _rows(call: Routed, layout: RoutingLayout) -> list[tuple[int, int, float]]:
     """Return the rows of inputs that rows of the output copy: input, row, and height."""
     grids = layout.grids
     rows: dict[tuple[int, int, float], None] = {}  # an ordered set
@@ -281,9 +281,9 @@ def _products(call: Routed, upright: bool) -> Piece:
 # The shown entries, and their places.
 
 
-def laid_out(call: Routed, fewer: bool = False) -> Layout:
+def laid_out(call: Routed, fewer: bool = False) -> RoutingLayout:
     """Return the shown entries of a call and their places; `fewer` shows both ends only."""
-    operands: list[Operand | None] = list(call.operands)
+    operands: list[RoutedOperand | None] = list(call.operands)
     if len(operands) > MOST_INPUTS:
         operands[1 if fewer else 3 : -1 if fewer else -ENDS] = [None]
     upright = call.value.ndim <= 1
@@ -292,7 +292,7 @@ def laid_out(call: Routed, fewer: bool = False) -> Layout:
     output = cell_grid(call.value.shape, upright, examples, HIGH, most)
     shown = [entry for entry, *_ in output.places()]
     number, entries = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
-    blocks: list[tuple[Operand, CellGrid] | None] = []
+    blocks: list[tuple[RoutedOperand, CellGrid] | None] = []
     for operand in operands:
         if operand is None:
             blocks.append(None)
@@ -315,7 +315,7 @@ def laid_out(call: Routed, fewer: bool = False) -> Layout:
     ]
     right = max([CELL, *(grid.width for grid in grids), *lines])
     lane = NARROW_LANE if upright else LANE
-    return Layout(tuple(blocks), output, mask, right, right + lane, upright)
+    return RoutingLayout(tuple(blocks), output, mask, right, right + lane, upright)
 
 
 def pieces(line: str, upright: bool) -> list[str]:
@@ -323,7 +323,7 @@ def pieces(line: str, upright: bool) -> list[str]:
     return line.split("; ") if upright else [line]
 
 
-def _examples(call: Routed, operands: Sequence[Operand]) -> list[int]:
+def _examples(call: Routed, operands: Sequence[RoutedOperand]) -> list[int]:
     """Return the entries of a large output that the picture shows in addition to its ends."""
     places = [0, 1]
     for operand in operands:

@@ -22,7 +22,7 @@ from visual.layout.grid import shown
 from visual.layout.names import NamedScan
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN
-from visual.layout.table import Cell, Fold, Head, Key, Line, Part, Row, Table
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
 from visual.options import check_trace
 from visual.pictures.routing.step import TransposedStep, differentiated, transposed_step
 from visual.scene.combinators import above, gap, shifted
@@ -84,7 +84,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
 class StepTable(Table):
     """The three blocks, with a column for each slot of the tape."""
 
-    parts = (Part(narrow=50, height=44),)
+    parts = (TablePart(narrow=50, height=44),)
 
     def __init__(self, trace: Trace, number: int, later: int, step: TransposedStep) -> None:
         self.trace, self.number, self.later, self.step = trace, number, later, step

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from visual.pictures.routing.cells import COTANGENT, FORWARD, Step, role_of
-from visual.pictures.routing.routed import Operand, Routed
+from visual.pictures.routing.cells import COTANGENT, FORWARD, RoutedStep, role_of
+from visual.pictures.routing.routed import Routed, RoutedOperand
 from visual.scene.theme import Role
 
 # The linear map of each primitive, and its transpose.
@@ -29,7 +29,7 @@ REPEATED = "a value that is repeated forward receives a sum backward"
 MANY = 4
 
 
-def equation(routed: Routed, step: Step, short: bool = False) -> list[str]:
+def equation(routed: Routed, step: RoutedStep, short: bool = False) -> list[str]:
     """Return the title of a panel, and the lines below it; `short` moves metadata to a line."""
     names = _names(routed, step.prefix)
     if step is FORWARD:
@@ -44,7 +44,7 @@ def equation(routed: Routed, step: Step, short: bool = False) -> list[str]:
     return [f"{names} = J*(gz)", transposed, *([REPEATED] if repeated else [])]
 
 
-def copied_line(routed: Routed, operand: Operand) -> str:
+def copied_line(routed: Routed, operand: RoutedOperand) -> str:
     """Return the number of output entries that copy an input."""
     size = routed.value.size
     words = f"copied to {routed.sources.count(operand.number):,} of {size:,} entries of z"
@@ -55,7 +55,7 @@ def copied_line(routed: Routed, operand: Operand) -> str:
     return words
 
 
-def received_line(routed: Routed, operand: Operand) -> str:
+def received_line(routed: Routed, operand: RoutedOperand) -> str:
     """Return the number of cotangent entries that an input receives."""
     size = routed.value.size
     if not size:
@@ -134,7 +134,7 @@ def _names(routed: Routed, prefix: str) -> str:
     return ", ".join(names if len(names) <= MANY else [*names[:2], "…", names[-1]])
 
 
-def _is_repeated(routed: Routed, operand: Operand) -> bool:
+def _is_repeated(routed: Routed, operand: RoutedOperand) -> bool:
     return routed.linear.broadcasts and operand.value.shape != routed.value.shape
 
 

@@ -24,7 +24,7 @@ SYMBOLS = {"Sqr": "▢²", "Reciprocal": "1/▢"}
 EMPTY = {"None", "[]", "constant(0)"}  # the default size of a random draw
 
 
-class Part(Enum):
+class StepPart(Enum):
     """The kind of a node."""
 
     ARGUMENT = auto()
@@ -41,7 +41,7 @@ class StepNode:
     a graph of formulas, shared values and results have a `term`.
     """
 
-    part: Part
+    part: StepPart
     place: Leaf | int | StepResult
     label: str = ""
     inputs: "tuple[StepNode, ...]" = ()
@@ -69,7 +69,7 @@ class StepNodes:
     def results(self) -> tuple[StepNode, ...]:
         """The nodes of all results; all other nodes are their direct or indirect inputs."""
         return tuple(
-            StepNode(Part.RESULT, result, inputs=tuple(self._inputs([result.source])))
+            StepNode(StepPart.RESULT, result, inputs=tuple(self._inputs([result.source])))
             for result in self.scan.results
         )
 
@@ -114,11 +114,11 @@ class StepNodes:
 
     def _node(self, source: Leaf | int) -> StepNode:
         if isinstance(source, Leaf):
-            return StepNode(Part.ARGUMENT, source)
+            return StepNode(StepPart.ARGUMENT, source)
         value = self.scan.inside[source]
         inputs = tuple(self._inputs(value.inputs))
         ordered = len(inputs) > 1 and value.operation not in COMMUTATIVE
-        return StepNode(Part.OPERATION, source, self.label(source), inputs, ordered)
+        return StepNode(StepPart.OPERATION, source, self.label(source), inputs, ordered)
 
     def label(self, number: int) -> str:
         """Return an operation with its constants: ``·``, ``▢·2``, or ``▢ − ▢``."""

@@ -14,7 +14,7 @@ from lab.scans.names import readable
 from lab.scans.naming import shared_by
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Source, StepResult, TapeTrace
-from visual.pictures.stepgraph.nodes import Part, StepNode, value_at, with_inputs
+from visual.pictures.stepgraph.nodes import StepNode, StepPart, value_at, with_inputs
 
 MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 
@@ -60,12 +60,16 @@ class StepQuantities:
             read = (leaf for leaf in self._read(place) if not self.is_total(leaf))
             inputs = tuple(dict.fromkeys(map(shared_node, read)))
             if isinstance(place, Leaf):
-                return StepNode(Part.SHARED, place, place.variable, inputs, term=self.terms[place])
-            return StepNode(Part.RESULT, place, "", inputs, term=self.terms.get(place))
+                return StepNode(
+                    StepPart.SHARED, place, place.variable, inputs, term=self.terms[place]
+                )
+            return StepNode(StepPart.RESULT, place, "", inputs, term=self.terms.get(place))
 
         def shared_node(leaf: Leaf) -> StepNode:
             if leaf not in nodes:
-                nodes[leaf] = node(leaf) if leaf in self.terms else StepNode(Part.ARGUMENT, leaf)
+                nodes[leaf] = (
+                    node(leaf) if leaf in self.terms else StepNode(StepPart.ARGUMENT, leaf)
+                )
             return nodes[leaf]
 
         return tuple(map(node, self.scan.results))

@@ -22,13 +22,13 @@ from lab.scans.names import readable
 from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
 from lab.traces.untaken import values_of
 from visual.layout.canvas import finished, formula_lines, heading
-from visual.layout.graphviz import Edge, Node, dot_source, lay_out
+from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_step, check_trace, selected_scan, switch
 from visual.pictures.stepgraph.cards import VALUE, Card
 from visual.pictures.stepgraph.looks import LEGEND, Looks
-from visual.pictures.stepgraph.nodes import SLOT, Part, StepNode, StepNodes
+from visual.pictures.stepgraph.nodes import SLOT, StepNode, StepNodes, StepPart
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, sized
 from visual.scene.fonts import MONO_WIDTH
@@ -120,7 +120,7 @@ class _StepGraph:
         widest = OPERATION if not self.folds else ON_PAPER if self.sheet.on_paper else ARGUMENT
         cards = dict[str, Card]()
         for key, (node, role, label, caption) in nodes.items():
-            written = "→ " if node.part is Part.RESULT and not self.folds else ""
+            written = "→ " if node.part is StepPart.RESULT and not self.folds else ""
             cards[key] = Card(
                 role, f"{written}{label}", self.model.value(node.place, self.step), caption, widest
             )
@@ -132,7 +132,7 @@ class _StepGraph:
         unit = (self.sheet.line - read - APART * depth) / (depth - 1 + UNEVEN)
         for key, (node, role, label, caption) in nodes.items():
             if node.term is not None:
-                wide = min(unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
+                wide = min(unit * (1 if node.part is StepPart.SHARED else UNEVEN), WIDEST)
                 cards[key] = self._formula_card(node, role, label, caption, max(wide, ARGUMENT))
         return cards
 
@@ -169,14 +169,14 @@ class _StepGraph:
         return Card(role, label, value, caption, widest, lines, numbers, full)
 
     @cached_property
-    def graph(self) -> tuple[list[Node], list[Edge]]:
+    def graph(self) -> tuple[list[GraphNode], list[GraphEdge]]:
         """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
-        nodes = list[Node]()
+        nodes = list[GraphNode]()
         for node, card in zip(self.model.every, self.cards.values(), strict=True):
-            rank = "results" if self.folds and node.part is Part.RESULT else ""
+            rank = "results" if self.folds and node.part is StepPart.RESULT else ""
             size = card.width, card.height
-            nodes.append(Node(node.key, *size, "\n".join(card.lines), rank, node.ordered))
-        return nodes, [Edge(b.key, node.key) for node in self.model.every for b in node.inputs]
+            nodes.append(GraphNode(node.key, *size, "\n".join(card.lines), rank, node.ordered))
+        return nodes, [GraphEdge(b.key, node.key) for node in self.model.every for b in node.inputs]
 
     @cached_property
     def layout(self) -> Piece:
@@ -195,7 +195,7 @@ class _StepGraph:
     def _key(self, node: StepNode) -> str:
         """Return the key of a quantity that other pictures show, or of a Scan inside the step."""
         leaf = node.place.target if isinstance(node.place, StepResult) else node.place
-        if node.part in (Part.ARGUMENT, Part.RESULT):
+        if node.part in (StepPart.ARGUMENT, StepPart.RESULT):
             return self.named.leaf_key(leaf, self.step) if isinstance(leaf, Leaf) else ""
         calls = [call.name for call in calls_of(node.term)[:1]] if node.term is not None else []
         if isinstance(node.place, int):

@@ -23,7 +23,7 @@ from visual.layout.columns import Gap
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import Sheet
-from visual.layout.table import Cell, Fold, Formula, Head, Key, Line, Part, Row, Table
+from visual.layout.table import Cell, Fold, FormulaText, Head, Key, Line, Row, Table, TablePart
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.tapes.slots import Slots, State
 from visual.scene.combinators import Piece, shifted
@@ -36,7 +36,7 @@ Cells = list[tuple[Key | None, Cell]]
 class Backward(Table):
     """The tapes of one Scan, below its `loop`; with `all`, also outputs that no result needs."""
 
-    parts = (Part(optional=2),)
+    parts = (TablePart(optional=2),)
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Backward(Table):
         lines += [Line(outputs, low=True)] if outputs else []
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
         formulas = [
-            Formula(w.formula, self.spell.numbers(f, step), named.formula_keys(f, step))
+            FormulaText(w.formula, self.spell.numbers(f, step), named.formula_keys(f, step))
             for f, w in written
         ]
         edges = [edge for _, write in written for edge in self._edges(write, step)]

@@ -9,7 +9,7 @@ from lab.notation import value_symbol
 from lab.records import cached_property
 from lab.tape import Kind
 from lab.traces.trace import Access, ScanTrace, SequenceTrace, TapeTrace
-from visual.layout.columns import Timeline, column_of, timeline
+from visual.layout.columns import TimeColumns, column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.table import Key
 from visual.scene.theme import Role
@@ -29,7 +29,7 @@ class Slots:
         return self.named.scan
 
     @cached_property
-    def time(self) -> Timeline:
+    def time(self) -> TimeColumns:
         """The columns in time of the loop and of its derivatives."""
         return timeline(self.named.root.scan)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lab.traces.flow import Flow, Value, flow
 from lab.traces.trace import TapeTrace, Trace
 from visual.pictures.unrolled.contributions import Contribution, contributions, is_read_by_steps
-from visual.pictures.unrolled.quantities import Node, Quantities
+from visual.pictures.unrolled.quantities import QuantityNode, QuantityNodes
 from visual.scene.theme import Role
 
 Edges = dict[tuple[int, int], None]  # an ordered set
@@ -19,7 +19,7 @@ class Unrolling:
     `uses` maps an edge within a Scan to pairs of a computed value and a value that it reads.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[QuantityNode, ...]
     edges: tuple[tuple[int, int], ...]
     uses: Mapping[tuple[int, int], Sequence[tuple[Value, Value]]]
     flow: Flow
@@ -39,7 +39,7 @@ def unrolling(
     values = flow(trace)
     parts, unknown = _gradients(trace, chosen, values)
     fed = frozenset(part.place for part in parts)
-    quantities = Quantities(trace, chosen, values, all_direct, fed)
+    quantities = QuantityNodes(trace, chosen, values, all_direct, fed)
     for number in chosen:
         scan = trace.scans[number]
         for tape in scan.held:
@@ -76,7 +76,7 @@ def _gradients(
     return parts, unknown
 
 
-def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
+def _uses(quantities: QuantityNodes) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
     """Return the pairs of a read and a computed quantity, each with the values of both."""
     uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
@@ -88,7 +88,7 @@ def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Val
     return uses
 
 
-def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
+def _joined(quantities: QuantityNodes, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
     """Yield the edges from outputs of derivatives to the gradients that accumulate them."""
     for part in parts:
         source = quantities.of.get(part.source)
@@ -100,7 +100,7 @@ def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[t
             yield source, target
 
 
-def _results(quantities: Quantities) -> Iterator[int]:
+def _results(quantities: QuantityNodes) -> Iterator[int]:
     """Yield the gradients that are outputs, or that other Scans accumulate."""
     for number in quantities.chosen:
         named = quantities.named(number)
@@ -110,7 +110,7 @@ def _results(quantities: Quantities) -> Iterator[int]:
 
 
 def _goals(
-    quantities: Quantities,
+    quantities: QuantityNodes,
     results: set[int],
     unknown: set[tuple[int, int]],
     parts: Sequence[Contribution],
@@ -132,7 +132,7 @@ def _goals(
 
 
 def _last_nodes(
-    quantities: Quantities, number: int, tape: TapeTrace, rows: Iterable[int]
+    quantities: QuantityNodes, number: int, tape: TapeTrace, rows: Iterable[int]
 ) -> Iterator[int]:
     for row in [len(tape.final) - 1] if tape.is_total else rows:
         node = quantities.of.get(quantities.flow.latest(number, tape, row))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from lab.equations.quantities import cost_name
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan, counted, listed
-from visual.pictures.unrolled.placing import Placing, Row
-from visual.pictures.unrolled.quantities import Place
+from visual.pictures.unrolled.placing import Lane, Placing
+from visual.pictures.unrolled.quantities import LanePlace
 from visual.pictures.unrolled.room import Room
 from visual.scene.combinators import Piece, sized
 from visual.scene.shapes import Text, fitted, folded, shortened
@@ -58,7 +58,7 @@ class Labels:
         texts += [fitted(margin, top + 15 * n, line, room, small, muted=True) for n, line in below]
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
-    def label(self, row: Row, y: float) -> Iterator[Text]:
+    def label(self, row: Lane, y: float) -> Iterator[Text]:
         """Yield the lines of the name of a lane, at its left."""
         words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
@@ -73,7 +73,7 @@ class Labels:
             low = y + 13 * (number - (len(lines) - 1) / 2)
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
-    def _name(self, place: Place) -> str:
+    def _name(self, place: LanePlace) -> str:
         """Return the name of the values in a row: x, dC/dx, ∂C′/∂x."""
         of = NamedScan(self.trace, place.scan)
         variables: list[TapeTrace | SequenceTrace] = [*of.scan.held, *of.scan.sequences]
@@ -86,13 +86,13 @@ class Labels:
                 return f"{name}, again" if place.again else name
         return place.variable
 
-    def _sources(self, place: Place) -> list[str]:
+    def _sources(self, place: LanePlace) -> list[str]:
         """Name the Scans that compute a direct part, if any."""
         feeds = self.trace.scans[place.scan].feeds
         scans = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
         return [f"from {'Scan' if len(scans) == 1 else 'Scans'} {listed(scans)}"] if scans else []
 
-    def is_part(self, row: Row) -> bool:
+    def is_part(self, row: Lane) -> bool:
         """Return whether a repeated row contains contributions, not saved values."""
         scan, place = self.trace.scans[self.chosen[row.block]], row.place
         feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]

@@ -11,13 +11,13 @@ from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
-from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
+from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
-from visual.pictures.unrolled.placing import Item, Placing, Row
-from visual.pictures.unrolled.quantities import Node
+from visual.pictures.unrolled.placing import Lane, PlacedNode, Placing
+from visual.pictures.unrolled.quantities import QuantityNode
 from visual.pictures.unrolled.room import FOLD, FREE, Room
 from visual.scene.combinators import (
     Envelope,
@@ -88,7 +88,7 @@ class Picture:
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
 
-    def _box_width(self, node: Node) -> float:
+    def _box_width(self, node: QuantityNode) -> float:
         """Return the preferred width of a box; the name of an array takes half of it."""
         name = text_width(node.label, 12, bold=True)
         return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
@@ -98,7 +98,7 @@ class Picture:
         lanes = shifted(above(*self._lanes()), 0, self.room.top)
         rooms = [lanes.anchors[str(lane)] for lane, _ in enumerate(self.rows)]
         tops, highs = tuple(r.top for r in rooms), tuple(r.height for r in rooms)
-        grid = Grid(tops, highs, tuple(self._lefts()), self.width, self.taken)
+        grid = LaneGrid(tops, highs, tuple(self._lefts()), self.width, self.taken)
         boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
         shapes = [*self._arrows(grid, [*boxes.values()]), *starmap(self._cell, boxes.items())]
         right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
@@ -130,7 +130,7 @@ class Picture:
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_words(self.trace) if derived else ())]
 
-    def _alike(self) -> list[tuple[Row, Row, int]]:
+    def _alike(self) -> list[tuple[Lane, Lane, int]]:
         """Return a key for each arrow, equal for the same arrow of other steps."""
         return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
 
@@ -162,7 +162,7 @@ class Picture:
             yield x
             x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
-    def _arrows(self, grid: Grid, boxes: Iterable[Box]) -> Iterator[Shape]:
+    def _arrows(self, grid: LaneGrid, boxes: Iterable[Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors, each in the moment of its target."""
         arrows = []
         for (first, last), (source, target) in zip(self.placing.arrows, self.ends, strict=True):
@@ -188,15 +188,15 @@ class Picture:
             reads = (self.nodes[first.node].key,)
             yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
 
-    def _is_faint(self, first: Item, last: Item) -> bool:
+    def _is_faint(self, first: PlacedNode, last: PlacedNode) -> bool:
         """Return whether an arrow leads to another Scan."""
         return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
 
-    def _is_top(self, item: Item) -> bool:
+    def _is_top(self, item: PlacedNode) -> bool:
         """Return whether an item is in the first block of an open picture."""
         return self.room.open and item.row.block == 0
 
-    def _box(self, item: Item, spot: Spot, grid: Grid) -> Box:
+    def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
         node, role = self.nodes[item.node], Role.READ
         faded = node.faded and not item.row.repeated and not self._is_top(item)
         if not item.row.repeated:
@@ -206,14 +206,14 @@ class Picture:
         left, top = grid.lefts[spot.column], grid.tops[spot.lane]
         return Box(left, top, grid.width, grid.heights[spot.lane], role, faded=faded)
 
-    def _cell(self, item: Item, box: Box) -> Shape:
+    def _cell(self, item: PlacedNode, box: Box) -> Shape:
         node = self.nodes[item.node]
         if item.row.repeated:
             drawn = thin_cell(box, node.value, node.label, None, node.key)
             return self._at(node, (drawn,)) if self.room.open else drawn
         return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
 
-    def _at(self, node: Node, shapes: tuple[Shape, ...]) -> Shape:
+    def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
         """Return the shapes in the moment of a node, if it has one."""
         moment = self._moment(node)
         if moment is None or moment[0] < self.begin:
@@ -225,7 +225,7 @@ class Picture:
             return replace(first, step=number, moment=name)
         return Group(shapes, number, moment=name)
 
-    def _moment(self, node: Node) -> tuple[int, str] | None:
+    def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
         """Return the moment of the run that computes the value of a node, and its name."""
         of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
         step = node.step
@@ -240,7 +240,7 @@ class Picture:
                 return of.moment(write.step)
         return given_at(of)
 
-    def _gaps(self, grid: Grid) -> Iterator[Text]:
+    def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         for left, column in zip(grid.lefts, self.columns, strict=True):
             for top, height in zip(grid.tops, grid.heights, strict=True):
                 if isinstance(column, Gap):

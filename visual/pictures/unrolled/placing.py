@@ -13,14 +13,14 @@ from lab.traces.trace import Trace
 from visual.layout.canvas import touched_columns
 from visual.layout.columns import Steps, one_or_more, timeline
 from visual.pictures.unrolled.graph import Unrolling
-from visual.pictures.unrolled.quantities import Node, Place
+from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
-PARAMETERS, TOTALS = Place(0, "each step reads", 0), Place(0, "sum over steps", 1)
+PARAMETERS, TOTALS = LanePlace(0, "each step reads", 0), LanePlace(0, "sum over steps", 1)
 Order = tuple[int, bool, bool, int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Row:
+class Lane:
     """A lane in the block of a Scan, with values of one variable.
 
     A `repeated` lane shows values of a Scan farther above.  A `lasting` lane shows values that
@@ -31,7 +31,7 @@ class Row:
     block: int
     repeated: bool
     lasting: bool
-    place: Place
+    place: LanePlace
     on_top: bool = False
 
     @property
@@ -43,11 +43,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Item:
+class PlacedNode:
     """The number of a node, with its lane and its column."""
 
     node: int
-    row: Row
+    row: Lane
     column: int
 
 
@@ -58,12 +58,12 @@ class Placing:
     It has `readings` if arrows lead from values to gradients.
     """
 
-    items: tuple[Item, ...]
-    arrows: tuple[tuple[Item, Item], ...]
-    left_out: frozenset[Place]
+    items: tuple[PlacedNode, ...]
+    arrows: tuple[tuple[PlacedNode, PlacedNode], ...]
+    left_out: frozenset[LanePlace]
     readings: bool = True
 
-    def thinned(self, nodes: Sequence[Node], gradients: Container[int]) -> "Placing":
+    def thinned(self, nodes: Sequence[QuantityNode], gradients: Container[int]) -> "Placing":
         """Return the placing without the arrows from other Scans to the Scans `gradients`.
 
         If each of these values is directly above its reader, they are kept.  Otherwise the direct
@@ -74,11 +74,11 @@ class Placing:
         for item in self.items:
             columns.setdefault(item.column, []).append(item.row.order)
 
-        def is_reading(first: Item, last: Item) -> bool:
+        def is_reading(first: PlacedNode, last: PlacedNode) -> bool:
             scan = nodes[last.node].place.scan
             return scan in gradients and nodes[first.node].place.scan != scan
 
-        def is_far(first: Item, last: Item) -> bool:
+        def is_far(first: PlacedNode, last: PlacedNode) -> bool:
             low, high = sorted((first.row.order, last.row.order))
             between = any(low < order < high for order in columns[last.column])
             return first.column != last.column or between
@@ -139,7 +139,7 @@ class _Placer:
         self.shown = set().union(*shown)
         self.step_columns = self._assign_columns()
         self.left_out = self._find_unneeded(trace, chosen)
-        self.items: dict[tuple[int, int], Item] = {}
+        self.items: dict[tuple[int, int], PlacedNode] = {}
 
     def place_moments(self) -> None:
         """Place all nodes of the shown moments."""
@@ -149,7 +149,7 @@ class _Placer:
             if shown and not node.lasting and node.place not in self.left_out:
                 self._put(number, self._block(node), column)
 
-    def arrow(self, source: int, target: int) -> tuple[Item, Item] | None:
+    def arrow(self, source: int, target: int) -> tuple[PlacedNode, PlacedNode] | None:
         """Return the two ends of an edge if both are shown; lasting values have no arrows."""
         block, above = self._block(self.nodes[target]), self._block(self.nodes[source])
         first, last = self.items.get((source, above)), self.items.get((target, block))
@@ -170,15 +170,15 @@ class _Placer:
                 for number, column in zip(lasting, [*columns, *more], strict=False):
                     self._put(number, block, column)
 
-    def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
+    def _put(self, number: int, block: int, column: int, repeated: bool = False) -> PlacedNode:
         node = self.nodes[number]
         where = node.place
         if node.lasting:  # a total is a variable of a Scan; a parameter is not
             where = TOTALS if where.argument >= 0 else PARAMETERS
-        item = Item(number, Row(block, repeated, node.lasting, where), column)
+        item = PlacedNode(number, Lane(block, repeated, node.lasting, where), column)
         return self.items.setdefault((number, block), item)
 
-    def _block(self, node: Node) -> int:
+    def _block(self, node: QuantityNode) -> int:
         """Return the block of a node's Scan, or the first block."""
         return self.blocks.get(node.place.scan, 0)
 
@@ -191,14 +191,14 @@ class _Placer:
                 columns.setdefault((node.place.scan, node.step), column)
         return columns
 
-    def _column(self, node: Node) -> int:
+    def _column(self, node: QuantityNode) -> int:
         """Return the column of a node; without a time, the rows of a tape are side by side."""
         if node.index is not None:
             return self.times[node.place.scan].column(node.variable, node.index)
         first, second = (self.step_columns.get((node.place.scan, step), step) for step in (0, 1))
         return first + (node.row - 1) * (1 if second >= first else -1)
 
-    def _find_unneeded(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
+    def _find_unneeded(self, trace: Trace, chosen: Sequence[int]) -> set[LanePlace]:
         """Return the outputs of derivatives that affect no result."""
         outputs = {
             (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs

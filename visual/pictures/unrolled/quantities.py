@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.equations.quantities import index_of
 from lab.notation import Leaf, integers
-from lab.traces.flow import Flow, Value, Write, adds_old
+from lab.traces.flow import Flow, SlotWrite, Value, adds_old
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
@@ -21,7 +21,7 @@ from visual.scene.theme import Role
 
 
 @dataclass(frozen=True)
-class Place:
+class LanePlace:
     """A row of the picture: a variable of a Scan, or the direct parts of a gradient.
 
     `again` numbers the successive values of a slot that are not parts of the same sum.
@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class QuantityNode:
     """A quantity: name, value, and role.
 
     It is ``variable[index]``, or its gradient; `index` is None if the time is unknown, `row` is
@@ -44,7 +44,7 @@ class Node:
     does not affect the result.
     """
 
-    place: Place
+    place: LanePlace
     variable: str
     index: int | None
     row: int
@@ -57,7 +57,7 @@ class Node:
     faded: bool = False
 
 
-class Quantities:
+class QuantityNodes:
     """The nodes so far, and the values that they represent.
 
     `of` maps a value to its node number.  `acted_on` maps a Scan, variable, and index to the node
@@ -75,7 +75,7 @@ class Quantities:
     ) -> None:
         self.trace, self.chosen, self.flow, self.all_direct = trace, chosen, flow, all_direct
         self.fed = fed
-        self.nodes: list[Node] = []
+        self.nodes: list[QuantityNode] = []
         self.of: dict[Value, int] = {}
         self.acted_on: dict[tuple[int, str, int], int] = {}
         self.parts: list[tuple[int, int]] = []
@@ -176,16 +176,16 @@ class Quantities:
         again: int = 0,
         step: int | None = None,
         faded: bool = False,
-    ) -> Node:
+    ) -> QuantityNode:
         index = index_of(tape, row)
         named = self.named(number)
         label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
         if index is None and not tape.is_total:
             label = f"{label} pos {integers(tape.position(row))}"
         key = named.cell_key(tape.name, index, row)
-        place = Place(number, tape.name, tape.argument, direct, again)
+        place = LanePlace(number, tape.name, tape.argument, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""
-        return Node(place, variable, index, row, label, value, role, key, step, faded=faded)
+        return QuantityNode(place, variable, index, row, label, value, role, key, step, faded=faded)
 
     def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
         """Add a node for the initial value of a slot, the direct contribution of the cost."""
@@ -198,18 +198,18 @@ class Quantities:
         self._join(values, node)
         self._note(number, tape, node)
 
-    def _note(self, number: int, tape: TapeTrace, node: Node) -> None:
+    def _note(self, number: int, tape: TapeTrace, node: QuantityNode) -> None:
         """Record that the newest node receives other gradients of the same quantity."""
         if tape.gradient_of is not None and node.index is not None:
             self.acted_on[number, tape.gradient_of, node.index] = len(self.nodes) - 1
 
-    def _join(self, values: list[Value], node: Node) -> None:
+    def _join(self, values: list[Value], node: QuantityNode) -> None:
         """Add a node that represents `values`."""
         for value in values:
             self.of[value] = len(self.nodes)
         self.nodes.append(node)
 
-    def _made(self, tape: TapeTrace, write: Write) -> np.ndarray:
+    def _made(self, tape: TapeTrace, write: SlotWrite) -> np.ndarray:
         tap = write.formula.target.tap
         return next(a.values[write.step] for a in tape.writes if a.tap == tap)
 
@@ -225,11 +225,11 @@ class Quantities:
             self._join([value], self._input(value))
         return self.of.get(value)
 
-    def _input(self, value: Value) -> Node:
+    def _input(self, value: Value) -> QuantityNode:
         """Return a node for a value that the chosen Scans do not compute."""
         named = self.named(value.scan)
         scan = named.scan
-        place = Place(value.scan, value.variable, value.argument)
+        place = LanePlace(value.scan, value.variable, value.argument)
         if value.argument >= 0:
             tape = next(tape for tape in scan.held if tape.argument == value.argument)
             return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
@@ -237,7 +237,7 @@ class Quantities:
             if parameter.name == value.variable:
                 key = named.cell_key(value.variable, None, 0)
                 label = value.variable
-                node = Node(place, "", None, 0, label, parameter.value, Role.INPUT, key)
+                node = QuantityNode(place, "", None, 0, label, parameter.value, Role.INPUT, key)
                 return replace(node, lasting=True)
         sequence, step = _reading(scan, value)
         index = value.row
@@ -245,13 +245,13 @@ class Quantities:
         variable, held = sequence.axis.variable, sequence.values[step]
         label = named.quantity_name(sequence.name, index)
         if not sequence.is_outer_gradient:
-            return Node(place, variable, index, index, label, held, Role.INPUT, key)
-        node = Node(place, variable, index, index, label, held, Role.SEED, key)
+            return QuantityNode(place, variable, index, index, label, held, Role.INPUT, key)
+        node = QuantityNode(place, variable, index, index, label, held, Role.SEED, key)
         fed = (value.scan, sequence.argument, index) in self.fed
         return replace(node, faded=not (fed or np.any(held != 0)))
 
 
-def passes_on(write: Write) -> bool:
+def passes_on(write: SlotWrite) -> bool:
     """Return whether a write preserves the value of its slot."""
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
