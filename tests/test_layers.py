@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -238,6 +239,17 @@ def lines_with_any(path):
     return {n.lineno for n in ast.walk(parse(path)) if isinstance(n, ast.Name) and n.id == "Any"}
 
 
+def repeated_classes(paths):
+    """Return the names of classes that several files define; private classes are not counted."""
+    names = Counter(
+        node.name
+        for path in paths
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return {name for name, count in names.items() if count > 1}
+
+
 def internals_of_pytensor(path):
     nodes = list(ast.walk(parse(path)))
     names = {getattr(n, "attr", getattr(n, "id", None)) for n in nodes}
@@ -257,6 +269,7 @@ def test_single_names_are_used_where_they_may_be():
     paths = [path for path in paths if path.suffix in (".py", ".pyi")]
     assert sum(len(lines_with_any(path)) for path in paths) <= MOST_ANY
     assert [path for path in paths if locking_properties(path)] == []
+    assert repeated_classes(paths) == {"Tape"}  # of a Scan, and of `lab.eager`
     internals = {name: internals_of_pytensor(path) for name, path in modules(ROOT)}
     assert {name: used for name, used in internals.items() if used} == {
         "lab.scans.node": {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze"},
@@ -303,3 +316,10 @@ def test_the_plain_package_installs_all_top_level_imports():
     dependencies = project["dependencies"]
     fewer = [one for one in dependencies if not one.startswith(("pytensor", "traitlets"))]
     assert undeclared(ROOT, {"dependencies": fewer}) == {"pytensor", "traitlets"}
+
+
+def test_a_repeated_class_is_found(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("class Row: ...\nclass _Private: ...\n")
+    (tmp_path / "one.py").write_text("class Row: ...\nclass _Private: ...\nclass Cell: ...\n")
+    assert repeated_classes(tmp_path.glob("*.py")) == {"Row"}
