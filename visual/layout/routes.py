@@ -7,7 +7,7 @@ from column to column.  Along a lane, arrows share a track only if they leave th
 not touch.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Point = tuple[float, float]
@@ -133,8 +133,20 @@ def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
     return max(tracks_of.get(lane, {}).values(), default=-1) + 1
 
 
-def route(source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks) -> tuple[Point, ...]:
-    """Return the corners of an arrow from box to box."""
+def routes(
+    edges: Iterable[tuple[Spot, Spot]], grid: LaneGrid, tracks: Tracks
+) -> Iterator[tuple[Point, ...]]:
+    """Yield the corners of all arrows from box to box, with heads next to each other."""
+    taken = {side: [*offsets] for side, offsets in tracks.ends.items()}
+    for source, target in edges:
+        heads = taken.setdefault((target, _side(source, target)), [])
+        yield _route(source, target, grid, tracks, heads)
+
+
+def _route(
+    source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks, heads: list[float]
+) -> tuple[Point, ...]:
+    """Return the corners of an arrow; `heads` are the offsets of other heads at its side."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half = grid.width / 2
     above = [grid.heights[spot.lane] / 2 for spot in (source, target)]
@@ -159,7 +171,8 @@ def route(source: Spot, target: Spot, grid: LaneGrid, tracks: Tracks) -> tuple[P
     side = _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)
     wanted = _offset(number, tracks.count, above[1], side)
-    enter = y1 + _free(wanted, tracks.ends.get((target, side), ()), above[1])
+    heads.append(_free(wanted, heads, above[1]))
+    enter = y1 + heads[-1]
     into = (x1 + side * (half + 1), enter)
     if _beside(source, target):
         leave = y0 + _offset(number, tracks.count, above[0], side)

@@ -283,11 +283,12 @@ def summed(drawn: Drawn) -> Iterable[object]:
     if drawn.kind not in ("unrolled", "ssa") or not drawn.has_words:
         return
     written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
-    parts = {found for one in written for found in re.findall(r"^∂([₁-₉])(C[′″]/)∂(\w+)", one)}
-    for _, above, variable in parts:
-        all_of_it = f"d{above}d{variable.rstrip('₀₁₂₃₄₅₆₇₈₉')} is the sum of"
-        if not any(one.startswith(all_of_it) for one in written):
-            yield all_of_it
+    pattern = re.compile(r"^∂[₁-₉](C[′″]/)∂(\w+?)[₀-₉]*(…?)$")  # a narrow box cuts its label
+    parts = {found for one in written for found in pattern.findall(one)}
+    for above, variable, cut in parts:
+        start, end = f"d{above}d{variable}", " is the sum of"
+        if not any(one.startswith(start if cut else start + end) and end in one for one in written):
+            yield f"{start}{cut}{end}"
 
 
 def titled(drawn: Drawn) -> Iterable[object]:

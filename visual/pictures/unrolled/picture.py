@@ -11,7 +11,7 @@ from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
-from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, route, tracks
+from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, routes, tracks
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
@@ -165,12 +165,14 @@ class Picture:
     def _arrows(self, grid: LaneGrid, boxes: Iterable[Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors, each in the moment of its target."""
         arrows = []
-        for (first, last), (source, target) in zip(self.placing.arrows, self.ends, strict=True):
+        corners = routes(self.ends, grid, self.tracks)
+        pairs = zip(self.placing.arrows, self.ends, corners, strict=True)
+        for (first, last), (source, target), points in pairs:
             bow = source.lane == target.lane and not is_straight(source, target, self.taken)
             bow = bow and source.lane not in self.tracks.low
             start, end = self.nodes[first.node], self.nodes[last.node]
             arrow = Arrow(
-                route(source, target, grid, self.tracks),
+                points,
                 faint=self._is_faint(first, last),
                 straight=not bow,
                 faded=(start.faded and not self._is_top(first))
