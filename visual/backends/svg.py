@@ -8,6 +8,7 @@ those of its texts.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
@@ -34,6 +35,7 @@ from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
+TRAVEL = 0.85  # of the time of a moment, in which a value travels; then it rests
 HARMLESS: dict[int, str | None] = {
     # characters that XML excludes
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
@@ -64,6 +66,7 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
+    shapes += "".join(_travels(scene, usual)) if animate else ""
     if not animate:
         return f"{head}>{words}{page}{shapes}</svg>\n"
     own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
@@ -78,8 +81,7 @@ def _moving(scene: Scene, own: str) -> str:
 
     With the setting for reduced motion, the whole picture appears immediately.
     """
-    moments = [*scene.moments]
-    whole = PACE * (len(moments) - 1) + HOLD
+    moments, whole = [*scene.moments], _duration(scene)
     rules = "".join(
         f'.{own} [data-step="{moment}"]{{animation:{own}-{moment} {whole}ms step-end infinite}}'
         f"@keyframes {own}-{moment}"
@@ -90,14 +92,36 @@ def _moving(scene: Scene, own: str) -> str:
     stretches = {(g.step or 0, g.until) for g in scene.groups() if g.until is not None}
     rules += "".join(
         f'.{own} [data-step="{first}"][data-until="{until}"]'
-        f"{{animation:{own}-{first}-{until} {whole}ms step-end infinite}}"
-        f"@keyframes {own}-{first}-{until}{{0%{{opacity:{int(not first)}}}"
+        f"{{animation:{own}-s{n} {whole}ms step-end infinite}}"
+        f"@keyframes {own}-s{n}{{0%{{opacity:{int(not first)}}}"
         f"{100 * PACE * first / whole:.3f}%{{opacity:1}}"
         f"{100 * PACE * until / whole:.3f}%{{opacity:0}}}}"
-        for first, until in sorted(stretches)
+        for n, (first, until) in enumerate(sorted(stretches))
     )
     still = f".{own} [data-until]{{opacity:0}}" if stretches else ""
     return still + f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
+
+
+def _duration(scene: Scene) -> int:
+    """Return the duration of a moving picture, in milliseconds."""
+    return PACE * (len(scene.moments) - 1) + HOLD
+
+
+def _travels(scene: Scene, usual: Style) -> Iterator[str]:
+    """Yield the groups that a moving picture carries along a line, above all other shapes."""
+    whole = _duration(scene)
+    for group in scene.groups():
+        if not group.path or group.until is None:
+            continue
+        (x0, y0), first = group.path[0], PACE * (group.step or 0) / whole
+        line = "L".join(f"{number(x - x0)} {number(y - y0)}" for x, y in group.path)
+        last = PACE * group.until / whole
+        arrival = first + TRAVEL * (last - first)
+        motion = (
+            f'<animateMotion dur="{whole}ms" repeatCount="indefinite" calcMode="linear" '
+            f'path="M{line}" keyPoints="0;0;1;1" keyTimes="0;{first:.4f};{arrival:.4f};1"/>'
+        )
+        yield _group(replace(group, path=()), scene.theme, usual, None, motion)
 
 
 def _moments(scene: Scene) -> str:
@@ -166,7 +190,7 @@ def _common(texts: Iterable[Text], theme: Theme, inherited: Style) -> Style:
 
 
 def _shapes(
-    shapes: Iterable[Shape], theme: Theme, inherited: Style, step: int | None
+    shapes: Iterable[Shape], theme: Theme, inherited: Style, step: float | None
 ) -> Iterator[str]:
     """Return all shapes; consecutive texts share their style in a group."""
     for plain, run in groupby(shapes, _is_plain):
@@ -188,7 +212,7 @@ def _is_plain(shape: Shape) -> bool:
     )
 
 
-def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> str:
+def _shape(shape: Shape, theme: Theme, inherited: Style, step: float | None) -> str:
     if isinstance(shape, Group):
         return _group(shape, theme, inherited, step)
     if isinstance(shape, Box):
@@ -200,7 +224,11 @@ def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> st
     return _arrow(shape, theme)
 
 
-def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> str:
+def _group(
+    group: Group, theme: Theme, inherited: Style, step: float | None, motion: str = ""
+) -> str:
+    if group.path:
+        return ""  # `_travels` draws it
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
@@ -213,7 +241,7 @@ def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> st
     step = step if group.step is None else group.step
     patches, others = _split(group.shapes)
     inside = "".join(_shapes(others, theme, common, step)) + _patches(patches, theme)
-    return f"<g{marks}{attributes(common, inherited)}>{title}{inside}</g>"
+    return f"<g{marks}{attributes(common, inherited)}>{title}{inside}{motion}</g>"
 
 
 def _box(box: Box, theme: Theme) -> str:

@@ -19,7 +19,7 @@ from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
 SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
-PACE, HOLD = 1000, 3000  # milliseconds per moment, and for the last moment
+PACE, HOLD = 800, 3000  # milliseconds per moment, and for the last moment
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # more would need too much memory
 MOST_SIDE = 1e12  # pixels; an error message reports no larger side
 SMALLEST_SCALE = 0.1  # below, text disappears

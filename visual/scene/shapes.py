@@ -186,17 +186,19 @@ class Group:
     `cell` is the key of the quantity in a cell. `mentions` are the keys of the quantities in a
     formula, the written one first. `reads` are the keys that the moment reads: they keep their
     colors while earlier cells are dimmed. With `until`, a film shows the shapes from moment `step`
-    to the moment before `until`.
+    to the moment before `until`. A moving SVG carries a group with a `path` along this line, which
+    starts at the center of the group; for a part of a moment, `step` and `until` have fractions.
     """
 
     shapes: tuple["Shape", ...]
-    step: int | None = None
+    step: float | None = None
     cell: str = ""
     title: str = ""
     moment: str = ""
     mentions: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
-    until: int | None = None
+    until: float | None = None
+    path: tuple[tuple[float, float], ...] = ()
 
 
 Shape = Box | Text | Arrow | Polyline | Group
@@ -247,6 +249,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     here.update(vars(shape))
     if isinstance(shape, Group):
         here["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
+        here["path"] = tuple([(x + right, y + down) for x, y in shape.path])
     elif isinstance(shape, LINES):
         here["points"] = tuple([(x + right, y + down) for x, y in shape.points])
     else:
@@ -302,7 +305,10 @@ class Scene:
     @property
     def moments(self) -> dict[int, str]:
         """The name of each moment, by its number."""
-        named = {g.step: g.moment for g in self.groups() if g.step is not None}
+        named = dict[int, str]()
+        for group in self.groups():
+            if isinstance(group.step, int) and not group.path:
+                named[group.step] = group.moment or named.get(group.step, "")
         return {step: named[step] for step in sorted(named)}
 
     def themed(self, theme: str | None) -> "Scene":

@@ -193,7 +193,7 @@ def test_an_svg_is_dark_on_a_dark_screen(browser):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_an_svg_shows_its_moments_in_turn(browser, motion):
-    """At second n the numbers that frame n has are seen, and no other; or all, if all is still."""
+    """A frame lasts 0.8 s and shows its numbers only; with reduced motion, the last one stays."""
     scene = visual.draw(SQUARE)
     page = browser.new_page(reduced_motion=motion)
     page.set_content(moving_svg(scene))
@@ -206,9 +206,35 @@ def test_an_svg_shows_its_moments_in_turn(browser, motion):
         .map(e => e.textContent);
     }"""
     for number, texts in enumerate(expected):
-        at = sorted(page.evaluate(seen, 1000 * number + 500))
+        at = sorted(page.evaluate(seen, 800 * number + 400))
         assert at == (texts if motion == "no-preference" else expected[-1])
     page.close()
+
+
+def test_a_film_carries_each_gradient_to_its_factor_and_each_product_to_its_slot():
+    """A product is 2·x times the gradient of the next x; its line begins where the first ends."""
+    film = visual.draw(SQUARE, "machine", cost="sum").rendered(".svg", animate=True)
+    root = ElementTree.fromstring(film)
+    space = "{http://www.w3.org/2000/svg}"
+    carried = [
+        group for group in root.iter(f"{space}g") if group.find(f"{space}animateMotion") is not None
+    ]
+    numbers, gradient = [], 1.0
+    for exponent in (8, 4, 2, 1):
+        product = 2 * 0.95**exponent * gradient
+        numbers += [gradient, product]
+        gradient = product + (exponent > 1)
+    shown = [float(group.findtext(f"{space}text")) for group in carried]
+    assert shown == pytest.approx(numbers, rel=5e-4)
+    times = [float(group.get("data-until")) - float(group.get("data-step")) for group in carried]
+    assert times == [0.5] * len(carried)
+    for first, second in zip(carried[::2], carried[1::2], strict=True):
+        assert first.get("data-until") == second.get("data-step")
+        path = first.find(f"{space}animateMotion").get("path")
+        moved = float(path.split("L")[-1].split()[0])
+        centers = [float(group.find(f"{space}text").get("x")) for group in (first, second)]
+        assert moved < 0  # to the left
+        assert centers[0] + moved == pytest.approx(centers[1], abs=0.2)
 
 
 def test_a_film_has_the_theme_of_its_file():

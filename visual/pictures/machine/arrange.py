@@ -26,11 +26,11 @@ class Density:
     letters: float
 
 
-TALL = Density(box=46, name=17, below=33, letters=16)
+TALL = Density(box=58, name=18, below=48, letters=18)
 COMPACT = Density(box=22, name=13, below=5, letters=12)
 OUTPUT = Density(box=18, name=1, below=5, letters=11)
 MOST_TALL = 3  # rows
-LABELS, NARROW = 150.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
+LABELS, NARROW = 166.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
 BOW, LANE, HEAD, SCAN_NAME = 13.0, 6.0, 18.0, 13.0
 CHIP, FACTOR, UNDER = 16.0, 52.0, 13.0  # the height of a factor, its width, or it lies so far below
 TIMES, HEADS, LINE, LOW_BOX = 30.0, 40.0, 60.0, 28.0  # time down: labels, headings, a line, a box

@@ -6,7 +6,7 @@ from dataclasses import replace
 from visual.pictures.machine.arrange import CHIP, Arrangement, Point
 from visual.pictures.machine.content import Part, PartKind
 from visual.pictures.machine.foot import Stage
-from visual.pictures.machine.tracks import Track, factor_size, factor_text
+from visual.pictures.machine.tracks import Track, divided, factor_size, factor_text
 from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, Text, fitted, walk
@@ -44,6 +44,37 @@ def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: s
             pill = _pill(way.chip, factor_text(term), size, Role.READ)
             shapes[f"pill {name} {n}"] = Shapes(tuple(pill))
     return shapes
+
+
+def is_travel(shape: Shape | None) -> bool:
+    """Return whether a group contains values that a film carries along their lines."""
+    inside = shape.shapes if isinstance(shape, Shapes) else ()
+    return any(isinstance(inner, Shapes) and inner.path for inner in inside)
+
+
+def during(travel: Shapes, start: int, until: int) -> Iterator[Shapes]:
+    """Yield the values of a travel, one after the other between the moments `start` and `until`."""
+    share = (until - start) / len(travel.shapes)
+    for n, value in enumerate(travel.shapes):
+        first = start + share * n
+        assert isinstance(value, Shapes)
+        yield replace(value, step=first, until=first + share)
+
+
+def travels(part: Part, tracks: Sequence[Track], name: str) -> Frame:
+    """Return the values of a part, which travel to their factors and arrive as products."""
+    result: Frame = {}
+    for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
+        if part.kind is not PartKind.SUM or not term.value:
+            continue
+        product = term.product or term.value
+        pills = [(way.points, term.value, Role.PRESERVED)]
+        if way.chip is not None and term.factor:
+            before, after = divided(way.points, way.turn)
+            pills = [(before, term.value, Role.PRESERVED), (after, product, Role.OVERWRITTEN)]
+        values = (Shapes((*_pill(p[0], text, 13, role),), path=p) for p, text, role in pills)
+        result[f"travel {name} {n}"] = Shapes(tuple(values))
+    return result
 
 
 def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:

@@ -35,10 +35,29 @@ from visual.pictures.machine.foot import (
     words_below,
     words_height,
 )
-from visual.pictures.machine.motion import Frame, adder, clear_names, moves
+from visual.pictures.machine.motion import (
+    Frame,
+    adder,
+    clear_names,
+    during,
+    is_travel,
+    moves,
+    travels,
+)
 from visual.pictures.machine.tracks import group_tracks, track
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text, fitted, outline, walk
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Polyline,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    moved,
+    outline,
+    walk,
+)
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
@@ -54,6 +73,7 @@ COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 RESTORED = "↺: written back unchanged"
 SEED = "◤ in a corner: a seed, a nonzero initial gradient"
 OTHERS = "every other value"
+TITLE = 30.0  # pixels: the height of the title
 
 
 def still(
@@ -128,10 +148,11 @@ def _scene(
         notes = [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
         below.append(Text(sheet.margin, bottom + 11, "; ".join(notes), 11, muted=True))
         bottom += 16 * bool(notes)
+    title = fitted(8, 20, machine.title, arrangement.width - 16, 15, bold=True)
     return Scene(
         arrangement.width,
-        bottom,
-        (*shapes, *below),
+        bottom + TITLE,
+        (title, *(moved(shape, 0, TITLE) for shape in (*shapes, *below))),
         machine.title,
         f"{heading(machine, moment)}.",
         twin=text_twin(machine, moment),
@@ -139,9 +160,12 @@ def _scene(
 
 
 def _moments(machine: MachineContent) -> Iterator[Moment]:
-    """The frames of a film: of derivatives alone, if the run has any; a sum takes up to three."""
+    """Yield the frames of a film; a sum takes up to three.
+
+    A film of a derivative begins with the filled tape of the first backward Scan.
+    """
     derivative = next((scan for scan in machine.scans if scan.order), None)
-    first = derivative.events.start if derivative else 0
+    first = derivative.events.start + 1 if derivative else 0
     yield at_moment(machine, first)
     for number, event in enumerate(machine.events, start=1):
         if number <= first:
@@ -160,15 +184,17 @@ def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
     for n in range(1, len(shapes) + 1):
         if n == len(shapes) or shapes[n] != shapes[start]:
             shape = shapes[start]
-            if shape is not None:
-                whole = start == 0 and n == len(shapes)
-                until = None if n == len(shapes) else n
+            whole = start == 0 and n == len(shapes)
+            until = None if n == len(shapes) else n
+            if isinstance(shape, Shapes) and is_travel(shape):
+                yield from during(shape, start, n)
+            elif shape is not None:
                 yield shape if whole else Shapes((shape,), start, until=until)
             start = n
 
 
 def _layer(name: str) -> tuple[int, str]:
-    order = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "foot")
+    order = ("heading", "arrow", "cell", "move", "label", "pill", "adder", "travel", "foot")
     return order.index(name.split(" ")[0]), ""
 
 
@@ -203,6 +229,8 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
         tracks = group_tracks(arrangement, moment.playing)
         for n, (part, ways) in enumerate(zip(moment.playing.parts, tracks, strict=True)):
             shapes |= moves(arrangement, part, ways, str(n))
+            if moment.stage is Stage.READ:
+                shapes |= travels(part, ways, str(n))
             added = adder(arrangement, part, moment.stage)
             if added is not None:
                 cell = shapes[f"cell {part.target}"]

@@ -4,7 +4,10 @@ The routes assume that time runs from left to right. If it runs downward, the bo
 before, and the lines afterward.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import dist
 
 from visual.pictures.machine.arrange import (
     CHIP,
@@ -85,6 +88,20 @@ class _Area:
     def overlaps(self, other: "_Area") -> bool:
         across = self.left < other.right and other.left < self.right
         return across and abs(self.y - other.y) < CHIP
+
+
+def divided(points: Sequence[Point], share: float) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+    """Return the parts of a line before and after a share of its length."""
+    lengths = [dist(a, b) for a, b in pairwise(points)]
+    left = share * sum(lengths)
+    for n, length in enumerate(lengths):
+        if left <= length or n == len(lengths) - 1:
+            (x0, y0), (x1, y1) = points[n], points[n + 1]
+            k = left / length if length else 1.0
+            middle = (x0 + (x1 - x0) * k, y0 + (y1 - y0) * k)
+            return (*points[: n + 1], middle), (middle, *points[n + 1 :])
+        left -= length
+    return tuple(points), tuple(points)
 
 
 def _mirrored(track: Track) -> Track:
