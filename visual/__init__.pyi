@@ -11,7 +11,7 @@ from .exercises.work import Work as Work
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes
-from .pictures.genealogy.genealogy import genealogy as genealogy
+from .pictures.genealogy import genealogy as genealogy
 from .pictures.phases.phases import phases as phases
 from .pictures.plots.influence import influence as influence
 from .pictures.plots.memory import memory as memory

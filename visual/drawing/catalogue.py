@@ -33,7 +33,7 @@ from visual.options import (
     check_step,
     selected_scan,
 )
-from visual.pictures.genealogy.genealogy import genealogy
+from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.still import machine_on, moment_of_step, still
 from visual.pictures.phases.phases import phases

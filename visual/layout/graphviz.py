@@ -14,6 +14,7 @@ from lab.errors import LabError
 Point = tuple[float, float]
 INCH = 72
 HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
+NO_HEADS = "edge [dir=none];"
 HOW_TO_INSTALL = (
     "This picture needs Graphviz. Run: pip install pygraphviz, or, without a wheel for your "
     "system, conda install -c conda-forge pygraphviz."
@@ -38,11 +39,11 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """An edge between nodes; only `dot_source` uses `label`."""
+    """An edge between nodes that are `span` or more rows apart."""
 
     tail: str
     head: str
-    label: str = ""
+    span: int = 1
 
 
 @dataclass(frozen=True)
@@ -99,16 +100,15 @@ def dot_source(
     """Return the graph in the DOT language, with its labels if it is `labelled`."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
-    lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
-    lines.append("edge [dir=none];" if not labelled else "edge [];")
+    lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for node in nodes:
         size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
         order = " ordering=in" if node.ordered else ""
         label = quoted(node.label) if labelled else '""'
         lines.append(f"{names[node.key]} [label={label} {size}{order}];")
     for number, edge in enumerate(edges):
-        label = f" label={quoted(edge.label)}" if labelled and edge.label else ""
-        lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{label}];')
+        span = f" minlen={edge.span}" if edge.span > 1 else ""
+        lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{span}];')
     for rank in sorted({node.rank for node in nodes} - {""}):
         members = " ".join(names[node.key] for node in nodes if node.rank == rank)
         lines.append(f"{{ rank=same; {members} }}")

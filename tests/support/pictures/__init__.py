@@ -4,7 +4,7 @@ import re
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
-from visual.pictures.genealogy.genealogy import genealogy
+from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text, walk
 from visual.scene.theme import Role

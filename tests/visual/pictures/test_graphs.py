@@ -11,7 +11,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import ambiguous, arrows, box_at, boxes, drawings, through_boxes
+from pictures import arrows, box_at, boxes, drawings, through_boxes
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
@@ -33,8 +33,7 @@ from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out, quoted
 from visual.options import selected_scan
-from visual.pictures.genealogy.explanation import computed_by, explanation
-from visual.pictures.genealogy.genealogy import genealogy
+from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import StepNodes, StepPart, value_at
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.pictures.stepgraph.stepgraph import stepgraph
@@ -376,50 +375,31 @@ def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
             count,
             count - 1,
         )  # the trace contains the forward loop, used or not
-        sheets = [
-            s for s in genealogy(trace, all=True).shapes if isinstance(s, Group) and "·" in s.title
-        ]
-        assert len(sheets) == count
+        assert sum(bool(group.cell) for group in genealogy(trace, all=True).groups()) == count
         if order:
             assert explanation(trace)[-2].endswith(f"= {count}.")
 
 
 @pytest.mark.parametrize("name", ["square", "coupled", "window", "walk"])
-def test_arrows_of_the_genealogy_are_clear_and_are_those_of_the_trace(name):
-    for order in (1, 2, 3, 4):
-        trace = gallery.loops[name].trace(order=order)
-        scene = genealogy(trace, all=True)
-        assert through_boxes(scene) == []
-        assert ambiguous(scene) == []
-        found = set()
-        rows = {g.cell: g.shapes[0] for g in scene.groups() if g.cell}
-        for arrow in arrows(scene):
-            first, last = (
-                next(key for key, box in rows.items() if box == box_at(point, list(rows.values())))
-                for point in (arrow.points[0], arrow.points[-1])
-            )
-            found.add((first, last, arrow.accent))
-        expected = set()
-        for n, scan in enumerate(trace.scans):
-            if scan.parent is not None:
-                expected.add((f"scan {scan.parent}", f"scan {n}", True))
-            outer = [t.argument for t in scan.tapes if t.gradient_of]
-            outer += [s.argument for s in scan.sequences if s.is_outer_gradient]
-            expected |= {
-                (f"scan {feed.scan}", f"scan {n}", False)
-                for feed in scan.feeds
-                if feed.into in outer
-            }
-        assert found == expected
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_arrows_of_the_genealogy_are_those_of_the_trace(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    scene = genealogy(trace, all=True)
+    assert through_boxes(scene) == []
+    rows = {g.shapes[0]: g.cell for g in scene.groups() if g.cell}
+    found = [tuple(rows[box_at(a.points[n], rows)] for n in (0, -1)) for a in arrows(scene)]
+    parents = [(scan.parent, n) for n, scan in enumerate(trace.scans) if scan.parent is not None]
+    assert found == [(f"scan {parent}", f"scan {n}") for parent, n in parents]
 
 
-def test_of_many_scans_the_last_of_each_order_has_a_row():
-    """Orders 0 to 4 have 1, 1, 2, 4, and 8 Scans; the picture shows the last of the 8."""
+def test_of_many_scans_the_last_of_each_order_are_drawn():
+    """Orders 0 to 4 have 1, 1, 2, 4, and 8 Scans; the picture shows the last two of the 8."""
     trace = gallery.loops["square"].trace(order=4)
-    told = genealogy(trace).text()
-    assert "⋯ 7 more Scans of order 4: all=True shows them" in told
-    assert "16 · ∇C‴ through 1" in told
-    assert "15 · " not in told
+    scene = genealogy(trace)
+    assert scene.width <= 840
+    assert "⋯ 6 more Scans of order 4: all=True shows them" in scene.text()
+    assert "16 · ∇C‴ through 1" in scene.text()
+    assert "14 · " not in scene.text()
     assert "more Scans" not in genealogy(trace, all=True).text()
 
 
@@ -428,13 +408,11 @@ def test_a_box_of_the_genealogy_says_little(name):
     """By hand: C‴ collects the outputs of Scans 5, 6, and 7. A box receives a single arrow."""
     scene = genealogy(gallery.loops[name].trace(order=3))
     said = [s.content for s in scene.walk() if isinstance(s, Text)]
-    assert [words.split("adds ")[1] for words in said if "adds " in words] == [
-        "gradients from 3", "gradients from 5 · reads values of 1, 2",
-        "gradients from 6 · reads values of 1", "gradients from 5, 6, 7",
-    ]  # fmt: skip
+    assert sorted(words for words in said if "adds gradients" in words) == [
+        f"adds gradients from {sources}" for sources in ("3", "5", "5, 6, 7", "6")
+    ]
     assert not any("…" in words for words in said)
-    heads = [arrow.points[-1] for arrow in arrows(scene)]
-    assert len(heads) == len(set(heads)) == 7
+    assert len({arrow.points[-1] for arrow in arrows(scene)}) == 7
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
@@ -744,7 +722,7 @@ def test_a_layout_is_as_asked():
         GraphNode("b", 60, 20, rank="r"),
         GraphNode("c", 60, 20, rank="r"),
     ]
-    edges = [GraphEdge("a", "c"), GraphEdge("a", "b", "words"), GraphEdge("b", "c", "none")]
+    edges = [GraphEdge("a", "c"), GraphEdge("a", "b"), GraphEdge("b", "c")]
     layout = lay_out(nodes, edges)
     assert layout.corners["b"][1] == layout.corners["c"][1] > layout.corners["a"][1] + 40
     assert all(len(curve) % 3 == 1 for curve in layout.curves)

@@ -1,0 +1,246 @@
+"""The genealogy: a tree of the Scans of a derivative; an arrow leads to the Scan of a gradient.
+
+A row of the tree has the Scans of one order. The sentences above the tree explain their number: a
+derivative differentiates each Scan on which the value of the previous derivative depends.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lab.equations.spelling import result_words
+from lab.errors import listing
+from lab.notation import Leaf, primes, render
+from lab.records import find_reachable
+from lab.traces.trace import Feed, ScanTrace, Source, Trace
+from visual.layout.canvas import finished, heading
+from visual.layout.cells import values_text
+from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
+from visual.layout.names import NamedScan, counted
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import check_trace, switch
+from visual.scene.combinators import Piece, above, gap, over, piece, shifted, sized
+from visual.scene.shapes import Arrow, Box, Group, Scene, Text, folded, picture_function
+from visual.scene.theme import Role
+
+TITLE, LINE, HIGH, INDENT = 12, 11, 15, 8  # font sizes; height and left margin of a line
+NARROWEST, WIDEST, APART, ACROSS = 112.0, 184.0, 12.0, 4  # widths of boxes; boxes in a row
+WORDS = {
+    Role.INPUT: "forward loop",
+    Role.INTERMEDIATE: "gradient, computed by an added Scan",
+    Role.RESULT: "gradient, and a requested result",
+}
+
+
+@picture_function
+def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
+    """Draw the Scans of a trace as a tree, with an arrow to each Scan that differentiates another.
+
+    If the Scans of an order are too wide for the sheet, the tree shows the last of them; with
+    `all`, it shows all Scans in a picture of any size. Raises LabError without pygraphviz.
+    """
+    check_trace(trace)
+    check_sheet(sheet)
+    orders, reasons = [scan.order for scan in trace.scans], explanation(trace)
+    most = max(Counter(orders).values(), default=1)
+    tree = _tree(trace, most, sheet)
+    while tree.envelope.width > sheet.line and most > 1 and not switch("all", all):
+        most -= 1
+        tree = _tree(trace, most, sheet)
+    head = heading(f"{counted(len(orders), 'Scan')}: where they come from", reasons, sheet)
+    notes = ["an arrow leads to the Scan that differentiates this one"] if any(orders) else []
+    for order, count in sorted(Counter(orders).items()):
+        if count > most:
+            hidden = f"⋯ {counted(count - most, 'more Scan')} of order {order}"
+            notes.append(f"{hidden}{sheet.hint('all=True shows them')}")
+    return finished(
+        over(gap(sheet.line), above(head, tree)),
+        WORDS,
+        sheet=sheet,
+        title=f"Genealogy of the Scans of a derivative of order {max(orders, default=0)}",
+        description=" ".join(reasons) or "One loop, no derivative.",
+        said=[*notes, *result_words(trace)],
+        close=True,
+        dot=dot_source(*_graph(trace, range(len(orders)), WIDEST)),
+    )
+
+
+def _tree(trace: Trace, most: int, sheet: Sheet) -> Piece:
+    """Draw the last `most` Scans of each order, each below the Scan that it differentiates."""
+    orders = [scan.order for scan in trace.scans]
+    shown = [n for n, order in enumerate(orders) if orders[n + 1 :].count(order) < most]
+    width = min(max(sheet.line / ACROSS - APART, NARROWEST), WIDEST)
+    nodes, edges = _graph(trace, shown, width)
+    layout = lay_out(nodes, edges)
+    boxes = (shifted(_box(trace, n, width), *layout.corners[str(n)]) for n in shown)
+    return over(sized(layout.width, layout.height, *map(Arrow, layout.curves)), *boxes)
+
+
+def _graph(
+    trace: Trace, shown: Sequence[int], width: float
+) -> tuple[list[GraphNode], list[GraphEdge]]:
+    """Return the boxes of the shown Scans, with the Scans of an order in a row, and the edges."""
+    nodes, edges = list[GraphNode](), list[GraphEdge]()
+    for n in shown:
+        scan, height = trace.scans[n], _box(trace, n, width).envelope.height
+        label = "\n".join((_title(trace, n), *_lines(trace, n)))
+        nodes.append(GraphNode(str(n), width, height, label, rank=str(scan.order)))
+        if scan.parent is not None and scan.parent in shown:
+            span = scan.order - trace.scans[scan.parent].order
+            edges.append(GraphEdge(str(scan.parent), str(n), span))
+    return nodes, edges
+
+
+def _title(trace: Trace, number: int) -> str:
+    return f"{number + 1} · {NamedScan(trace, number).called}"
+
+
+def _lines(trace: Trace, number: int) -> Iterator[str]:
+    """Yield the order and the steps of a Scan, the Scans that it reads, and requested results."""
+    scan = trace.scans[number]
+    steps = counted(scan.steps, "step")
+    yield steps if scan.parent is None else f"order {scan.order} · {steps}"
+    for is_added, action in ((True, "adds gradients from"), (False, "reads values of")):
+        sources = {feed.scan for feed in scan.feeds if _is_gradient(scan, feed) is is_added}
+        if others := sources - {scan.parent}:
+            yield f"{action} {_numbers(others)}"
+    yield from _results(trace, number)
+
+
+def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
+    """Return whether an input of a Scan is an external gradient."""
+    tapes = {tape.argument for tape in scan.tapes if tape.gradient_of is not None}
+    sequences = {s.argument for s in scan.sequences if s.is_outer_gradient}
+    return feed.into in tapes | sequences
+
+
+def _results(trace: Trace, number: int) -> Iterator[str]:
+    """Yield the requested results that a Scan is the last to compute: ``C′ = dC/dx₀ = 7.413``."""
+    for place, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
+        scans = {feed.scan for feed in trace.feeds if feed.into == place}
+        if name and scans and max(scans) == number:
+            yield f"{name} = {values_text(value)}"
+
+
+def _box(trace: Trace, number: int, width: float) -> Piece:
+    """Draw a Scan with its title and its lines."""
+    results, of = [*_results(trace, number)], NamedScan(trace, number)
+    role = Role.INPUT if of.scan.parent is None else Role.INTERMEDIATE
+    role = Role.RESULT if results and role is not Role.INPUT else role
+    room, texts = width - 2 * INDENT, list[Text]()
+    for line in (_title(trace, number), *_lines(trace, number)):
+        size, is_bold = TITLE if not texts else LINE, not texts or line in results
+        for part in folded(line, room, size, bold=is_bold):
+            y = 18 + HIGH * len(texts)
+            texts.append(Text(INDENT, y, part, size, bold=is_bold, role=role))
+    box = Box(0, 0, width, 11 + HIGH * len(texts), role)
+    return piece(Group((box, *texts), cell=f"scan {number}", title=of.whereabouts))
+
+
+def explanation(trace: Trace) -> list[str]:
+    """Return a sentence about the new Scans of every order, and one about distinct steps."""
+    orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
+    sentences = [_sentence(trace, order) for order in range(1, orders + 1)]
+    return [*sentences, _counts(trace, orders)] if orders else []
+
+
+def _last_order(trace: Trace) -> int:
+    """Return the order of the last output if the outputs are a cost and its derivatives, or 0."""
+    names = [name.split(" = ")[0] for name in trace.names]
+    is_series = names == [f"C{primes(order)}" for order in range(len(names))]
+    return max(len(names) - 1, 0) if is_series else 0
+
+
+def _sentence(trace: Trace, order: int) -> str:
+    """Explain the number of Scans that a derivative adds."""
+    before = [n for n, scan in enumerate(trace.scans) if scan.order < order]
+    new: dict[int, list[int]] = {}  # by the number of the parent
+    for number, scan in enumerate(trace.scans):
+        if scan.order == order and scan.parent is not None:
+            new.setdefault(scan.parent, []).append(number)
+    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
+    if not new:
+        return _nothing_new(trace, order, before)
+    pairs = listing(f"{_numbers(scans)} from {parent + 1}" for parent, scans in sorted(new.items()))
+    count = sum(map(len, new.values()))
+    total = f"{len(before)} + {count} = {len(before) + count}"
+    if len(before) == 1:
+        return f"{last} is computed by one Scan. {value} differentiates it ({pairs}): {total}."
+    rest = _numbers(set(before) - set(new))
+    which = "each of them" if not rest else _numbers(new)
+    but = rest and f", but not {rest}, through which no gradient of {last} goes back"
+    return (
+        f"{last} is computed by {len(before)} Scans ({_numbers(before)}). {value} differentiates "
+        f"{which} ({pairs}){but}: {total}."
+    )
+
+
+def _nothing_new(trace: Trace, order: int, before: Sequence[int]) -> str:
+    """Explain why a derivative adds no Scan."""
+    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
+    start = f"{value} needs no new Scan"
+    if _last_order(trace) < order:
+        return f"{start}."
+    if not np.any(trace.outputs[order]):
+        start = f"{value} = {values_text(trace.outputs[order])} without a new Scan"
+    used = computed_by(trace, order - 1)
+    loops = {n for n in before if trace.scans[n].order == 0}
+    if used & loops:
+        return f"{start}: no gradient of {last} goes back through Scan {_numbers(used)}."
+    return (
+        f"{start}: {last} is computed by {f'Scan {_numbers(used)}' if used else 'no Scan'}, which "
+        f"reads no value of Scan {_numbers(loops)}. The step is linear: its derivative does not "
+        f"contain the state. {len(before)} + 0 = {len(before)}."
+    )
+
+
+def _numbers(scans: Iterable[int]) -> str:
+    """Return the sorted numbers of Scans, from 1, as ``1, 3``."""
+    return ", ".join(str(n + 1) for n in sorted(scans))
+
+
+def computed_by(trace: Trace, output: int) -> frozenset[int]:
+    """Return the Scans on which an output of the trace depends."""
+
+    def before(place: tuple[int, int]) -> list[tuple[int, int]]:
+        scan = trace.scans[place[0]]
+        needed = _arguments(scan, place[1])
+        return [(feed.scan, feed.variable) for feed in scan.feeds if feed.into in needed]
+
+    last = ((feed.scan, feed.variable) for feed in trace.feeds if feed.into == output)
+    return frozenset(number for number, _ in find_reachable(last, before))
+
+
+def _arguments(scan: ScanTrace, variable: int) -> set[int]:
+    """Return the arguments of a Scan on which its final `variable` depends, through all steps."""
+
+    def before(source: Source) -> Iterable[Source]:
+        if isinstance(source, int):
+            return scan.inside[source].inputs
+        own = source.argument if isinstance(source, Leaf) else None
+        return [r.source for r in scan.results if r.target and r.target.argument == own]
+
+    start: list[Source] = [Leaf("", None, variable)]
+    sources = find_reachable(start, before)
+    return {source.argument for source in sources if isinstance(source, Leaf)}
+
+
+def _counts(trace: Trace, orders: int) -> str:
+    """Return the numbers of Scans and of distinct step functions of each order."""
+    steps = [
+        [_step_function(scan) for scan in trace.scans if scan.order == order]
+        for order in range(orders + 1)
+    ]
+    scans, distinct = (", ".join(str(len(kind(s))) for s in steps) for kind in (list, set))
+    return f"Scans of order 0 to {orders}: {scans}. Distinct step functions: {distinct}."
+
+
+def _step_function(scan: ScanTrace) -> tuple[object, ...]:
+    """Return the taps and formulas of a Scan without the names of its variables."""
+    tapes = [(tape.argument, tape.kind, tape.tape) for tape in scan.held]
+    formulas = [
+        (f.target.argument, f.target.tap, render(f.expression, lambda v: f"{v.argument}[{v.tap}]"))
+        for f in scan.formulas
+    ]
+    return (*tapes, *formulas)

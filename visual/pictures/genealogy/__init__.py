@@ -1,1 +1,0 @@
-"""The genealogy of Scans: `genealogy` draws it, and `explanation` gives the reasons."""
