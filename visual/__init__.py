@@ -13,7 +13,7 @@ Pictures by name
 
 Pictures of a specific object
 
-- a trace: `unrolled`, `rolled`, `tapes`, `ssa`, `taps`, `genealogy`, `stepgraph`, `values`
+- a trace: `unrolled`, `tapes`, `ssa`, `taps`, `genealogy`, `stepgraph`, `values`
 - a derivation: `phases`
 - the results of `lab.influence` and `lab.memory`: `influence`, `memory`
 - the structural primitives where, cat, narrow, and clamp: `routing`; a step of a tape in these

@@ -16,7 +16,6 @@ from .pictures.phases.phases import phases as phases
 from .pictures.plots.influence import influence as influence
 from .pictures.plots.memory import memory as memory
 from .pictures.plots.values import values as values
-from .pictures.rolled import rolled as rolled
 from .pictures.routing.routing import routing as routing
 from .pictures.routing.transposed import transposed as transposed
 from .pictures.ssa import ssa as ssa

@@ -18,7 +18,7 @@ REFUSED = {
     "composed.of_no_step": {
         "machine": "expected a run with at least one step",
         "influence": "runs 0 steps",
-        **dict.fromkeys(("rolled", "stepgraph"), NO_STEP),
+        "stepgraph": NO_STEP,
     },
     "composed.nothing_depends": {
         "ssa": "a loop overwrites nothing",

@@ -58,7 +58,7 @@ VALUES = {
     "width": (360, "85mm", "170mm"),
     "inside": (),  # of loops in loops, in tests/visual/drawing
 }
-NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph", "rolled")
+NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
 # Faults that wait for a new layout. Remove a line with its fault; add none.
 KNOWN = re.compile(
     r"""complex.numbers,.routing:.sized:.letters.of.8.0""",

@@ -40,7 +40,6 @@ from visual.pictures.phases.phases import phases
 from visual.pictures.plots.influence import influence
 from visual.pictures.plots.memory import memory
 from visual.pictures.plots.values import values
-from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
@@ -201,13 +200,6 @@ _KINDS = (
         _unrolled,
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(SHOWN,),
-    ),
-    PictureKind(
-        "rolled",
-        "the loop as one box with its taps",
-        lambda study, **options: rolled(study.trace_of_cost, **options),
-        (SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN,),
     ),
     PictureKind(

@@ -162,7 +162,7 @@ def test_lines_and_phases_of_a_trace_are_those_of_code_and_derivation(traced):
 
 @pytest.mark.parametrize(
     "kind",
-    ["tapes", "ssa", "stepgraph", "rolled", "unrolled", "genealogy"],
+    ["tapes", "ssa", "stepgraph", "unrolled", "genealogy"],
 )
 def test_the_tooltip_of_a_scan_tells_where_its_variables_stand(traced, kind):
     derivative, given, trace, _ = traced[1]

@@ -122,7 +122,7 @@ def test_a_second_trace_compiles_nothing(monkeypatch):
         lab.trace(derivative, keep="last", backend="CVM")
 
 
-@pytest.mark.parametrize("picture", ["tapes", "unrolled", "values", "influence", "rolled"])
+@pytest.mark.parametrize("picture", ["tapes", "unrolled", "values", "influence"])
 def test_windows_are_drawn(picture):
     derivative = gallery.loops["rnn"].derivative(1)
     trace = lab.trace(derivative, keep=slice(1, 3), backend=QUICK)

@@ -170,7 +170,6 @@ CALLS = {
             "genealogy",
             "machine",
             "memory",
-            "rolled",
             "ssa",
             "stepgraph",
             "tapes",

@@ -26,7 +26,7 @@ LONGEST = 200_000  # bytes
 MARK = "×"  # of what is no number, on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
-FREE = ("machine", "phases", "rolled")  # their arrows do not end at boxes of cells
+FREE = ("machine", "phases")  # their arrows do not end at boxes of cells
 # Their heads of arrows may lie over one another.
 CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
 EAGER = ("eager", "two tapes")  # their arrows run beside all texts and boxes

@@ -12,7 +12,6 @@ from visual.scene.shapes import Text
 RESULT = ("tapes", "unrolled", "ssa", "stepgraph")
 OTHERS = {
     "machine": "shows all Scans",
-    "rolled": "shows the loop itself",
     "values": "shows all Scans",
     "taps": "shows all orders",
     "influence": "is about values of the loop",
@@ -67,8 +66,3 @@ def test_the_derivation_that_made_the_result_is_open(name, order):
     drawn = visual.draw(loop, "phases", order=order)
     assert drawn == visual.draw(loop, "phases", order=order, scan=wanted)
     assert order == 1 or drawn != visual.draw(loop, "phases", order=order, scan=wanted - 1)
-
-
-@pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
-def test_a_loop_is_rolled_up_itself(name):
-    assert min(numbers(visual.draw(gallery.loops[name], "rolled", order=3))[0]) == 1

@@ -16,7 +16,6 @@ PICTURES = (
     visual.ssa,
     visual.taps,
     visual.unrolled,
-    visual.rolled,
     visual.genealogy,
     visual.stepgraph,
 )

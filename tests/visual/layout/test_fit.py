@@ -90,30 +90,29 @@ def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
         assert all(f"buf_d{'2' * (order - 1)}{state}[" in scene.text() for state in CHAIN)
 
 
-@pytest.mark.parametrize("kind", ["unrolled", "rolled"])
 @pytest.mark.parametrize("name", LARGE)
-def test_large_loops_fit_unrolled_as_well(name, kind):
+def test_large_loops_fit_unrolled_as_well(name):
     """Steps that are not shown are counted; the result is always there."""
-    scene = visual.draw(LARGE[name], kind, order=2)
+    scene = visual.draw(LARGE[name], "unrolled", order=2)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
     if LARGE[name].steps > 12:
         assert "hidden: step=STEP shows more" in scene.text()
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.height > 20]
-    assert Role.RESULT in {box.role for box in boxes} or kind == "rolled"
+    assert Role.RESULT in {box.role for box in boxes}
 
 
-@pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa", "rolled"])
+@pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa"])
 def test_both_ends_of_a_long_loop_are_shown_and_the_requested_steps(kind):
     loop = gallery.loops["square"].with_steps(60)
-    wanted = (None, 30, 30 if kind == "rolled" else (20, 41))
+    wanted = (None, 30, (20, 41))
     plain, one, two = (visual.draw(loop, kind, step=step) for step in wanted)
     rows = [rows_of(scene) for scene in (plain, one, two)] if kind in ("tapes", "ssa") else []
     for found, wanted in zip(rows, ([], [30], [20, 41]), strict=False):
         assert {0, 59, *wanted} <= set(found)
         assert len(found) <= 6 + 3 * len(wanted)
     names = [{s.content for s in scene.walk() if isinstance(s, Text)} for scene in (plain, one)]
-    if kind in ("unrolled", "rolled"):
+    if kind == "unrolled":
         assert "x₃₀" not in names[0]
         assert {"x₀", "x₃₀", "x₆₀"} <= names[1]
 

@@ -12,7 +12,7 @@ from visual.scene.shapes import Group
 pytestmark = pytest.mark.sizes
 
 LOOPS = ("square", "gap", "rnn", "extra", "coupled")
-ONE_STEP = ("stepgraph", "rolled")
+ONE_STEP = ("stepgraph",)
 VALUE = re.compile(r" = (.*?)(?: \(before: (.*)\))?$", re.DOTALL)
 
 

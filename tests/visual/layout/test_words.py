@@ -52,7 +52,7 @@ def test_a_truncated_gradient_is_called_truncated():
     assert "truncated: only the last 2 of 5" in told
 
 
-@pytest.mark.parametrize("picture", ["unrolled", "rolled", "tapes", "ssa"])
+@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa"])
 def test_strips_and_folds_are_explained_where_they_occur(picture):
     assert ARRAYS in words(visual.draw(gallery.loops["rnn"], picture))
     assert FOLDS not in words(visual.draw(gallery.loops["rnn"], picture))
@@ -69,21 +69,19 @@ def test_parts_that_are_added_are_not_called_forward_values():
 
 
 @pytest.mark.parametrize("name", gallery.loops)
-def test_the_rolled_picture_has_every_equation_whole(name):
+def test_a_rolled_loop_has_every_equation_whole(name):
     loop = gallery.loops[name]
     trace = loop.trace(1)
     spell = Speller(Quantities(trace, 0))
-    scene = visual.rolled(trace)
+    scene = visual.unrolled(trace, scan=1)
     written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
     for formula in trace.scans[0].formulas:
         assert spell.equation(formula).replace(" ", "") in written.replace(" ", "")
 
 
-def test_the_rolled_picture_tells_the_step_and_what_it_makes():
-    """The first step of a loop makes x₁ of x₀; here x₁ is 0.95 squared."""
-    told = words(visual.draw(gallery.loops["square"], "rolled"))
-    assert "in the box step 0, below all from 0 to 3 · step k: x[t] is xₖ₊₁" in told
-    assert "0.9025" in told
+def test_a_rolled_loop_has_the_distance_of_its_taps():
+    told = words(visual.draw(gallery.loops["gap"], "unrolled", order=0))
+    assert {"step k: x[t] is xₖ₊₃", "x: 3 steps later", "x: one step later"} <= set(told)
 
 
 def test_positions_are_not_cut():

@@ -37,7 +37,7 @@ def test_the_strict_reader_sees_what_is_wrong():
         assert stands_alone(wrong)
 
 
-@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "rolled", "values"])
+@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "values"])
 def test_long_loops_fold(picture):
     short, long = (
         visual.draw(EVERY["a thousand steps"].with_steps(n), picture, order=1).svg()
@@ -111,16 +111,16 @@ def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
     ("picture", "options", "words"),
     [
         ("tapes", {"step": 4}, "step = 4"),
-        ("rolled", {"step": -1}, "step = -1"),
-        ("rolled", {"scan": 7}, "scan = 7"),
-        ("rolled", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+        ("unrolled", {"scan": 7}, "scan = 7"),
+        ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
         ("unrolled", {"step": "a"}, "step = 'a'"),
         ("tapes", {"step": 1.0}, "step = 1.0"),
         ("tapes", {"step": True}, "step = True"),
         ("tapes", {"step": (1, 7)}, "step = 7"),
         ("ssa", {"step": "a"}, "step = 'a'"),
         ("stepgraph", {"step": (1, 2)}, "step = (1, 2)"),
-        ("rolled", {"scan": 1.0}, "scan = 1.0"),
+        ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
+        ("rolled", {}, "picture rolled was removed in version 0.3: use unrolled with order=0"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
         ("stepgraph", {"scan": 9}, "scan = 9"),
         ("stepgraph", {"step": 9}, "step = 9"),
@@ -173,7 +173,7 @@ def test_a_graph_of_ones_own():
     assert own.text() == ready.text()
 
 
-@pytest.mark.parametrize("picture", ["unrolled", "rolled", "stepgraph", "phases"])
+@pytest.mark.parametrize("picture", ["unrolled", "stepgraph", "phases"])
 def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
     """What a person reads in a heading can be typed in; titles say which Scan it is."""
     names = ["square", "∇C through 1", "∇C′ through 2"]

@@ -38,7 +38,7 @@ def strips(scene):
             yield group, patches
 
 
-@pytest.mark.parametrize("kind", ["tapes", "unrolled", "rolled"])
+@pytest.mark.parametrize("kind", ["tapes", "unrolled"])
 def test_strips_of_a_quantity_are_on_one_scale(kind):
     """Patches times what the legend says is the full color are the entries themselves."""
     loop = gallery.loops["rnn"]

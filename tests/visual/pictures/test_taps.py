@@ -273,17 +273,14 @@ def test_the_words_for_kinds_are_spelled_out(name, told, not_told):
     assert not_told not in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "says"), [("rolled", "at every order"), ("influence", "whatever the order")]
-)
-def test_a_picture_that_no_order_changes_says_so(kind, says):
+def test_influence_says_that_no_order_changes_it():
     first, second = (
         [
             shape.content
-            for shape in visual.draw(gallery.loops["gap"], kind, order=order).walk()
+            for shape in visual.draw(gallery.loops["gap"], "influence", order=order).walk()
             if isinstance(shape, Text)
         ]
         for order in (1, 2)
     )
     assert first == second
-    assert sum(says in words for words in first) == 1
+    assert sum("whatever the order" in words for words in first) == 1

@@ -27,7 +27,7 @@ def test_widths_are_those_of_the_font(bold, mono):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to compare with")
-@pytest.mark.parametrize("kind", ["tapes", "phases", "stepgraph", "rolled"])
+@pytest.mark.parametrize("kind", ["tapes", "phases", "stepgraph", "unrolled"])
 def test_no_text_is_drawn_wider_than_it_is_measured(page, kind):
     """Pairs of letters stand closer together at times, by a few hundredths of the width."""
     scene = visual.draw(gallery.loops["coupled"], kind, order=2)

@@ -6,25 +6,25 @@ run to the left.  If later steps add to a gradient, its direct part is in the ro
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import inf
 
 from lab.errors import ArgumentError
 from lab.traces.trace import Trace
 from visual.layout.canvas import finished as with_legend
 from visual.layout.columns import Steps, one_or_more
-from visual.layout.names import seeds_of, wholes_of
+from visual.layout.names import NamedScan, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.graph import unrolling
 from visual.pictures.unrolled.overview import overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
+from visual.pictures.unrolled.rolled import rolled
 from visual.pictures.unrolled.room import FREE, opened_on
 from visual.scene.combinators import (
     Piece,
     above,
     gap,
+    over,
     shifted,
 )
 from visual.scene.shapes import (
@@ -73,12 +73,11 @@ def unrolled(
         part = picture.draw()
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
-        return finished(part, (), trace, chosen, width, sheet=sheet)
+        return finished(part, (), trace, chosen, width, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
-    alone = len(chosen) == len(trace.scans)
-    top = gap() if alone else overview(trace, number, sheet=sheet)
-    return fitting(trace, chosen, top, step, all_direct, sheet=sheet)
+    top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, sheet=sheet)
+    return fitting(trace, chosen, top, step, all_direct, sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
@@ -96,26 +95,24 @@ def fitting(
     top: Piece,
     step: Steps = None,
     all_direct: bool = False,
-    verb: str = "unrolled",
-    all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """Draw the Scans with the numbers `chosen`, from 0, below `top`, with the steps that fit.
 
-    With `all`, the picture shows all of them and is as wide as they need.
+    If they are forward loops, each of them is also drawn rolled up.
     """
     graph, only = unrolling(trace, chosen, all_direct), cut_out(trace, chosen, sheet)
-    room = replace(opened_on(sheet), right=inf) if all else opened_on(sheet)
+    if all(trace.scans[number].parent is None for number in chosen):
+        heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
+        top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
     for ends in ENDS:
         placing = place(trace, chosen, graph, step, ends, only)
-        picture = Picture(trace, chosen, graph, placing, room)
-        if picture.fits or all:
+        picture = Picture(trace, chosen, graph, placing, opened_on(sheet))
+        if picture.fits:
             break
     part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
-    width = max(
-        sheet.width, (top if picture.fits and not all else part).envelope.right + sheet.margin
-    )
-    return finished(part, picture.notes(), trace, chosen, width, verb, sheet)
+    width = max(sheet.width, top.envelope.right + sheet.margin)
+    return finished(part, picture.notes(), trace, chosen, width, sheet)
 
 
 def finished(
@@ -124,12 +121,11 @@ def finished(
     trace: Trace,
     chosen: Sequence[int],
     width: float,
-    verb: str = "unrolled",
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """Return the picture with its legend and the `notes` below it."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    title = f"{trace.scans[chosen[0]].name}, {verb}"
+    title = f"{trace.scans[chosen[0]].name}, unrolled"
     caption = f"Each value of {names}, with the values it is computed from."
     close = width == sheet.width
     seeds, wholes = seeds_of(trace, chosen[::-1]), wholes_of(trace)

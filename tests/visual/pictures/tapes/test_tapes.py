@@ -38,8 +38,8 @@ TWINS = {
         "unrolled",
         {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"},
     ),
-    "rolled-gap": ("gap", "rolled", {"step": 2}),
-    "rolled-coupled": ("coupled", "rolled", {"scan": 2}),
+    "unrolled-gap-0": ("gap", "unrolled", {"order": 0}),
+    "unrolled-coupled-0": ("coupled", "unrolled", {"order": 0}),
     "ssa-square-2": ("square", "ssa", {"order": 2}),
 }
 

@@ -258,13 +258,6 @@ def test_no_number_of_a_later_step_can_be_read(name, order):
         assert shown_too_early(trace, visual.unrolled(trace, scan=scan)) == []
 
 
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
-def test_the_machine_of_the_rolled_picture_waits_for_its_step(name):
-    trace = gallery.loops[name].trace()
-    for step in range(trace.scans[0].steps):
-        assert shown_too_early(trace, visual.rolled(trace, step=step)) == []
-
-
 def test_a_number_shown_too_early_is_detected():
     trace = gallery.loops["square"].trace()
     assert shown_too_early(trace, visual.figure(1)) == []
