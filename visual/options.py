@@ -384,7 +384,7 @@ ORDER = Whole("order", "derivative order (default: 1)", "order", default=1, most
 WRT = Choice(
     "wrt",
     "variable to differentiate wrt (default: the first state)",
-    "differentiate by",
+    "differentiate wrt",
 )
 COST = Cost(
     "cost",
@@ -405,7 +405,7 @@ MODE = OneOf(
 KEEP = Keep(
     "keep",
     "steps of a long loop to record: all, last, or 500:510 (default: all)",
-    "keep of a long loop",
+    "steps to record",
     metavar="STEPS",
     default="all",
 )
@@ -426,7 +426,7 @@ WIDTH = Width(
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "leave out the legend")
 COLORS = "light, dark, or print (default: light)"
-THEME = OneOf("theme", COLORS, "colours", default="light", known=THEMES)
+THEME = OneOf("theme", COLORS, "colors", default="light", known=THEMES)
 RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 

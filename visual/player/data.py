@@ -63,6 +63,13 @@ def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
     return as_data(arrange(pair_of(breakage), _sheet(width)))
 
 
+def _first(machine: MachineContent) -> int:
+    """Return the moment to open: the first wrong number, or the end of the forward loop."""
+    if machine.mistake is not None and machine.mistake.first_wrong is not None:
+        return machine.mistake.first_wrong
+    return next((scan.events.start for scan in machine.scans if scan.order), 0)
+
+
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
@@ -80,7 +87,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "tall": arrangement.is_tall,
         "down": arrangement.is_down,
         "moments": machine.moments,
-        "first": next((scan.events.start for scan in machine.scans if scan.order), 0),
+        "first": _first(machine),
         "start": "Press play, or drag the bar: each event is one step of one Scan.",
         "question": results,
         "runs": machine.runs,

@@ -55,6 +55,7 @@ class Machine {
     this.pause();
     this.whole = data;
     this.picked = null;
+    this.said = ""; // the words of another machine are not up to date
     this.p = 0;
     this.draw(this.suited());
     this.title.textContent = data.title;

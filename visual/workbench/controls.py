@@ -52,7 +52,7 @@ from visual.workbench.state import (
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
-KEPT = "steps to record: all, last, or a range such as 500:510"
+KEPT = "all, last, or a range such as 500:510"
 Key = list[str | int]  # of a control
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # a tab
@@ -75,9 +75,11 @@ def controls(bench: Bench) -> list[Control]:
 
 
 def views() -> list[Control]:
-    """Return the tabs."""
-    about = {kind.name: kind.about for kind in PICTURES.values()}
+    """Return the tabs: the machine, the machine of a faulty rule, and all other pictures."""
+    machine, *others = PICTURES.values()
+    about = {machine.name: machine.about}
     about[FAULTY_RULE] = "the correct and the faulty run of a rule with a mistake"
+    about |= {kind.name: kind.about for kind in others}
     return [{"name": name, "about": f"{name}: {text}"} for name, text in about.items()]
 
 
@@ -116,7 +118,8 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=about)
     yield _control("loop", ORDER, state.order)
-    yield _control("loop", STEPS, bench.chosen.steps)
+    cost = state.cost if isinstance(state.cost, str) else WEIGHTS
+    yield _control("loop", COST, cost, (*COST.known, WEIGHTS))
 
 
 def _tapped(name: str, taps: Sequence[int]) -> str:
@@ -141,9 +144,8 @@ def _graph(bench: GraphBench) -> Iterator[Control]:
 def _derivative(bench: LoopBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
     variables = list(valued(bench.loop))
+    yield _control(group, STEPS, bench.chosen.steps)
     yield _control(group, WRT, state.wrt or variables[0], variables)
-    cost = state.cost if isinstance(state.cost, str) else WEIGHTS
-    yield _control(group, COST, cost, (*COST.known, WEIGHTS))
     if not isinstance(state.cost, str):
         weights = " ".join(map(short, state.cost))
         text = {"kind": "text", "label": "weights of the steps", "value": weights}

@@ -417,12 +417,14 @@ def opened(subject: object, *about: object) -> Bench:
 
 
 def with_loop(bench: Bench, loop: object) -> LoopBench:
-    """Return the bench of another loop, with the same order, view, theme, and rule."""
+    """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
     if isinstance(loop, str):
         loop = _loop_named(loop)
     if not isinstance(loop, Loop):
         raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
+    if isinstance(bench.state.cost, str):
+        kept["cost"] = bench.state.cost
     return replace(LoopBench.of(loop).changed(**kept), room=bench.room)
 
 

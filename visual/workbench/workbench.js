@@ -39,7 +39,7 @@ class Zoom {
   }
 }
 
-const MAIN = 4; // tabs; a menu has the other views
+const MAIN = 4; // tabs: machine, faulty rule, tapes, unrolled; a menu has the other views
 
 /** The views as tabs; arrow keys move between them. */
 class Tabs {

@@ -86,7 +86,7 @@ def test_another_loop_keeps_the_rule(quick):
 
 def test_a_tab_leads_there_and_back(quick):
     bench, square = Workbench(view="tapes"), gallery.loops["square"]
-    assert [view["name"] for view in bench.form["views"]][-1] == "faulty rule"
+    assert [view["name"] for view in bench.form["views"]][:2] == ["machine", "faulty rule"]
     assert ask(bench, ["view"], "faulty rule") == ""
     first = next(iter(lab.BROKEN))
     assert (bench.state.rule, bench.state.view, bench.svg) == (first, "tapes", shown(square, first))

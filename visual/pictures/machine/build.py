@@ -3,7 +3,7 @@
 It decides no role and no sum itself; `lab.events` does.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +35,7 @@ from visual.pictures.machine.filling import filling, filling_reason
 from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
+MOST_FACTOR = 8  # characters of a factor in a title
 MOST_ROWS, MOST_TOLD = 80, 12  # tapes of a machine, entries of a result
 
 
@@ -105,7 +106,7 @@ class _Builder:
         cells = tuple(self._cell(place, ends) for place in self.columns.places)
         rows = tuple(self._row(scan, tape) for scan, tape in self.columns.tapes)
         return MachineContent(
-            title=self._title(),
+            title=self._title(_common_factor(played, cells, rows)),
             scans=tuple(self._scan(number, played) for number in range(len(self.trace.scans))),
             rows=rows,
             cells=cells,
@@ -322,14 +323,31 @@ class _Builder:
             if value.ndim:
                 yield f" ({'×'.join(map(str, value.shape))})"
 
-    def _title(self) -> str:
+    def _title(self, factor: str) -> str:
         scans = self.trace.scans
         order = max(scan.order for scan in scans)
         if not order:
             return f"{scans[0].name}: each step reads earlier values and writes one"
         if order == 1:
-            return "Each backward step multiplies by the local derivative and adds"
+            if factor == "1":
+                return "Each backward step adds to the gradients of earlier values"
+            return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"
         return f"{len(scans)} Scans: each gradient passes back through all earlier ones"
+
+
+def _common_factor(
+    played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
+) -> str:
+    """Return the factor of every sum without indices, as ``2·x``; empty if they have none."""
+    factors = set()
+    for part in (part for event in played for group in event.groups for part in group.parts):
+        for term in part.terms if part.kind is PartKind.SUM else ():
+            factor = term.symbol if term.factor and len(part.terms) == 1 else ""
+            for saved in (cells[n] for n in term.saved):
+                factor = factor.replace(saved.name, rows[saved.row].name)
+            factors.add(factor)
+    factor = factors.pop() if len(factors) == 1 else ""
+    return factor if len(factor) <= MOST_FACTOR else ""
 
 
 def _is_elementwise(term: RunTerm) -> bool:
