@@ -18,9 +18,10 @@ Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number of a moment of the run, and its name
 LETTERS, FINE = 11, 24  # the size of a label; the number of points on a curve
 DEPTH, NEST, OVER = 14, 3, 24  # of a bow below its cells, of the next bow, of a bow above
-FIRST, APART, MOST = 9.0, 3.0, 4  # tracks between two columns
+FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # tracks between two columns
+ROOM = 60.0  # the width of a gap without a column behind it
 BELOW = 5.0  # the distance of the first track along a line
-SIDES = (12.0, -12.0, 7.0, -7.0, 16.0, -16.0)  # where arrows meet the side of a cell
+SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # where arrows meet the side of a cell, of its height
 ASIDE = 0.3  # of the width of a cell
 NEIGHBOR = 30.0  # the largest gap between two neighbors
 
@@ -30,7 +31,9 @@ class Edge:
     """An arrow from cell to cell, by the ids of the cells.
 
     `labels` are texts below the target, from the longest to the shortest: the first that fits is
-    used. `factor` is on the arrow if it fits. A bow is below the cells or `over` them.
+    used. `factor` is on the arrow if it fits. A bow is below the cells or `over` them. An arrow
+    that goes `beside` leaves its source and enters its target at the sides that face each other.
+    A `plain` or a `faint` arrow has not the accent of a gradient's arrow.
     """
 
     source: Hashable
@@ -39,6 +42,8 @@ class Edge:
     factor: str = ""
     faint: bool = False
     over: bool = False
+    beside: bool = False
+    plain: bool = False
     moment: Moment = (None, "")
 
 
@@ -55,6 +60,9 @@ def route(
     arrows, labels = list[Arrow](), list[Text]()
     for pair, edge in known.items():
         source, target, into = cells[edge.source], cells[edge.target], ports[pair]
+        if edge.beside:
+            arrows.append(_beside(edge, source, target))
+            continue
         if source.y != target.y:
             arrows.append(_across(edge, source, target, into, detours))
             continue
@@ -83,7 +91,8 @@ def _ports(
         pairs.sort(key=lambda pair: cells[pair[0]].x)
         end, first = cells[target], cells[pairs[0][0]]
         for n, pair in enumerate(pairs):
-            share = 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1) if pairs[1:] else 0.5
+            is_alone = not pairs[1:] or cells[pair[0]].x == end.x  # above or below its target
+            share = 0.5 if is_alone else 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1)
             found[pair] = end.x + end.width * share
         if not pairs[1:] and known[pairs[0]].factor and first.y != end.y:
             found[pairs[0]] += _aside(end, first)
@@ -104,7 +113,7 @@ def _bow(edge: Edge, source: Box, target: Box, into: float, depth: float) -> Arr
     out, low = source.x + source.width / 2, source.y + source.height + 2
     if not edge.over:
         points = (out, low), (out, low + depth), (into, low + depth), (into, low)
-        return Arrow(points, accent=not edge.faint, faint=edge.faint)
+        return Arrow(points, accent=not (edge.plain or edge.faint), faint=edge.faint)
     if _is_next(source, target):
         middle = source.y + source.height / 2
         return Arrow(((source.x + source.width, middle), (target.x - 1, middle)))
@@ -120,7 +129,18 @@ def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours
     else:
         out += _aside(source, target) if edge.factor else 0.0
         straight = (out, source.y), (into, target.y + target.height + 1)
-    return detours.arrow(straight, source, target, accent=not faint, faint=faint)
+    accent = not (faint or edge.plain)
+    return detours.arrow(straight, source, target, accent=accent, faint=faint)
+
+
+def _beside(edge: Edge, source: Box, target: Box) -> Arrow:
+    """A straight arrow from side to side."""
+    way = 1 if source.x < target.x else -1
+    ends = [
+        (box.x + box.width / 2 + way * ahead * (box.width / 2 + 1), box.y + box.height / 2)
+        for box, ahead in ((source, 1), (target, -1))
+    ]
+    return Arrow((ends[0], ends[1]), accent=not (edge.plain or edge.faint), faint=edge.faint)
 
 
 def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
@@ -198,21 +218,26 @@ def points_along(arrow: Arrow) -> list[Point]:
 
 @dataclass
 class Detours:
-    """Paths around cells of one size. Arrows from different cells keep apart."""
+    """Paths around cells. Arrows from different cells keep apart."""
 
     boxes: Collection[Box]
     taken: dict[tuple[str, float], list[tuple[float, float, Box, int]]] = field(
         default_factory=dict
     )
     ends: dict[tuple[float, float, int], list[Box]] = field(default_factory=dict)
+    rooms: dict[tuple[float, int], float] = field(default_factory=dict)
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
         """Return an arrow along `straight`, or around the cells if one is in its way."""
-        top, bottom = sorted((source.y, target.y))
-        between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
-        if not any(meets(*straight, box) for box in between):
+        if self.is_free(straight, source, target):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)
+
+    def is_free(self, straight: tuple[Point, Point], source: Box, target: Box) -> bool:
+        """Return whether a straight arrow meets no other cell."""
+        top, bottom = sorted((source.y, target.y))
+        between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
+        return not any(meets(*straight, box) for box in between)
 
     def _around(self, source: Box, target: Box) -> tuple[Point, ...]:
         side = 1 if source.x >= target.x else -1
@@ -222,29 +247,43 @@ class Detours:
             facing = side if source.x == target.x else -side
             out = source.x + (source.width if facing > 0 else 0)
             leave = self._end(source, facing, source)
-            x = edge + side * (FIRST + APART * self._track(("down", edge), leave, enter, source))
+            x = self._down(edge, side, leave, enter, source)
             return (out, leave), (x, leave), (x, enter), (edge + side, enter)
         down = 1 if target.y > source.y else -1
         start = source.y + (source.height if down > 0 else 0)
         middle = source.x + source.width / 2
-        number = self._track(("along", start), middle, edge, source)
+        number = self._track(("along", start), middle, edge, source, count())
         along = start + down * (BELOW + (APART + 1) * number)
-        x = edge + side * (FIRST + APART * self._track(("down", edge), along, enter, source))
+        x = self._down(edge, side, along, enter, source)
         middle += 4 * number
         return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
 
-    def _track(self, where: tuple[str, float], start: float, end: float, source: Box) -> int:
-        """The first track where a stretch meets no stretch from another cell."""
+    def _down(self, edge: float, side: int, start: float, end: float, source: Box) -> float:
+        """The x of a track between two columns, which share the gap between them."""
+        if (edge, side) not in self.rooms:
+            others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
+            away = [side * (x - edge) for x in others if side * (x - edge) > 0]
+            self.rooms[edge, side] = min([ROOM, *away])
+        room = self.rooms[edge, side] - FIRST - APART
+        apart = min(max(APART, room / MOST), WIDEST)
+        numbers = range(max(MOST, int(room / apart)))
+        number = self._track(("down", edge), start, end, source, numbers)
+        return edge + side * (FIRST + apart * number)
+
+    def _track(
+        self,
+        where: tuple[str, float],
+        start: float,
+        end: float,
+        source: Box,
+        numbers: Iterable[int],
+    ) -> int:
+        """The first track where a stretch meets no stretch from another cell, or the last one."""
         low, high = sorted((start, end))
-        taken = self.taken.setdefault(where, [])
-
-        def is_free(number: int) -> bool:
-            return all(
-                n != number or box is source or high < a or b < low for a, b, box, n in taken
-            )
-
-        numbers: Iterable[int] = range(MOST) if where[0] == "down" else count()
-        number = next(filter(is_free, numbers), MOST - 1)  # the last track is shared
+        taken, number = self.taken.setdefault(where, []), 0
+        for number in numbers:
+            if all(n != number or box is source or high < a or b < low for a, b, box, n in taken):
+                break
         taken.append((low, high, source, number))
         return number
 
@@ -253,7 +292,7 @@ class Detours:
         used = self.ends.setdefault((box.x, box.y, side), [])
         if source not in used:
             used.append(source)
-        return box.y + box.height / 2 + SIDES[used.index(source) % len(SIDES)]
+        return box.y + box.height * (0.5 + SIDES[used.index(source) % len(SIDES)])
 
 
 def meets(start: Point, end: Point, box: Box) -> bool:

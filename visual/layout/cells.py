@@ -1,7 +1,7 @@
 """Cells: boxes with numbers, vectors, and matrices."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -193,7 +193,7 @@ def thin_cell(
     The tooltip has the whole name even if the box has a `short` one.
     """
     shown = short or name
-    written, baseline = value_text(value, digits), box.y + box.height - 8
+    written, baseline = value_text(value, digits), box.y + box.height / 2 + 4
     if box.height >= TWO_LINES:
         written, beside = value_within(value, box.width - 6, 11), 0.0
         above, baseline = box.y + 12.5, box.y + box.height - 5.5
@@ -208,6 +208,33 @@ def thin_cell(
     if not beside:
         right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
     return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
+
+
+def words_cell(
+    box: Box,
+    value: np.ndarray | None,
+    name: str,
+    label: str,
+    lines: Sequence[str],
+    key: str = "",
+) -> Group:
+    """Return a box with lines of text: its label, its value if it has one, and further lines."""
+    number = [] if value is None else [value_within(value, box.width - 6, SMALL_SIZE)]
+    written = [label, *number, *filter(None, lines)]
+    first = box.y + box.height / 2 + 4 - 8 * (len(written) - 1)
+    texts = [
+        inside(
+            box,
+            box.x + box.width / 2,
+            first + 16 * n,
+            shortened(line, box.width - 6, SMALL_SIZE, bold=not n),
+            SMALL_SIZE,
+            bold=not n,
+        )
+        for n, line in enumerate(written)
+    ]
+    whole = name if value is None else f"{name} = {full_text(value)}"
+    return Group((box, *texts), None, key, whole)
 
 
 def inside(

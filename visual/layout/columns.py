@@ -5,7 +5,7 @@ folded: the picture shows the first and last steps, and those next to a chosen s
 them shows the number of hidden columns.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -75,6 +75,27 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
         result.append(number)
         previous = number
     return result
+
+
+def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
+    """Return 0 to `count` if there are `most` or fewer; else the ends, `wanted` ones, and gaps."""
+    if count <= most:
+        return tuple(range(count))
+    items = with_gaps({0, count - 1, *wanted})
+    # a gap needs as much space as a single entry
+    return tuple(with_gaps(set(_filled(items))))
+
+
+def _filled(items: Iterable[int | Gap]) -> Iterator[int]:
+    """Yield the numbers, and each number that is alone in a gap."""
+    last = -1
+    for item in items:
+        if isinstance(item, Gap):
+            if item.hidden == 1:
+                yield last + 1
+        else:
+            last = item
+            yield item
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visual.layout.columns import Gap, with_gaps
+from visual.layout.columns import Gap, shown
 from visual.scene.shapes import Shape, Text
 
 CELL, SPACE, FOLD = 100, 6, 40
@@ -88,27 +88,6 @@ def cell_grid(
     rows = shown(size // wide, most[0], [row for row, _ in chosen])
     columns = shown(wide, most[1], [column for _, column in chosen])
     return CellGrid(shape, wide, rows, columns, height)
-
-
-def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
-    """Return 0 to `count` if there are `most` or fewer; else the ends, `wanted` ones, and gaps."""
-    if count <= most:
-        return tuple(range(count))
-    items = with_gaps({0, count - 1, *wanted})
-    # a gap needs as much space as a single entry
-    return tuple(with_gaps(set(_filled(items))))
-
-
-def _filled(items: Iterable[int | Gap]) -> Iterator[int]:
-    """Yield the numbers, and each number that is alone in a gap."""
-    last = -1
-    for item in items:
-        if isinstance(item, Gap):
-            if item.hidden == 1:
-                yield last + 1
-        else:
-            last = item
-            yield item
 
 
 def _length(items: Iterable[int | Gap], size: float, fold: float = FOLD) -> float:

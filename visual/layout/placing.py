@@ -11,21 +11,31 @@ from itertools import groupby
 import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
-from visual.layout.canvas import formula_lines
-from visual.layout.cells import TWO_LINES, cell, full_text, thin_cell, thin_width, usual_width
+from visual.layout.canvas import finished, formula_lines, heading
+from visual.layout.cells import (
+    TWO_LINES,
+    cell,
+    full_text,
+    thin_cell,
+    thin_width,
+    usual_width,
+    words_cell,
+)
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.sheet import Sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
-from visual.scene.combinators import Piece, shifted, sized
+from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, text_width
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, text_width
+from visual.scene.theme import Role
 
 SMALL, LINE = 11, 15  # letters next to cells, the height of a line of a formula
 LOW, HEADS, STEPS = 20, 34, 64.0  # a low cell, the names above columns, the names of steps
-FULL = 0.82  # the part of a column that its cell fills
 WIDEST_FOLD, WIDE_PITCH = 64.0, 80.0  # narrower columns have narrower folds
 ROOMY = 66.0  # the least distance of columns for optional columns
 PARTS, TITLE = 26.0, 300.0  # between two parts, the least width of the last
+BEFORE, AFTER = 14.0, 14.0  # distances before a heading, except the first, and after the table
+LOW_APART = 10.0  # below low cells, unless a part has its lines farther apart
 STACKED, MOST_LINES = 4, 3  # low cells in a column, lines of a formula
 ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # room for arrows
 OVERLAID = 1  # the block that begins where block 0 does
@@ -43,7 +53,7 @@ class Placed:
     right: float = 0.0
 
     def __post_init__(self) -> None:
-        self.cell = int(self.pitch * FULL)
+        self.cell = int(self.pitch * self.part.full)
         self.apart = self.pitch - self.cell
 
     def place(self, blocks: Mapping[int, list[int | Gap]]) -> None:
@@ -62,10 +72,10 @@ class Placed:
 
     def fold_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
         """The numbers of hidden columns."""
-        for block, x, gap in self.folds:
+        for block, x, fold in self.folds:
             if block in blocks:
                 middle = x + (_fold_width(self.pitch) - self.apart) / 2
-                yield Text(middle, y, f"⋯{gap.hidden:,}", SMALL, "middle", muted=True)
+                yield Text(middle, y, f"⋯{fold.hidden:,}", SMALL, "middle", muted=True)
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,30 @@ def lay_out(
     return layout.drawing()
 
 
+def table_scene(
+    table: Table,
+    words: Mapping[Role, str],
+    title: str,
+    description: str,
+    sheet: Sheet = SCREEN,
+    requested: tuple[int, ...] = (),
+    all: bool = False,
+    said: Sequence[str] = (),
+) -> Scene:
+    """Return a picture that consists of one table."""
+    drawn = lay_out(table, sheet, requested, all).piece
+    return finished(
+        shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),
+        words,
+        sheet=sheet,
+        width=max(sheet.width, drawn.envelope.right + sheet.margin),
+        title=title,
+        description=description,
+        said=said,
+        close=True,
+    )
+
+
 def _fold_width(pitch: float) -> float:
     return WIDEST_FOLD * min(1.0, pitch / WIDE_PITCH)
 
@@ -106,7 +140,7 @@ def _pitch(part: TablePart, blocks: Mapping[int, list[int | Gap]], room: float) 
     sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
     overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
     sums = [sum(numbers) for numbers in zip(overlaid, *sizes.values(), strict=True)]
-    folds, count = sums[0], max(1, sums[1] - sums[0]) - 1 + FULL
+    folds, count = sums[0], max(1, sums[1] - sums[0]) - 1 + part.full
     pitch = room / (count + folds * WIDEST_FOLD / WIDE_PITCH)
     return min(part.wide, (room - folds * WIDEST_FOLD) / count if pitch > WIDE_PITCH else pitch)
 
@@ -117,6 +151,7 @@ class _Layout:
     def __init__(self, table: Table, sheet: Sheet, all: bool) -> None:
         self.table, self.sheet, self.all = table, sheet, all
         self.left = sheet.labels if len(table.parts) == 1 else sheet.margin + STEPS
+        self.left = self.left if table.names is None else sheet.margin + table.names
         self.right = sheet.width - sheet.margin
         self.parts: list[Placed] = []
         self.boxes: dict[Hashable, Box] = {}
@@ -130,9 +165,12 @@ class _Layout:
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
         """Place the columns of all parts; return whether they fit."""
         x, self.parts = self.left, []
+        natural = sum(part.wide * len(c) for part, c in zip(self.table.parts, shown, strict=True))
+        share = (self.right - x - PARTS * (len(shown) - 1)) / max(natural, 1)
         for part, columns in zip(self.table.parts, shown, strict=True):
             every = {} if self.parts else self.table.every()
-            room, pitch = self.right - x, part.wide
+            room = self.right - x
+            pitch = part.wide if self.all else max(part.narrow, part.wide * min(1, share))
             if len(self.parts) == len(shown) - 1 and not self.all:
                 columns = self._fitting(part, columns, every, room, is_last)
                 pitch = _pitch(part, _blocks(columns, every), room)
@@ -140,13 +178,13 @@ class _Layout:
                     return False
             placed = Placed(part, x, pitch)
             placed.place(_blocks(columns, every))
-            if self.parts and not self.all:  # at the right, under its title
+            if self.parts and part.title and not self.all:  # at the right, under its title
                 wide = max(placed.right - x - placed.apart, TITLE)
                 placed = Placed(part, max(x, self.right - wide), pitch)
                 placed.place(_blocks(columns, every))
             self.parts.append(placed)
             x = max(placed.right, x + part.least * self.sheet.width) + PARTS
-        self.right = max(self.right, *(placed.right - placed.apart for placed in self.parts))
+        self.right = max([self.right, *(placed.right - placed.apart for placed in self.parts)])
         return True
 
     def _fitting(
@@ -190,8 +228,10 @@ class _Layout:
     def add(self, row: Row) -> None:
         """Draw a row below the others."""
         if row.heading is not None:
-            self.shapes += shifted(row.heading, 0, self.y).shapes
-            self.y += row.heading.envelope.bottom
+            head = heading(row.heading.title, row.heading.lines, self.sheet, row.heading.more)
+            self.y += BEFORE if self.y else 0
+            self.shapes += shifted(head, self.sheet.margin, self.y).shapes
+            self.y += head.envelope.bottom
             if any(placed.part.title for placed in self.parts):
                 self.shapes += self._titles(self.y + 12)
                 self.y += 18
@@ -201,21 +241,22 @@ class _Layout:
             )
             self.y += 24
             return
-        self.y += HEADS * any(line.heads and line.part for line in row.lines)
-        inside, bottoms = list[Shape](), [self.y for _ in self.parts]
         name, edges = row.name, row.edges
         if row.becomes:
             text = Text(self.left - 12, self.y + 14, row.becomes, SMALL, "end", muted=True)
             self.shapes.append(text)
+        first = {line.part: line for line in reversed(row.lines)}
+        self.y += HEADS * any(line.heads for line in first.values())
+        inside, bottoms = list[Shape](), [self.y for _ in self.parts]
         for number, line in enumerate(row.lines):
             placed, y = self.parts[line.part], bottoms[line.part]
+            if line.heads:
+                y += 0 if line is first[line.part] else HEADS
+                self.shapes += self._heads(placed, line, y - HEADS)
             if line.low:
                 shapes, bottoms[line.part] = self._low(placed, line, y)
                 inside += shapes
                 continue
-            if line.heads:
-                y += 0 if line.part else HEADS
-                self.shapes += self._heads(placed, line, y - HEADS)
             ids = {cell.id for _, cell in line.cells if cell.id is not None}
             own = [edge for edge in edges if edge.source in ids or edge.target in ids]
             bows = [edge for edge in own if {edge.source, edge.target} <= ids]
@@ -226,13 +267,15 @@ class _Layout:
             more = any(not o.low and o.part == line.part for o in row.lines[number + 1 :])
             bottoms[line.part] = y + placed.part.height + _beneath(placed, bows, own, more)
         if name:
-            self.shapes += self._beside(name, Line(()), self.y)
+            self.shapes += self._beside(name, Line(()), self.y - 4)
             bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
         inside += route(edges, self.boxes, self.detours)
         shapes, bottoms[0] = self._formulas(row, bottoms[0])
         inside += shapes
         self.shapes.append(replace(row.moment, shapes=tuple(inside)))
-        self.y = max(bottoms)
+        last = {line.part: line for line in row.lines}
+        aparts = {n: self.parts[n].part.apart - LOW_APART for n in last if last[n].low}
+        self.y = max(y + aparts.get(n, 0.0) for n, y in enumerate(bottoms))
 
     def _titles(self, y: float) -> Iterator[Text]:
         """The titles of the parts, with their notes if they fit."""
@@ -247,8 +290,14 @@ class _Layout:
     def _heads(self, placed: Placed, line: Line, y: float) -> Iterator[Text]:
         room = placed.pitch - 4
         for key, head in line.heads.items():
+            if key not in placed.left:
+                continue
             x = placed.left[key] + placed.cell / 2
             label = self._written(head.label, head.short, room, mono=False)
+            if head.bold:
+                yield fitted(placed.left[key], y + 14, label, room + 8, SMALL + 1, bold=True)
+                yield fitted(placed.left[key], y + 27, head.place, room + 8, SMALL, muted=True)
+                continue
             yield fitted(x, y + 14, label, room, SMALL, "middle", muted=True)
             yield Text(x, y + 27, head.place, SMALL, "middle", muted=True)
 
@@ -292,22 +341,31 @@ class _Layout:
         shapes, most = [*self._beside(line.name, Line(()), y - 4)], placed.pitch - 4
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
-            labels = {x: self._written(c.label, c.short, most - 10) for x, c in row.items()}
-            values = {x: np.asarray(cell.value) for x, cell in row.items()}
+            values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
+            labels = {x: self._low_label(c, placed, values.get(x)) for x, c in row.items()}
             width = thin_width if self.all else usual_width  # other values move nothing
-            widest = max(width(values[x], labels[x]) for x in row)
+            widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
             high = TWO_LINES if widest > most else LOW
             for x, each in row.items():
-                wide = max(placed.cell, min(thin_width(values[x], labels[x]), most))
+                value = values.get(x)
+                need = 0.0 if value is None else thin_width(value, labels[x])
+                wide = max(placed.cell, min(need, most) if each.id is None else 0)
                 box = Box(x - (wide - placed.cell) / 2, y, wide, high, each.role)
-                group = thin_cell(box, values[x], each.name, None, each.key, short=labels[x])
-                shapes.append(group)
+                if each.id is not None:
+                    self.boxes[each.id] = box
+                shapes.append(_low_cell(each, box, labels[x]))
             y += high + 3
         hidden = sum(max(0, len(cells) - STACKED) for cells in stacks.values())
         if hidden:
             text = f"⋯ {hidden} more"
             shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
         return shapes, y
+
+    def _low_label(self, each: Cell, placed: Placed, value: np.ndarray | None) -> str:
+        """The label of a low cell, or its short name if there is no room for the label."""
+        if each.short is not None and not each.short[1] and value is not None:
+            return each.short[0] if thin_width(value, each.label) > placed.cell else each.label
+        return self._written(each.label, each.short, placed.pitch - 14)
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
         """The formulas of a row below its first part."""
@@ -368,17 +426,32 @@ def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: 
     below = [edge for edge in bows if not edge.over]
     if below:
         return BETWEEN if any(edge.labels for edge in below) else 22
-    return 10
+    return placed.part.apart
 
 
 def _drawn(each: Cell, box: Box) -> Group:
     """A cell: a box with name and value, or in a low part with its label."""
-    if box.height > TWO_LINES:
+    if each.lines:
+        group = words_cell(box, each.value, each.name, each.label, each.lines, each.key)
+    elif box.height > TWO_LINES:
         group = cell(box, each.value, each.name, each.old, key=each.key, label=each.label)
     else:
         x, room = box.x + box.width / 2, box.width - 4
         label = fitted(x, box.y + 15, each.label, room, SMALL, "middle", role=box.role)
         value = "not written yet" if each.value is None else full_text(each.value)
         group = Group((box, label), cell=each.key, title=f"{each.name} = {value}")
+    return _at_moment(each, replace(group, title=each.title or group.title))
+
+
+def _low_cell(each: Cell, box: Box, label: str) -> Group:
+    """A low cell: a label, and next to it a value if it has one."""
+    if each.value is None:
+        group = words_cell(box, None, each.name, label, each.lines, each.key)
+    else:
+        group = thin_cell(box, each.value, each.name, None, each.key, each.digits, label)
+    return _at_moment(each, replace(group, title=each.title or group.title))
+
+
+def _at_moment(each: Cell, group: Group) -> Group:
     step, moment = each.moment
     return group if step is None else replace(group, step=step, moment=moment)

@@ -16,7 +16,6 @@ from lab.traces.trace import ScanTrace
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown_steps, with_ends, with_gaps
 from visual.layout.sheet import Sheet
-from visual.scene.combinators import Piece
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
@@ -28,7 +27,9 @@ class Cell:
     """A quantity in its role; `value` is None in uninitialized memory.
 
     `label` appears in the cell, `name` in its tooltip. If a low cell is too narrow for its label,
-    it has the first entry of `short`, and the second is explained below the picture.
+    it has the first entry of `short`, and the second is explained below the picture; if the second
+    is empty, the label needs space next to the value. `lines` are
+    further lines of a high cell; a cell with lines and without a value is a cell of words.
     """
 
     role: Role
@@ -39,17 +40,21 @@ class Cell:
     key: str = ""
     label: str = ""
     short: tuple[str, str] | None = None
+    lines: tuple[str, ...] = ()
+    title: str = ""
+    digits: int = 4
     id: Hashable = None
     moment: Moment = (None, "")
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The names above a column, in two lines; `short` as for a cell."""
+    """The names above a column, in two lines, the first `bold` or not; `short` as for a cell."""
 
     label: str
     place: str
     short: tuple[str, str] | None = None
+    bold: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +83,20 @@ class FormulaText:
     mentions: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class TableHeading:
+    """A title with the tooltip `more`, and lines below it."""
+
+    title: str
+    lines: Sequence[str] = ()
+    more: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """Lines with a name, edges between their cells, formulas, and the moment of the row.
 
-    A row with a `heading` begins with that piece; `becomes` is to the left of the heads.
+    A row can begin with a `heading`; `becomes` is to the left of the heads.
     A `note` replaces hidden rows.
     """
 
@@ -91,7 +105,7 @@ class Row:
     edges: Sequence[Edge] = ()
     formulas: Sequence[FormulaText] = ()
     moment: Group = field(default_factory=partial(Group, ()))
-    heading: Piece | None = None
+    heading: TableHeading | None = None
     becomes: str = ""
     note: str = ""
 
@@ -101,7 +115,8 @@ class TablePart:
     """Columns in a part of the table, at least `narrow` and at most `wide` pixels apart.
 
     Cells that are too low for a value have a label only. The part has at least the fraction `least`
-    of the sheet. The columns of the block `optional` are shown if they fit.
+    of the sheet. The columns of the block `optional` are shown if they fit. A cell fills the
+    fraction `full` of its column; arrows run through the rest. Lines without arrows are `apart`.
     """
 
     narrow: float = 54.0
@@ -111,6 +126,8 @@ class TablePart:
     note: str = ""
     least: float = 0.0
     optional: int | None = None
+    full: float = 0.82
+    apart: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +152,7 @@ class Table(ABC):
     """The content of a picture of cells."""
 
     parts: tuple[TablePart, ...] = (TablePart(),)
+    names: float | None = None  # the width of the names of rows, by default that of the sheet
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:

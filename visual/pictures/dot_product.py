@@ -18,13 +18,10 @@ from lab.equations.quantities import index_of
 from lab.errors import KindError, quote
 from lab.notation import value_symbol
 from lab.traces.trace import SequenceTrace
-from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, one_or_more
 from visual.layout.names import NamedScan
-from visual.layout.placing import lay_out
-from visual.layout.sheet import SCREEN
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
-from visual.scene.combinators import Piece, above, gap, shifted, words
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -52,11 +49,10 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
         raise KindError(f"test = {quote(test)}: expected a result of lab.dot_product.")
     forward, backward = test.products
     name = test.backward.scans[0].name
-    table = lay_out(Products(test), SCREEN, one_or_more("step", step)).piece
-    return finished(
-        table,
+    return table_scene(
+        Products(test),
         WORDS,
-        width=SCREEN.width,
+        requested=one_or_more("step", step),
         title=f"The dot-product test of {name}",
         description=(
             f"⟨g, J v⟩ = {forward!r} by the forward derivative, ⟨J* g, v⟩ = {backward!r} by the "
@@ -184,9 +180,8 @@ class Products(Table):
         name = self.test.backward.scans[0].name
         for block, (title, line) in enumerate(titles):
             sums = [*accumulate(sum(p.value for p in each) for each in products[block])]
-            head = heading(f"{title} of {name}", [line])
             heads = self._heads(block)
-            yield Row(heading=shifted(head, SCREEN.margin, 8))
+            yield Row(heading=TableHeading(f"{title} of {name}", [line]))
             for item in fold.steps(self.ahead):
                 if isinstance(item, Gap):
                     yield Row(note=f"⋯ {item.hidden:,} steps are not shown; the sums include them")
@@ -202,21 +197,15 @@ class Products(Table):
             cells = [*self._products(1, [product], total, product.left[0])]
             yield Row("at the end", [Line(cells, heads=heads)])
             heads = {}
-        yield Row(heading=shifted(self._sums(), SCREEN.margin, 8))
+        yield Row(heading=self._sums())
 
-    def _sums(self) -> Piece:
+    def _sums(self) -> TableHeading:
         """Both inner products, and their difference."""
         forward, backward = self.test.products
         distance = abs(forward - backward)
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
         difference = f"difference: {distance:.2g}, relative: {relative:.2g}"
-        return above(
-            words(f"⟨g, J v⟩ = {forward!r}", 14, bold=True),
-            words(f"⟨J* g, v⟩ = {backward!r}", 14, bold=True),
-            words(difference, 12, muted=True),
-            gap(0, 12),
-            apart=4,
-        )
+        return TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
 
     def _tape_cells(self, block: int, step: int) -> Iterator[Column]:
         """The values that a step writes on the tapes, to slots that no later step accumulates."""

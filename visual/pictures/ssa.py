@@ -17,14 +17,25 @@ from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import finished, heading, numbers
+from visual.layout.canvas import finished, numbers
 from visual.layout.cells import value_text
 from visual.layout.columns import Gap, Steps, one_or_more
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.layout.table import Cell, Fold, FormulaText, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import (
+    Cell,
+    Fold,
+    FormulaText,
+    Head,
+    Key,
+    Line,
+    Row,
+    Table,
+    TableHeading,
+    TablePart,
+)
 from visual.options import check_trace, selected_scan, switch
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import overview
@@ -32,10 +43,8 @@ from visual.scene.combinators import Piece, above, gap, over, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-MOST_TAPES, COLUMN = (
-    4,
-    100,
-)  # pixels of the sheet for each column, if slots that are only read have any
+MOST_TAPES = 4
+COLUMN = 100  # pixels of the sheet for each column, if slots that are only read have any
 COUNTS = "a letter is a slot, its subscript counts the values that were written to it"
 LAST = "nothing is overwritten; the lowest is the gradient"
 
@@ -106,7 +115,7 @@ class Ssa(Table):
     """The tapes of one Scan, and the values that their slots hold one after another."""
 
     parts = (
-        TablePart(wide=26, height=22, least=0.2, title="the buffer"),
+        TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
         TablePart(narrow=54, wide=102, height=44, title="every value by itself", note=LAST),
     )
 
@@ -150,8 +159,8 @@ class Ssa(Table):
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
         title, lines = block_heading(self.named, in_full=True)
         words = " · ".join(filter(None, [lines[0], self.words]))
-        head = heading(title, [words, *self._left_out(touched)], self.sheet, self.named.whereabouts)
-        yield Row(heading=shifted(head, self.sheet.margin, 0))
+        lines = [words, *self._left_out(touched)]
+        yield Row(heading=TableHeading(title, lines, self.named.whereabouts))
         for item in (None, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")

@@ -1,5 +1,4 @@
 """Pictures of recordings of `lab.eager`.
 
-Start with `eager`. `two_tapes` draws a loop as an eager recording (`sides`) next to the tapes of
-its Scan (`scan_side`).
+Start with `eager`. `two_tapes` draws a loop as an eager recording next to the tapes of its Scan.
 """

@@ -1,21 +1,53 @@
-"""A loop on the tapes of its Scan, with gradients on the tapes of the backward Scan."""
+"""The quantities of a loop on the tapes of its Scan, and their gradients on the backward Scan."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from lab.eager.records import RecordedValue
+from lab.equations.quantities import index_of
 from lab.errors import listing
-from lab.notation import Leaf, leaves_of, value_symbol
+from lab.notation import Leaf, value_symbol
 from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.pictures.eager.sides import SLOTS, START, Entry, Keys, QuantityLine, TapeSide
+from visual.layout.table import Cell
 from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
+
+START = -1  # the row of the initial values
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of a value and its gradient in the tapes of the Scan."""
+
+    value: str
+    gradient: str
+
+
+@dataclass(frozen=True)
+class StoredQuantity:
+    """A quantity with its value and its gradient; `name` is unique within its side."""
+
+    name: str
+    value: Cell
+    gradient: Cell | None
+
+
+@dataclass(frozen=True)
+class TapeSide:
+    """The values and gradients on a kind of tape, in the rows START, the steps, and after them.
+
+    `ways` are the arrows of values between names of quantities, `returns` those of gradients.
+    `sums` are sentences about the memory.
+    """
+
+    rows: dict[int, list[StoredQuantity]] = field(default_factory=dict)
+    ways: list[tuple[str, str]] = field(default_factory=list)
+    returns: list[tuple[str, str]] = field(default_factory=list)
+    sums: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,27 +69,17 @@ class ScanTapes:
     def side(self, shown: Sequence[int]) -> TapeSide:
         """Return the values and gradients of the shown steps."""
         forward, backward = self.forward.scan, self.backward.scan
-        _, notes = block_heading(self.backward)
-        notes = ["a slot for every step, allocated before the loop runs", *notes[1:]]
-        side = TapeSide("the states and tapes of its Scan", tuple(notes), SLOTS)
-        side.rows[START] = [
-            self._slot_line(tape, row, Role.INPUT)
+        start = [
+            self._of_slot(tape, row, Role.INPUT)
             for tape in forward.held
             for row in np.setdiff1d(np.arange(len(tape.final)), tape.writes[0].rows).tolist()
         ]
-        kept, more = (_bytes(scan.held, forward.steps) for scan in (forward, backward))
-        side.costs[START], side.turns[START] = f"{kept[0]:,} bytes", f"{more[0]:,} bytes"
+        side = TapeSide({START: [*start, *filter(None, map(self._summed, forward.parameters))]})
         for step in shown:
-            made = [
-                self._slot_line(tape, written_row(tape, step), Role.INTERMEDIATE)
-                for tape in forward.held
+            side.rows[step] = [
+                *(self._of_slot(t, written_row(t, step), Role.INTERMEDIATE) for t in forward.held),
+                *filter(None, (self._of_reading(s, step) for s in forward.sequences)),
             ]
-            reads = [self._reading_line(s, step) for s in forward.sequences]
-            side.rows[step] = [*made, *filter(None, reads)]
-            side.costs[step] = f"{kept[1]:,} bytes"
-            side.turns[step] = f"to backward step {forward.steps - 1 - step}: {more[1]:,} bytes"
-        for parameter in forward.parameters:
-            side.rows[START].extend(self._parameter_lines(parameter))
         side.ways.extend(_ways(forward, shown))
         side.returns.extend(_ways(backward, [forward.steps - 1 - step for step in shown]))
         side.sums.extend(_sums(forward, backward))
@@ -65,12 +87,9 @@ class ScanTapes:
 
     def slot_keys(self, tape: TapeTrace, row: int) -> Keys:
         """Return the keys of the value in a slot of the loop, and of its gradient."""
-        value = self.forward.cell_key(tape.name, _index(tape, row), row)
+        value = self.forward.row_key(tape, row)
         slot = self._gradient_slot(tape, row)
-        if slot is None:
-            return Keys(value, f"gradient of {value}")
-        other, there = slot
-        return Keys(value, self.backward.cell_key(other.name, _index(other, there), there))
+        return Keys(value, self.backward.row_key(*slot) if slot else f"gradient of {value}")
 
     def _gradient_slot(self, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
         """Return tape and row of the gradient wrt the value in a slot of the loop, or None."""
@@ -81,35 +100,32 @@ class ScanTapes:
                     return other, int(rows[0])
         return None
 
-    def _slot_line(self, tape: TapeTrace, row: int, role: Role) -> QuantityLine:
+    def _of_slot(self, tape: TapeTrace, row: int, role: Role) -> StoredQuantity:
         keys, backward = self.slot_keys(tape, row), self.backward
         label = self.forward.tape_label(tape, row)
-        meaning = f"{label}, slot {row} of {tape.name}"
-        value = _entry(tape.final[row], label, keys.value, role, meaning)
+        value = _cell(tape.final[row], label, keys.value, role, f", slot {row} of {tape.name}")
         slot, gradient = self._gradient_slot(tape, row), None
         if slot is not None:
             other, there = slot
-            label = backward.tape_label(other, there)
-            meaning = f"{label}, slot {there} of {other.name}"
+            label, more = backward.tape_label(other, there), f", slot {there} of {other.name}"
             role = self._gradient_role(other, there)
-            gradient = _entry(other.final[there], label, keys.gradient, role, meaning)
-        return QuantityLine(_slot(tape.name, _index(tape, row)), value, gradient)
+            gradient = _cell(other.final[there], label, keys.gradient, role, more)
+        return StoredQuantity(_slot(tape.name, _index(tape, row)), value, gradient)
 
-    def _reading_line(self, sequence: SequenceTrace, step: int) -> QuantityLine | None:
-        """Return the line of a sequence's value in a step, or None if its gradient is unused."""
+    def _of_reading(self, sequence: SequenceTrace, step: int) -> StoredQuantity | None:
+        """Return a sequence's value in a step, or None if its gradient is unused."""
         slot, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
         if slot is None or not slot[0].used:
             return None
         (tape, there), keys = slot, self.reading_keys(sequence, step)
-        value = _entry(
-            sequence.values[step], value_symbol(sequence.name, index), keys.value, Role.INPUT
-        )
+        name = value_symbol(sequence.name, index)
+        value = _cell(sequence.values[step], name, keys.value, Role.INPUT)
         label, whole = (
             named(tape, there) for named in (self.backward.tape_label, self.backward.whole_label)
         )
-        meaning = label if label == whole else f"{label}, a part of {whole}"
-        gradient = _entry(tape.final[there], label, keys.gradient, Role.RESULT, meaning)
-        return QuantityLine(_share(tape, there), value, gradient)
+        more = "" if label == whole else f", a part of {whole}"
+        gradient = _cell(tape.final[there], label, keys.gradient, Role.RESULT, more)
+        return StoredQuantity(_share(tape, there), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
         """Return output and row of the gradient wrt a sequence's value in a step, or None."""
@@ -129,16 +145,17 @@ class ScanTapes:
         own = self.backward.cell_key(slot[0].name, index, slot[1])
         return Keys(value, f"{own} in step {step}")
 
-    def _parameter_lines(self, parameter: ParameterTrace) -> Iterator[QuantityLine]:
-        """Yield the line of a parameter, with the running total of its gradient, if it is used."""
+    def _summed(self, parameter: ParameterTrace) -> StoredQuantity | None:
+        """Return a parameter, with the running total of its gradient, or None if it is unused."""
+        name, keys = parameter.name, parameter_keys(parameter.name)
         for tape in self.backward.scan.tapes:
-            if tape.is_total and tape.gradient_of == parameter.name and tape.used:
-                name, keys = parameter.name, parameter_keys(parameter.name)
-                value = _entry(parameter.value, name, keys.value, Role.INPUT)
-                label = self.backward.tape_label(tape, None)
-                meaning = f"{label}, to which every step adds"
-                gradient = _entry(tape.final[-1], label, keys.gradient, Role.RESULT, meaning)
-                yield QuantityLine(name, value, gradient, "summed")
+            if tape.is_total and tape.gradient_of == name and tape.used:
+                label, more = self.backward.tape_label(tape, None), ", to which every step adds"
+                gradient = _cell(tape.final[-1], label, keys.gradient, Role.RESULT, more)
+                return StoredQuantity(
+                    name, _cell(parameter.value, name, keys.value, Role.INPUT), gradient
+                )
+        return None
 
     def _gradient_role(self, tape: TapeTrace, row: int) -> Role:
         if tape.used and row in self.backward.wanted_rows(tape):
@@ -159,25 +176,23 @@ def parameter_keys(name: str) -> Keys:
     return Keys(f"0:{name}:value", f"0:{name}:total of the gradient")
 
 
-def _entry(value: np.ndarray, label: str, key: str, role: Role, meaning: str = "") -> Entry:
-    return Entry(RecordedValue(np.asarray(value)), label, meaning or label, key, role)
+def _cell(value: np.ndarray, label: str, key: str, role: Role, more: str = "") -> Cell:
+    return Cell(role, label + more, np.asarray(value), label=label, key=key)
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
-    """Yield arrows from the slots that a formula reads to its target, by names of lines."""
-    steps = list(steps)
-    for formula in scan.formulas:
-        leaves = tuple(dict.fromkeys(leaves_of(formula.expression)))
-        for step in steps:
+    """Yield arrows from the slots that a formula reads to its target, by names of quantities."""
+    for step in steps:
+        for formula in scan.formulas:
             end = _slot_of(scan, formula.target, step)
-            for leaf in leaves:
+            for leaf in dict.fromkeys(formula.leaves):
                 start = _slot_of(scan, leaf, step)
                 if start and end and start != end:
                     yield start, end
 
 
 def _slot_of(scan: ScanTrace, leaf: Leaf, step: int) -> str:
-    """Return the name of the line that a leaf reads or writes, or an empty text."""
+    """Return the name of the quantity that a leaf reads or writes, or an empty text."""
     tape = scan.variable(leaf)
     if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.is_total:
         return ""
@@ -188,7 +203,7 @@ def _slot_of(scan: ScanTrace, leaf: Leaf, step: int) -> str:
 
 
 def _share(tape: TapeTrace, row: int) -> str:
-    """Return the name of the line of a sequence's gradient for a tap."""
+    """Return the name of the gradient of a sequence's value for a tap."""
     return f"{_slot(tape.gradient_of or tape.name, _index(tape, row))} of {tape.argument}"
 
 
@@ -197,27 +212,19 @@ def _slot(name: str, index: int) -> str:
 
 
 def _index(tape: TapeTrace, row: int) -> int:
-    return row if tape.axis is None else int(tape.axis.index[row])
-
-
-def _bytes(tapes: Sequence[TapeTrace], steps: int) -> tuple[int, int]:
-    """Return the bytes of the slots before the first step, and of the slots of each step."""
-    rows = [(len(tape.final), tape.final.nbytes // max(len(tape.final), 1)) for tape in tapes]
-    return sum((n - steps) * size for n, size in rows), sum(size for _, size in rows)
+    index = index_of(tape, row)
+    return row if index is None else index
 
 
 def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     states = [*forward.tapes, *forward.outputs]
     gradients = [*backward.tapes, *backward.outputs]
     kept, more = (sum(_allocated(tape).nbytes for tape in group) for group in (states, gradients))
-    yield f"stored until the backward pass: {_slots(states)}"
-    yield f"for the backward pass: {_slots(gradients)}"
-    yield f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
+    sizes = f"{kept:,} bytes of numbers, {more:,} bytes of gradients"
+    yield f"Scan: {_slots(states)}, and for the backward pass {_slots(gradients)}: {sizes}"
     names = (*(s.name for s in forward.sequences), *(p.name for p in forward.parameters))
-    given = dict.fromkeys(names)
-    if given:
-        yield f"only read, not counted: {listing(given)}"
-    yield "no bookkeeping that grows with the steps"
+    if names:
+        yield f"only read, not counted: {listing(dict.fromkeys(names))}"
 
 
 def _allocated(tape: TapeTrace) -> np.ndarray:
@@ -227,8 +234,7 @@ def _allocated(tape: TapeTrace) -> np.ndarray:
 
 def _slots(tapes: Iterable[TapeTrace]) -> str:
     """Return ``21 slots of x (7 used)`` for every name; a sequence has a tape for each tap."""
-    allocated: Counter[str] = Counter()
-    used: Counter[str] = Counter()
+    allocated, used = Counter[str](), Counter[str]()
     for tape in tapes:
         allocated[tape.name] += len(_allocated(tape))
         used[tape.name] += len(tape.final)

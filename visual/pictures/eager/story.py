@@ -3,7 +3,7 @@
 A step is the index of an event in `Recording.events`. Related events form a moment of a picture.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,46 +23,43 @@ from lab.eager.records import (
     Sent,
     SetterAdded,
     Summed,
-    TapeRecord,
 )
 from lab.notation import number_text
 from lab.records import cached_property
-from visual.pictures.eager.words import digits_of_sum, node_name
+from visual.layout.columns import Gap, shown
+from visual.pictures.eager.words import counted, digits_of_sum, node_name
+
+MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # rows of a folded picture, at its ends, at ends of tapes
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """A gradient in a node's list, from the node `source` (None for the seed), at event `step`."""
+class Received:
+    """A gradient that a node received at event `step`, from the node `source` (None: the seed)."""
 
     step: int
     source: int | None
-    gradient: RecordedValue
+    held: RecordedValue
 
 
 @dataclass(frozen=True)
 class GradientTotal:
-    """The sum of a node's list; `formed` is False if the list has a single gradient."""
+    """The sum of a node's gradients; `formed` is False if it has a single gradient."""
 
     step: int
-    total: RecordedValue
+    held: RecordedValue
     formed: bool
 
 
 @dataclass
 class NodeStory:
-    """The events of a node: its creation `made`, the gradients that it receives, and its removal.
-
-    `popped` is the step of its removal from its tape, `order` its rank among the removed nodes, and
-    `added` the steps of its additions.
-    """
+    """The events of a node: `made`, the gradients that it received and `sent`, and its removal."""
 
     record: NodeRecord
     made: int
-    arrivals: list[Arrival] = field(default_factory=list)
-    added: list[int] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     total: GradientTotal | None = None
     popped: int | None = None
-    order: int = 0
+    sent: list[int] = field(default_factory=list)
 
     @property
     def number(self) -> int:
@@ -74,57 +71,43 @@ class NodeStory:
         """The number of digits of its gradients and their sum."""
         if self.total is None or not self.total.formed:
             return 4
-        return digits_of_sum((arrival.gradient for arrival in self.arrivals), self.total.total)
-
-
-@dataclass
-class TapeStory:
-    """A tape, the steps of its opening and closing, and the number of its removed nodes."""
-
-    record: TapeRecord
-    opened: int
-    closed: int | None = None
-    off: int = 0
+        return digits_of_sum((received.held for received in self.received), self.total.held)
 
 
 @dataclass(frozen=True)
 class Story:
-    """The events of all nodes and tapes."""
+    """The events of all nodes, and the moment of every event."""
 
     nodes: list[NodeStory]
-    tapes: list[TapeStory]
     moments: list[tuple[int, str]]
+    closed: set[int]
+
+    def idle(self, tape: int) -> bool:
+        """Return whether a tape was closed without removing a node."""
+        own = (node for node in self.nodes if node.record.tape == tape)
+        return tape in self.closed and all(node.popped is None for node in own)
 
 
 def story(recording: Recording) -> Story:
-    """Return the events of a recording, grouped by nodes and tapes."""
-    result = Story([], [], moments(recording))
+    """Return the events of a recording, grouped by nodes."""
+    result = Story([], moments(recording), set())
     for step, event in enumerate(recording.events):
         match event:
-            case Opened(tape):
-                result.tapes.append(TapeStory(recording.tapes[tape], step))
             case Closed(tape):
-                result.tapes[tape].closed = step
+                result.closed.add(tape)
             case Appended(node):
                 result.nodes.append(NodeStory(recording.nodes[node], step))
             case Seeded(node, gradient):
-                result.nodes[node].arrivals.append(Arrival(step, None, gradient))
+                result.nodes[node].received.append(Received(step, None, gradient))
             case Sent(source, target, gradient):
-                result.nodes[target].arrivals.append(Arrival(step, source, gradient))
+                result.nodes[target].received.append(Received(step, source, gradient))
+                result.nodes[source].sent.append(step)
             case Popped(node):
-                _remove(result, result.nodes[node], step)
-            case Added(node) | SetterAdded(node):
-                result.nodes[node].added.append(step)
+                result.nodes[node].popped = step
             case PassedOn(node, total) | Summed(node, total):
                 formed = isinstance(event, Summed)
                 result.nodes[node].total = GradientTotal(step, total, formed)
     return result
-
-
-def _remove(story: Story, node: NodeStory, step: int) -> None:
-    tape = story.tapes[node.record.tape]
-    tape.off += 1
-    node.popped, node.order = step, tape.off
 
 
 def moments(recording: Recording) -> list[tuple[int, str]]:
@@ -179,8 +162,49 @@ def _words(recording: Recording, events: Sequence[Event]) -> str:
 
 def factor_words(total: GradientTotal | None, share: RecordedValue) -> str:
     """Return `` · 0.95``, the local derivative in a contribution; empty for 1 and for arrays."""
-    if total is None or not (isinstance(sent := total.total.value, np.ndarray) and sent.ndim == 0):
+    if total is None or not (isinstance(sent := total.held.value, np.ndarray) and sent.ndim == 0):
         return ""
     if not (isinstance(share.value, np.ndarray) and share.value.ndim == 0 and sent != 0):
         return ""
     return f" · {number_text(share.value / sent)}" if share.value != sent else ""
+
+
+# Which nodes are shown.
+
+
+def all_rows(recording: Recording) -> list[tuple[int, ...]]:
+    """Return the numbers of the nodes, grouped by operations, the outermost first."""
+    rows: list[tuple[int, ...]] = []
+    for node in recording.nodes:
+        if node.value.node is not None and rows and rows[-1][-1] == node.value.node:
+            rows[-1] = (*rows[-1], node.number)
+        else:
+            rows.append((node.number,))
+    return rows
+
+
+def shown_rows(
+    recording: Recording, unfold: int | None, priorities: Container[int]
+) -> Iterator[tuple[int, ...] | str]:
+    """Yield the shown rows: all, or both ends of the run and of its first tapes, and notes.
+
+    `unfold` is a node whose neighbors are also shown; tapes of other priorities are hidden.
+    """
+    tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
+    every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]
+    rows = [tuple(row) for row in every if row]
+    of = {node: number for number, row in enumerate(rows) for node in row}
+    near = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
+    ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
+    near += [(of[node], AT_TAPES) for node in (*ends, unfold) if node in of]
+    chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
+    after = 0
+    for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
+        if isinstance(item, Gap):
+            left = rows[after : after + item.hidden]
+            after += item.hidden
+            span = f"{node_name(left[0][0])} to {node_name(left[-1][-1])}"
+            yield f"⋯ {counted(sum(map(len, left)), 'node')} hidden: {span}"
+        else:
+            yield rows[item]
+            after += 1

@@ -5,32 +5,47 @@ forward moment, from top to bottom, and then a backward moment, from bottom to t
 the same key on both sides.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
-from lab.eager.records import Recording
+from lab.eager.records import RecordedValue, Recording, SparseValue
 from lab.errors import check_type
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, State, results_of, value_of
 from lab.traces.trace import SequenceTrace, Trace
-from visual.layout.canvas import finished, heading, numbers
-from visual.layout.columns import shown_steps
-from visual.layout.sheet import SCREEN
+from visual.layout.arrows import Edge, Moment
+from visual.layout.canvas import numbers
+from visual.layout.columns import Gap, shown, shown_steps
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
-from visual.pictures.eager.sides import START, Keys, TapeSide, eager_side, table
-from visual.pictures.eager.words import counted
-from visual.scene.combinators import above
+from visual.pictures.eager.scan_side import (
+    START,
+    Keys,
+    ScanTapes,
+    StoredQuantity,
+    TapeSide,
+    parameter_keys,
+    written_row,
+)
+from visual.pictures.eager.story import NodeStory, story
+from visual.pictures.eager.words import counted, held_cell, node_label, node_name, value_key
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST = 9  # lines of a step
 Call = tuple[Mapping[str, object], Iterable[object]]  # the arguments of a step, and its results
+HEADS = (
+    Head("the eager tape", "a node for every operation", bold=True),
+    Head("gradients", "from bottom to top", bold=True),
+    Head("the Scan", "a slot for every step", bold=True),
+    Head("backward Scan", "gradients, from bottom to top", bold=True),
+)
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "a value, or its gradient",
@@ -58,7 +73,7 @@ def two_tapes(
     wrt
         The name of the variable, by default the first state.
     all
-        Whether to draw boxes of full width even if the picture is wider than 840 pixels.
+        Whether to draw cells of full width even if the picture is wider than 840 pixels.
 
     Raises
     ------
@@ -71,26 +86,153 @@ def two_tapes(
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
-    shown = numbers(shown_steps(steps, step))
-    left = eager_side(recorded, known, {START, *shown, steps})
-    right = ScanTapes(trace).side(shown)
+    visible = numbers(shown_steps(steps, step))
+    sides = eager_side(recorded, known, {START, *visible, steps}), ScanTapes(trace).side(visible)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
-    lines = [
-        f"{counted(steps, 'step')} of the loop, from top to bottom; gradients flow from bottom to "
-        "top, along the orange arrows.",
-        "Left in each half: stored values. Right: gradients.",
-    ]
-    words = (*lines, left.title, *left.sums, right.title, *right.sums)
+    sums = [*sides[0].sums, *sides[1].sums]
+    return table_scene(
+        TwoTapes(title, sides, steps, step),
+        WORDS,
+        all=switch("all", all),
+        title=title,
+        description=" ".join((title, *sums)),
+        said=sums,
+    )
 
-    def drawn(half: TapeSide, other: TapeSide, most: int) -> Scene:
-        part = above(heading(title, lines), table(half, other, steps, step, most))
-        return finished(part, WORDS, title, " ".join(words))
 
-    scene = drawn(left, right, MOST)
-    if switch("all", all) or scene.width <= SCREEN.width:
-        return scene
-    room = SCREEN.width - drawn(left.narrow, right.narrow, MOST).width
-    return drawn(left.narrow, right.narrow.wider(room), MOST)
+class TwoTapes(Table):
+    """A row for each step; columns for values and gradients on the eager tape and in the Scan."""
+
+    names = 84.0
+    parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20),)
+
+    def __init__(
+        self, title: str, sides: tuple[TapeSide, TapeSide], steps: int, step: int | None
+    ) -> None:
+        self.title, self.sides, self.steps, self.step = title, sides, steps, step
+        self.row_of = {
+            (number, quantity.name): row
+            for number, side in enumerate(sides)
+            for row, quantities in side.rows.items()
+            for quantity in quantities
+        }
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """All columns."""
+        return [{(0, column) for column in range(len(HEADS))}]
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The initial values, the shown steps, and the values after the loop."""
+        line = f"{counted(self.steps, 'step')} of the loop, from top to bottom, with equal numbers "
+        line += "on both sides."
+        yield Row(heading=TableHeading(self.title, [line]))
+        heads = {(0, n): head for n, head in enumerate(HEADS)}
+        edges = [*self._edges()]
+        for item in (START, *shown_steps(self.steps, self.step), self.steps):
+            if isinstance(item, Gap):
+                yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
+                continue
+            pairs = zip_longest(*(self._shown(side, item) for side in self.sides))
+            lines = [Line(self._cells(item, pair), low=True) for pair in pairs]
+            if lines:
+                lines[0] = replace(lines[0], heads=heads)
+                name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
+                yield Row(name, lines, [edge for row, edge in edges if row == item])
+                heads = {}
+
+    def _shown(self, side: TapeSide, row: int) -> Iterator[StoredQuantity]:
+        """The quantities of a row, or its first and last ones and their number."""
+        found = side.rows.get(row, [])
+        ends = [*range(MOST // 2), *range(len(found) - MOST // 2, len(found))]
+        for item in shown(len(found), MOST, ends):
+            if isinstance(item, Gap):
+                label = f"⋯ {counted(item.hidden, 'more node')}"
+                yield StoredQuantity(label, Cell(Role.PANEL, label, None, label=label), None)
+            else:
+                yield found[item]
+
+    def _cells(
+        self, row: int, pair: Sequence[StoredQuantity | None]
+    ) -> Sequence[tuple[Key | None, Cell]]:
+        cells: list[tuple[Key | None, Cell]] = []
+        for number, quantity in enumerate(pair):
+            if quantity is not None:
+                id, made = (number, "value", quantity.name), self._made(row)
+                cells.append(((0, 2 * number), replace(quantity.value, id=id, moment=made)))
+            if quantity is not None and quantity.gradient is not None:
+                id, back = (number, "gradient", quantity.name), self._back(row)
+                cells.append(((0, 2 * number + 1), replace(quantity.gradient, id=id, moment=back)))
+        return cells
+
+    def _edges(self) -> Iterator[tuple[int, Edge]]:
+        """Every arrow, with the lower of its two rows."""
+        for number, side in enumerate(self.sides):
+            for kind, pairs in (("value", side.ways), ("gradient", side.returns)):
+                for pair in dict.fromkeys(pairs):
+                    rows = [self.row_of.get((number, name)) for name in pair]
+                    if rows[0] is not None and rows[1] is not None:
+                        start, end = ((number, kind, name) for name in pair)
+                        is_value = kind == "value"
+                        moment = (self._made if is_value else self._back)(rows[1])
+                        yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
+
+    def _made(self, row: int) -> Moment:
+        """The forward moment of a row; START precedes all moments."""
+        if row == START:
+            return None, ""
+        return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
+
+    def _back(self, row: int) -> Moment:
+        """The backward moment of a row, after all forward moments."""
+        name = {START: "the start", self.steps: "what follows the loop"}.get(row, f"step {row:,}")
+        return 2 * self.steps + 1 - row, f"gradients of {name}"
+
+
+def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> TapeSide:
+    """Return the side of the eager tape; nodes in `known` have the keys of the Scan's slots."""
+    side, own = TapeSide(), recording.nodes_of(0)
+    steps = [node.step for node in own if node.step is not None]
+    first = next((node.number for node in own if node.step is not None), 0)
+    stories = story(recording).nodes
+    for each in stories:
+        row = each.record.step
+        if row is None:
+            row = START if each.number <= first else max(steps, default=-1) + 1
+        if row in shown:
+            name = node_name(each.number)
+            side.rows.setdefault(row, []).append(_of_node(each, known))
+            side.ways.extend((node_name(parent), name) for parent in each.record.parents)
+            sources = [received.source for received in each.received]
+            side.returns.extend((node_name(s), name) for s in sources if s is not None)
+    totals = [stories[node.number].total for node in own]
+    size = sum(_size(total.held) for total in totals if total is not None)
+    side.sums.append(
+        f"eager tape: {counted(len(recording.nodes), 'node')}, {recording.bytes(0):,} bytes of "
+        f"values, and an operation for each; {size:,} bytes of gradients"
+    )
+    return side
+
+
+def _size(held: RecordedValue) -> int:
+    """Return the bytes of a gradient; a sparse gradient counts its entries only."""
+    value = held.value.value if isinstance(held.value, SparseValue) else held.value
+    return 0 if isinstance(value, str) else value.nbytes
+
+
+def _of_node(story: NodeStory, known: Mapping[int, Keys]) -> StoredQuantity:
+    node, name = story.record, node_name(story.number)
+    keys = known.get(node.number)
+    if keys is None:
+        keys = Keys(value_key(node.number), f"gradient of node {node.number}")
+    role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
+    value, gradient = held_cell(role, node.value, label, label, keys.value), None
+    if story.total is not None:
+        seed = all(received.source is None for received in story.received)
+        role = Role.SEED if seed else Role.INTERMEDIATE
+        role = role if node.operation else Role.RESULT
+        meaning, label = f"gradient of the result wrt {name}", f"dC/d{name}"
+        gradient = held_cell(role, story.total.held, meaning, label, keys.gradient)
+    return StoredQuantity(name, value, gradient)
 
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:

@@ -1,15 +1,16 @@
 """Names and keys of nodes, values, and gradients of an eager tape."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lab.notation import number_text, value_symbol
-from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cell, value_text
-from visual.scene.shapes import Box, Group, Shape, shortened, text_width
+from visual.layout.arrows import Moment
+from visual.layout.cells import MOST_ENTRIES, full_text, value_text
+from visual.layout.table import Cell
+from visual.scene.theme import Role
 
 if TYPE_CHECKING:
     from lab.eager.records import NodeRecord, RecordedValue, Recording
@@ -29,12 +30,6 @@ SAME = " ≡ "  # between two names of the same quantity
 def node_name(number: int) -> str:
     """Return ``n₃`` for node 3."""
     return value_symbol("n", number)
-
-
-def ordinal(number: int) -> str:
-    """Return ``1st``, ``2nd``, or ``12th``."""
-    tens = number % 100 // 10
-    return f"{number:,}{'th' if tens == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def counted(number: int, word: str) -> str:
@@ -112,38 +107,34 @@ def held_in_full(held: "RecordedValue") -> str:
     return words
 
 
-def value_cell(box: Box, held: "RecordedValue", label: str, key: str, short: str = "") -> Group:
-    """Return a box with a label, or its `short` form, and a value; arrays have strip and norm."""
-    name = shortened(short or label, box.width - 8, 12, bold=True)
-    x, y = box.x + box.width / 2, box.y + box.height - 9
-    shapes: list[Shape] = [box, inside(box, x, box.y + 16, name, 12, bold=True)]
-    if isinstance(held.value, np.ndarray) and held.value.ndim:
-        words = f"{value_text(held.value)} {'×'.join(map(str, held.value.shape))}"
-        shapes.append(inside(box, box.x + box.width - 6, y, words, 11, "end", mono=True))
-        room = box.width - text_width(words, 11, mono=True) - 6
-        # `strip` leaves space for the text of other cells above and below it
-        shapes += strip(replace(box, y=y - 17, height=38, width=room), held.value, 0)
-    else:
-        size = 12.5 if isinstance(held.value, np.ndarray) else 11
-        words = shortened(held_text(held), box.width - 8, size, mono=True)
-        shapes.append(inside(box, x, y, words, size, mono=True))
-    return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
-
-
-def slip(
-    box: Box, held: "RecordedValue", label: str, meaning: str, key: str, digits: int = 4
-) -> Group:
-    """Return a low box with a label and a value; the tooltip has the name `meaning`."""
-    title = f"{meaning} = {held_in_full(held)}"
+def held_cell(
+    role: Role,
+    held: "RecordedValue",
+    name: str,
+    label: str,
+    key: str,
+    id: Hashable = None,
+    moment: Moment = (None, ""),
+    digits: int = 4,
+) -> Cell:
+    """Return a cell with the `label` of a value and, in its tooltip, its `name` and all digits."""
+    value: np.ndarray | None = None
+    lines: tuple[str, ...] = ()
     if isinstance(held.value, np.ndarray):
-        return replace(thin_cell(box, held.value, label, None, key, digits), title=title)
-    name = shortened(label, 100, 11, bold=True)
-    room = box.width - 18 - text_width(name, 11, bold=True)
-    words = shortened(held_text(held), room, 11, mono=True)
-    y = box.y + box.height - 8
-    shapes: tuple[Shape, ...] = (
-        box,
-        inside(box, box.x + 5, y, name, 11, "start", bold=True),
-        inside(box, box.x + box.width - 5, y, words, 11, "end", mono=True),
+        value = held.value
+    elif isinstance(held.value, str):
+        lines = (held.value,)
+    else:
+        value, label = held.value.value, f"{label} at [{held.value.index}]"
+    return Cell(
+        role,
+        name,
+        value,
+        key=key,
+        label=label,
+        lines=lines,
+        title=f"{name} = {held_in_full(held)}",
+        digits=digits,
+        id=id,
+        moment=moment,
     )
-    return Group(shapes, None, key, title)

@@ -17,15 +17,13 @@ from lab.errors import ArgumentError, GraphError, check_integer, listing, quote
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import finished, heading, numbers
-from visual.layout.grid import shown
+from visual.layout.canvas import numbers
+from visual.layout.columns import shown
 from visual.layout.names import NamedScan
-from visual.layout.placing import lay_out
-from visual.layout.sheet import SCREEN
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TablePart
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import check_trace
 from visual.pictures.routing.step import TransposedStep, differentiated, transposed_step
-from visual.scene.combinators import above, gap, shifted
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -69,10 +67,9 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
         )
     tape, later, reverse = known[number]
     result = transposed_step(trace, tape, later, reverse, step)
-    return finished(
-        above(lay_out(StepTable(trace, number, later, result), SCREEN).piece, gap(), apart=14),
+    return table_scene(
+        StepTable(trace, number, later, result),
         WORDS,
-        width=SCREEN.width,
         title=f"Step {step} of {source.name}, transposed",
         description=(
             f"The slots of {tape.name} that step {step} reads and writes, the transpose of this "
@@ -231,7 +228,7 @@ def _block(
     lines: Sequence[Line],
     edges: Sequence[Edge],
 ) -> Row:
-    head = shifted(heading(f"{name}: {title}", words), SCREEN.margin, 8)
+    head = TableHeading(f"{name}: {title}", words)
     return Row("", lines, edges, moment=Group((), number, moment=name), heading=head)
 
 

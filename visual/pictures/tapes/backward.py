@@ -18,15 +18,25 @@ from lab.notation import integers, number_text
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading, numbers
+from visual.layout.canvas import numbers
 from visual.layout.columns import Gap
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import Sheet
-from visual.layout.table import Cell, Fold, FormulaText, Head, Key, Line, Row, Table, TablePart
+from visual.layout.table import (
+    Cell,
+    Fold,
+    FormulaText,
+    Head,
+    Key,
+    Line,
+    Row,
+    Table,
+    TableHeading,
+    TablePart,
+)
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.tapes.slots import Slots, State
-from visual.scene.combinators import Piece, shifted
 from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
@@ -106,7 +116,7 @@ class Backward(Table):
                 yield self._step(item)
         yield self._result()
 
-    def _heading(self, fold: Fold) -> Piece:
+    def _heading(self, fold: Fold) -> TableHeading:
         """The title of the Scan, and the parts of it that are not drawn."""
         title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
         if not self.all:
@@ -117,8 +127,7 @@ class Backward(Table):
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
             lines.append(f"⋯ {hidden}{self.sheet.hint('all=True shows everything')}")
-        head = heading(title, lines, self.sheet, self.named.whereabouts)
-        return shifted(head, self.sheet.margin, 20 * (self.loop is not None))
+        return TableHeading(title, lines, self.named.whereabouts)
 
     def _initial(self, first: int | None) -> Row:
         named, slots = self.named, self.slots

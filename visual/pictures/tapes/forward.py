@@ -9,14 +9,13 @@ from lab.notation import Leaf, value_symbol
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import heading, kind_text, numbers
+from visual.layout.canvas import kind_text, numbers
 from visual.layout.columns import timeline
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import Sheet
-from visual.layout.table import Cell, Fold, Key, Line, Row, Table
+from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
 from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import outputs_reached
-from visual.scene.combinators import shifted
 from visual.scene.theme import Role
 
 MOST_PARAMETERS = 5
@@ -66,9 +65,7 @@ class Forward(Table):
             )
             for name, values in self._variables()
         ]
-        head = shifted(
-            heading(*self._heading(), self.sheet, self.named.whereabouts), self.sheet.margin, 0
-        )
+        head = TableHeading(*self._heading(), self.named.whereabouts)
         steps = [step for step in range(self.scan.steps) if (0, step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
         yield Row("", lines, edges, heading=head)
