@@ -233,6 +233,22 @@ def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
     assert number_text(72 * x) in last
 
 
+@pytest.mark.parametrize(
+    ("loop", "factor"),
+    [("square", "multiplies by 2·x and adds"), ("walk", "multiplies by 0.9 and adds"),
+     ("fibonacci", "adds to the gradients"), ("coupled", "multiplies by the local derivative")],
+)  # fmt: skip
+def test_the_title_names_a_common_local_derivative(loop, factor):
+    assert (
+        f"Each backward step {factor}" in visual.machine(gallery.loops[loop].trace()).content.title
+    )
+
+
+def test_a_title_does_not_generalize_from_one_step():
+    last = gallery.loops["square"].with_steps(6).trace(keep="last")
+    assert "multiplies by the local derivative" in visual.machine(last).content.title
+
+
 def test_rows_that_never_differ_are_drawn_once_and_a_number_is_wrong_only_once_it_differs():
     loop = gallery.loops["square"].with_taps((-2, -1)).with_steps(2)
     machine = visual.machine(broken(loop, 2)).content

@@ -18,6 +18,7 @@ from lab.records import cached_property
 from lab.traces.program import Program
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.cells import full_text
+from visual.layout.legend import INDEX
 from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
 from visual.pictures.machine.content import (
     Key,
@@ -347,7 +348,8 @@ def _common_factor(
                 factor = factor.replace(saved.name, rows[saved.row].name)
             factors.add(factor)
     factor = factors.pop() if len(factors) == 1 else ""
-    return factor if len(factor) <= MOST_FACTOR else ""
+    is_general = not set(factor) & set(INDEX)  # a window can lack the slot of a saved value
+    return factor if is_general and len(factor) <= MOST_FACTOR else ""
 
 
 def _is_elementwise(term: RunTerm) -> bool:
