@@ -96,7 +96,8 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     page.keyboard.press("Enter")
     assert "2.161 = 1.3268 × 1.6290 + 0" in page.locator(".scantape-sentence").inner_text()
     assert "read by Scan 2, step 2" in page.locator(".more").inner_text()
-    assert page.locator(".source").count() == 2
+    assert page.locator(".cell.preserved, .cell.saved").count() == 2  # and their arrows:
+    assert (page.locator(".over .drop").count(), page.locator(".over .now").count()) == (1, 1)
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.dataset.name") == "dC/dx₁"
     page.keyboard.press("Escape")

@@ -64,10 +64,10 @@ def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
 
 
 def _first(machine: MachineContent) -> int:
-    """Return the moment to open: the first wrong number, or the end of the forward loop."""
+    """Return the moment to open: the first wrong number, or the filled tape of a gradient."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
-    return next((scan.events.start for scan in machine.scans if scan.order), 0)
+    return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:
@@ -150,6 +150,7 @@ def _cell(arrangement: Arrangement, cell: SlotCell, box: CellBox) -> dict[str, A
         "tape": row.tape,
         "position": cell.position,
         "name": cell.name,
+        "label": box.label,
         "x": round(box.x, 2),
         "y": round(box.y, 2),
         "w": round(box.width, 2),

@@ -23,6 +23,18 @@ const NARROW = 600; // pixels
 const SPEEDS = [0.5, 1, 2, 4];
 const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
 
+const LEGEND = [
+  ["overwritten", "overwritten", "read, then replaced"],
+  ["preserved", "preserved", "read, unchanged"],
+  ["saved", "saved value", "sets the factor"],
+  ["restored", "↺ restored", "written back"],
+  ["seed", "◤ seed", "initial gradient"],
+  ["pending", "pending", "nothing added yet"],
+];
+
+/** Whether a group has more than one sentence. */
+const isLong = ({ parts, summary }) => (summary.length ? summary.some(([text]) => text === "\n") : parts.length > 1);
+
 /** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
 class Machine {
   constructor(data, parent, options = {}) {
@@ -60,7 +72,8 @@ class Machine {
     this.draw(this.suited());
     this.title.textContent = data.title;
     this.root.dataset.moments = data.moments;
-    this.root.classList.toggle("contributor", Boolean(this.options.contributor));
+    this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(isLong)));
+    this.contribute(this.options.contributor);
     this.slider.max = data.moments;
     this.segments();
     this.mistake();
@@ -88,6 +101,12 @@ class Machine {
     this.picture.show(this.p);
   }
 
+  /** Show or hide positions in buffers, and formulas in `buf[…]`. */
+  contribute(isOn) {
+    this.options.contributor = this.buffers.checked = Boolean(isOn);
+    this.root.classList.toggle("contributor", Boolean(isOn));
+  }
+
   controls() {
     this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, this.bar, "▶");
     this.button.onclick = () => (this.isPlaying ? this.pause() : this.play());
@@ -105,9 +124,13 @@ class Machine {
   }
 
   legend() {
-    const entries = [["overwritten", "overwritten: read, then replaced"], ["preserved", "preserved: read, unchanged"], ["saved", "saved value, sets the factor"], ["restored", "↺ written back unchanged"], ["seed", "◤ seed: nonzero initial gradient"]];
     this.key_ = html("p", { class: "legend" }, this.root);
-    for (const [kind, text] of entries) html("span", { class: kind }, this.key_, text);
+    for (const [kind, term, meaning] of LEGEND)
+      html("i", {}, html("span", { class: kind, title: `${term}: ${meaning}` }, this.key_, term), `: ${meaning}`);
+    const label = html("label", { title: "positions in buffers, and formulas in buf[…]" }, this.key_, "buffers");
+    this.buffers = html("input", { type: "checkbox" });
+    label.prepend(this.buffers);
+    this.buffers.onchange = () => { this.contribute(this.buffers.checked); this.refresh(); };
   }
 
   /** The bar: one segment for each Scan, one tick for each event. */
@@ -210,7 +233,7 @@ class Machine {
       this.options.onMoment?.(moment);
     }
     const said = `${at.number}.${at.group}`;
-    if (this.said !== said && !this.picked) {
+    if (this.said !== said && this.picked === null) {
       this.say(at, said);
       this.follow(at);
     }
@@ -394,10 +417,7 @@ class Machine {
 
   explain(number) {
     const story = this.story(number, Math.round(this.p));
-    for (const [n, each] of this.picture.cells.entries()) {
-      each.picked = n === number ? " picked" : story.sources.has(n) ? " source" : story.readers.has(n) ? " reader" : "";
-      each.group.setAttribute("class", `cell ${each.kind}${each.picked}`);
-    }
+    this.picture.explain(number, story.part, story.readers);
     this.sentence.replaceChildren();
     if (story.part) {
       html("div", { class: "line" }, this.sentence, story.part.exact || story.part.sentence.map(([text]) => text).join(""));
@@ -408,7 +428,7 @@ class Machine {
   }
 
   story(number, moment) {
-    const cell = this.data.cells[number], sources = new Set(), readers = new Set(), reads = [];
+    const cell = this.data.cells[number], readers = new Set(), reads = [];
     let part = null, when = 0;
     for (const [n, event] of this.data.events.entries())
       for (const each of event.groups.flatMap((group) => group.parts)) {
@@ -416,11 +436,10 @@ class Machine {
         const used = each.moves.some((move) => move.source === number || move.saved.includes(number));
         if (used && n + 1 > when) { readers.add(each.target); reads.push(event.heading); }
       }
-    for (const move of part?.moves ?? []) for (const n of [move.source, ...move.saved]) if (n !== null) sources.add(n);
     const held = cell.keys.filter(([m, , text], n) => m <= moment && text && text !== cell.keys[n - 1]?.[2]).map((key) => key[2]);
     const [, , text] = keyAt(cell, moment);
     return {
-      part, sources, readers,
+      part, readers,
       reason: part ? this.data.events[when - 1].groups.find((group) => group.parts.includes(part)).reason : "",
       given: text ? `${cell.name} = ${text} is an initial value.` : `${cell.name} has no value yet.`,
       read: reads.length ? `read by ${[...new Set(reads)].slice(0, 3).join("; ")}${new Set(reads).size > 3 ? "; …" : ""}` : "no later step reads it",
@@ -431,10 +450,6 @@ class Machine {
   forget() {
     if (this.picked === null) return;
     this.picked = null;
-    for (const each of this.picture.cells) {
-      each.picked = "";
-      each.group.setAttribute("class", `cell ${each.kind}`);
-    }
-    this.say(locate(this.data, this.p));
+    this.refresh();
   }
 }

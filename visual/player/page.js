@@ -77,7 +77,8 @@ class Lesson {
     this.dragged = element("div", { class: "values" });
     this.note = element("p", { class: "note", role: "status" });
     this.stage = element("div");
-    place.append(this.form, this.dragged, this.note, this.stage);
+    this.tools = element("div", { class: "tools" }, this.form, this.dragged, this.note);
+    place.append(this.tools, this.stage);
     this.controls();
     place.addEventListener("keydown", (event) => this.key(event));
     this.drag();
@@ -97,7 +98,7 @@ class Lesson {
       this.form.append(label);
     }
     this.buttons = {};
-    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.redo()], ["given values", "back to the given values", () => this.change({})]]) {
+    for (const [text, label, act] of [["↶", "undo", () => this.undo()], ["↷", "redo", () => this.redo()], ["reset", "back to the given values", () => this.change({})]]) {
       this.buttons[label] = element("button", { type: "button", "aria-label": label, title: label }, text);
       this.buttons[label].addEventListener("click", act);
       this.form.append(this.buttons[label]);
@@ -242,7 +243,7 @@ class Lesson {
   }
 
   make(data, moment) {
-    const controls = this.form.offsetHeight + this.dragged.offsetHeight + this.note.offsetHeight + 32;
+    const controls = this.tools.offsetHeight + 32;
     const top = this.stage.getBoundingClientRect().top + scrollY + 16; // all in one window if it is high enough
     const options = { moment, above: innerHeight - top > HIGH ? top : controls, onMoment: () => this.write() };
     this.machine = new Machine(data, this.stage, options);

@@ -51,8 +51,8 @@ LARGEST = 50_000_000  # bytes of a page
 WIDTHS = {"wide": SCREEN.width, "narrow": 312.0}  # arrangements: for screens, and for phones
 BY_BOTH = "Both rules are shown with the given values. To drag values, choose the correct rule."
 GUIDANCE = (
-    "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value, "
-    "and all other numbers follow."
+    "Press play, or drag the bar. Click a number to see how it is computed. Drag a given value: "
+    "all other numbers follow."
 )
 LABELS = {"loops": "loop", "orders": "order", "costs": "cost", "rules": "rule"}
 

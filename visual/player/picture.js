@@ -118,7 +118,7 @@ class Picture {
       return { node, scan: heading.scan };
     });
     for (const [x, hidden] of data.gaps)
-      shape("text", { x, y: data.height - 6, class: "gap" }, this.under, `⋯ ${hidden}`);
+      shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
   }
 
   /** On a narrow sheet, names of Scans and tapes are strips, at which lines end. */
@@ -142,19 +142,18 @@ class Picture {
     shape("rect", { x: left + 3, y: top + 3, width: cell.w - 6, height: cell.h - 6, rx: 3, class: "inner" }, group);
     if (cell.seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
     const number_ = shape("text", { x: cell.x, y: cell.y + cell.size * 0.36, "font-size": cell.size, class: "number" }, group);
-    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.name);
-    const mark = shape("text", { x: cell.x + cell.w / 2 - 3, y: top + 11, class: "mark" }, group);
+    const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
+    const mark = shape("text", { x: cell.x + cell.w / 2 - 1, y: top + 11, class: "mark" }, group);
     const place = shape("text", { x: cell.x, y: top + cell.h + 10, class: "position" }, group, `${cell.position}`);
     const list = shape("g", { class: "entries" }, group);
     const title = shape("title", {}, group);
-    if (this.data.down || textWidth(cell.name, 11) > this.data.pitch + 8 || cell.h < 20) name.textContent = "";
     return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
   }
 
   /** The lines of a part, drawn once; only their class changes. */
   track(part) {
     const { cells, tall } = this.data;
-    const drawn = (move) => part.kind !== "fill" && move.source !== null && (tall || cells[move.source].y === cells[part.target].y);
+    const drawn = (move) => part.kind !== "fill" && ![null, part.target].includes(move.source) && (tall || cells[move.source].y === cells[part.target].y);
     const lines = part.moves.filter(drawn).map((move) =>
       shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
     return { lines, scan: cells[part.target].scan };
@@ -243,8 +242,7 @@ class Picture {
     const state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
     node.shown = state;
-    node.group.setAttribute("class", `cell ${kind}${node.picked ?? ""}`);
-    node.kind = kind;
+    node.group.setAttribute("class", `cell ${kind}`);
     node.group.dataset.role = role;
     if (entries.length) this.entries(node, entries);
     else [node.number.textContent] = [text, node.list.replaceChildren()];
@@ -259,11 +257,30 @@ class Picture {
     const name = `${at.number}.${at.group}`;
     if (this.staged !== name) {
       this.staged = name;
-      this.over.replaceChildren();
-      this.lines = shape("g", {}, this.over); // below all factors and values
-      this.acts = (at.event?.groups[at.group]?.parts ?? []).map((part) => this.prepare(part));
+      this.act(at.event?.groups[at.group]?.parts ?? []);
     }
     for (const act of this.acts) this.move(act, at.share);
+  }
+
+  act(parts) {
+    this.over.replaceChildren();
+    this.lines = shape("g", {}, this.over); // below all factors and values
+    this.acts = parts.map((part) => this.prepare(part));
+  }
+
+  /** Instead of the event, show the sum that computed a number, and the cells that read it. */
+  explain(number, part, readers) {
+    const kinds = new Map([...readers].map((n) => [n, "reader"]));
+    for (const { source, saved } of part?.moves ?? []) {
+      for (const n of saved) kinds.set(n, "saved named");
+      if (source !== null) kinds.set(source, "preserved named");
+    }
+    kinds.set(number, "picked named");
+    this.forget();
+    for (const [n, { group }] of this.cells.entries()) group.setAttribute("class", `cell ${kinds.get(n) ?? "intermediate"}`);
+    this.act(part ? [part] : []);
+    for (const act of this.acts) this.move(act, 1);
+    for (const { adder } of this.acts) adder?.group.remove(); // the slot may have changed since
   }
 
   pill(kind, text) {

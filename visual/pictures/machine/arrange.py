@@ -44,13 +44,14 @@ NAME, SMALLEST = 11.0, 11.0
 
 @dataclass(frozen=True)
 class CellBox:
-    """A cell at its place, by its center."""
+    """A cell at its place, by its center, with the name above it if it has room."""
 
     x: float
     y: float
     width: float
     height: float
     letters: float
+    label: str = ""
 
     @property
     def left(self) -> float:
@@ -164,11 +165,14 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
         usual = replace(usual, below=max(LOW, usual.below))
     letters = _letters(machine, box_width, usual.letters)
     heights, headings, bottom = _rows(machine, usual, is_tall, is_narrow)
-    boxes = []
+    boxes, bows = [], rows_with_bows(machine)
     for cell in machine.cells:
         density = _dense(machine, cell.row, usual, is_tall)
         size = min(letters, density.letters)
-        boxes.append(CellBox(middles[cell.column], heights[cell.row], box_width, density.box, size))
+        room = 0.8 * box_width if cell.row in bows else pitch - 4  # lines of bows end there
+        has_room = density.box >= COMPACT.box and text_width(cell.name, NAME) <= room
+        x, y, label = middles[cell.column], heights[cell.row], cell.name if has_room else ""
+        boxes.append(CellBox(x, y, box_width, density.box, size, label))
     folds = zip(middles, machine.columns, strict=True)
     gaps = tuple((x, hidden) for x, hidden in folds if hidden)
     right = starts[-1] + pitch * shares[-1] + 8 if starts else width

@@ -200,11 +200,11 @@ class _Builder:
         for write in writes:
             quiet = write.kind is WriteKind.RESTORED or _is_zero(write)
             is_quiet[quiet].append(write)
-        for write in is_quiet[False]:
-            yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
         if is_quiet[True]:
             parts = tuple(self._part(event, write) for write in is_quiet[True])
             yield PartGroup(parts, reason=self.wording.reason(event, is_quiet[True][0]))
+        for write in is_quiet[False]:  # last: the event rests on a sum
+            yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
         kind = PartKind.SUM if write.terms else PartKind.FORMULA

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lab.equations.events.records import Event
-from visual.pictures.machine.content import Ink, Phrase
+from visual.pictures.machine.content import LISTED, Ink, Phrase
 from visual.pictures.machine.wording import Wording
 
 
@@ -14,7 +14,12 @@ def filling(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     for n, write in enumerate(known[:3]):
         pieces.append(Phrase(", " if n else ""))
         pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
-        pieces.append(Phrase(wording.number(write.new), Ink.OLD))
+        entries = wording.entries(write.new)
+        is_short = 0 < len(entries) <= LISTED
+        for k, number in enumerate(entries if is_short else [wording.number(write.new)]):
+            pieces.append(Phrase(("[" if is_short else "") if k == 0 else ", "))
+            pieces.append(Phrase(number, Ink.OLD))
+        pieces.append(Phrase("]" if is_short else ""))
     if not known:
         return (*pieces, Phrase("all slots start at 0"))
     rest = f" and {len(known) - 3} more" if len(known) > 3 else ""

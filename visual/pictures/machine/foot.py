@@ -57,11 +57,9 @@ class Moment:
 
 
 def at_moment(machine: MachineContent, number: int) -> Moment:
-    """Return the end of event `number`, with the first group that both runs have."""
+    """Return the end of event `number`, with its last group."""
     event = machine.events[number - 1] if number else None
-    groups = event.groups if event else ()
-    both = [n for n, g in enumerate(groups) if len({part.is_second for part in g.parts}) > 1]
-    return Moment(number, event, both[0] if both else 0)
+    return Moment(number, event, max(0, len(event.groups) - 1) if event else 0)
 
 
 def words_height(arrangement: Arrangement) -> float:

@@ -62,9 +62,23 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
     places = [[(c.row, c.column, c.name) for c in each.cells] for each in (correct, faulty)]
     both = _paired_rows if places[0] == places[1] and _alike(correct, faulty) else _both
-    machine = both(correct, faulty)
+    machine = _differences_last(both(correct, faulty))
     mistake = _mistake(machine, breakage)
     return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
+
+
+def _differences_last(machine: MachineContent) -> MachineContent:
+    """Return a machine whose events end with a group in which the faulty rule differs, if any."""
+    events = []
+    for moment, event in enumerate(machine.events, start=1):
+        wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
+
+        def key(group: PartGroup, wrong: set[int] = wrong) -> tuple[bool, bool]:
+            second = [part.target for part in group.parts if part.is_second]
+            return bool(wrong & {*second}), bool(second)
+
+        events.append(replace(event, groups=tuple(sorted(event.groups, key=key))))
+    return replace(machine, events=tuple(events))
 
 
 def _alike(correct: MachineContent, faulty: MachineContent) -> bool:

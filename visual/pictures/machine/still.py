@@ -19,7 +19,6 @@ from visual.pictures.machine.arrange import (
     Arrangement,
     arrange,
     most_columns,
-    rows_with_bows,
     runs_down,
 )
 from visual.pictures.machine.arrange import CellBox as Place
@@ -222,7 +221,9 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
         else:
             shapes[f"heading {n}"] = text
     for n, (x, hidden) in enumerate(arrangement.gaps):
-        shapes[f"heading gap {n}"] = Text(x, 14, f"⋯ {hidden:,}", 11, "middle", muted=True)
+        shapes[f"heading gap {n}"] = Text(
+            x, arrangement.boxes[0].y + 4, f"⋯ {hidden:,}", 11, "middle", muted=True
+        )
     shapes |= _arrows(arrangement, moment, ended)
     shapes |= _cells(arrangement, moment, ended)
     if moment.playing is not None:
@@ -253,7 +254,7 @@ def _arrows(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         parts = (part for group in event.groups for part in group.parts)
         for n, part in enumerate(parts):
             for k, term in enumerate(part.terms):
-                if part.kind is PartKind.FILL or term.source is None:
+                if part.kind is PartKind.FILL or term.source in (None, part.target):
                     continue
                 if not arrangement.is_tall and not _is_level(arrangement, term.source, part.target):
                     continue
@@ -320,7 +321,7 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
     for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
         done = ended or n < moment.group or moment.stage is Stage.REST
         changed |= {part.target: done for part in group.parts}
-    few, bows = len(machine.scans) < 3, rows_with_bows(machine)
+    few = len(machine.scans) < 3
     for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
         is_new = ended or number in touched or changed.get(number, False)
         key = cell.at(moment.number if is_new else max(0, moment.number - 1))
@@ -356,10 +357,8 @@ def _cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
             inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
         key = replace(key, text=text) if text == key.text else cell.at(moment.number - 1)
         inside += _numbers(place, key, box.role)
-        room = 0.8 * place.width if cell.row in bows else arrangement.pitch - 4
-        named = named and not arrangement.is_down and place.height >= 20
-        if named and text_width(cell.name, 11) <= room:
-            inside.append(Text(place.x, place.top - 4, cell.name, 11, "middle", muted=True))
+        if named and place.label:
+            inside.append(Text(place.x, place.top - 4, place.label, 11, "middle", muted=True))
         title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
         shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
     return shapes

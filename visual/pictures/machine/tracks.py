@@ -20,7 +20,14 @@ from visual.pictures.machine.arrange import (
     CellBox,
     Point,
 )
-from visual.pictures.machine.content import MachineContent, Movement, Part, PartGroup, SlotCell
+from visual.pictures.machine.content import (
+    MachineContent,
+    Movement,
+    Part,
+    PartGroup,
+    PartKind,
+    SlotCell,
+)
 from visual.scene.fonts import text_width
 
 
@@ -141,7 +148,7 @@ class _Routes:
         return FACTOR / 2 if self.arrangement.is_down else CHIP / 2
 
     def track(self, part: Part, term: Movement) -> Track:
-        points, chip, turn = self._line(term, part.target)
+        points, chip, turn = self._line(term, part.target, part.kind is PartKind.FILL)
         saved: tuple[tuple[Point, ...], ...] = ()
         if chip is not None:
             lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
@@ -149,9 +156,13 @@ class _Routes:
         result = Track(points, chip, turn, saved)
         return _mirrored(result) if self.arrangement.is_down else result
 
-    def _line(self, term: Movement, target: int) -> tuple[tuple[Point, ...], Point | None, float]:
+    def _line(
+        self, term: Movement, target: int, is_filled: bool
+    ) -> tuple[tuple[Point, ...], Point | None, float]:
         """Return the line of a term, the place of its factor, and its relative position."""
         to, cell = self.boxes[target], self.machine.cells[target]
+        if is_filled and term.source is None:
+            return ((to.x, to.bottom + 14), (to.x, to.bottom)), None, 0.0
         if term.source is None:
             return self._from_side(to, cell)
         start, source = self.boxes[term.source], self.machine.cells[term.source]

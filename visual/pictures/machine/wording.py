@@ -274,11 +274,13 @@ class Wording:
         if not held or not readers:
             return ""
         formula = readers[0].formula.replace(" ← ", " = ")
+        is_sum = write.adds_old and write.old is not None and np.any(write.old)
+        others = f" The old value comes from the other readers of {held}." if is_sum else ""
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
-            return f"{formula} reads {held} (step {step} of {scan})."
+            return f"{formula} reads {held} (step {step} of {scan}).{others}"
         written = [w.slot.quantity for w in readers]
         names = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
-        return f"Step {step} of {scan} reads {held} to compute {names}."
+        return f"Step {step} of {scan} reads {held} to compute {names}.{others}"
 
     def _quantity(self, parent: Quantities, tape: TapeTrace, row: int) -> str:
         """Return the quantity of the parent whose gradient a slot accumulates."""
