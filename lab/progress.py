@@ -72,17 +72,22 @@ NAME = 24  # characters of a loop's name
 
 
 def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
-    """Yield the items and show a bar after one second, if tqdm is installed."""
+    """Yield the items and show a bar after one second, in a terminal or a notebook."""
+    stream = _stream()
+    if stream is None:
+        return items
     try:
         from tqdm import tqdm  # imported late, because tqdm is slow to import
     except ImportError:
         return items
-    return tqdm(items, name, total, unit=unit, leave=False, delay=1, file=_stream())
+    return tqdm(items, name, total, unit=unit, leave=False, delay=1, file=stream)
 
 
-def _stream() -> TextIO:
-    """Return the stream of the bar; a notebook colors standard error red."""
-    return sys.stdout if "ipykernel" in sys.modules else sys.stderr
+def _stream() -> TextIO | None:
+    """Return the stream of the bar; None for a file or a pipe, which would keep every update."""
+    if type(sys.stdout).__module__.startswith("ipykernel."):
+        return sys.stdout  # a notebook colors standard error red
+    return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 class Progress:
@@ -116,6 +121,9 @@ class Progress:
         self.done += not self.inside
 
     def _show(self, name: str, part: float) -> None:
+        stream = _stream()
+        if stream is None:
+            return
         try:
             from tqdm import tqdm  # imported late, because tqdm is slow to import
         except ImportError:
@@ -123,7 +131,7 @@ class Progress:
         if self.bar is None:
             looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
             about = {"desc": name[:NAME], "total": self.total, "bar_format": looks}
-            self.bar = tqdm(**about, leave=False, file=_stream())
+            self.bar = tqdm(**about, leave=False, file=stream)
         self.bar.total = self.total
         self.bar.set_description_str(name[:NAME], refresh=False)
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))

@@ -219,7 +219,7 @@ def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
         section.locator("button[type=submit]").click()
     assert section.locator(".verdict").text_content().startswith("Right. −3, −1. Backward:")
     page.reload()
-    assert page.locator(".score").text_content() == "1 of 12 points; 1 of 6 answered."
+    page.get_by_text("1 of 12 points; 1 of 6 answered.").wait_for()
     verdict = section.locator(".verdict").text_content()
     assert "Answered before, for 1 of 2 points: -3, -1." in verdict
     with page.expect_download() as download:
@@ -228,7 +228,7 @@ def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
     assert (one.tries, one.points, one.done) == (1, 1, True)
     page.locator(".again").click()
     page.reload()
-    assert page.locator(".score").text_content() == "0 of 12 points; 0 of 6 answered."
+    page.get_by_text("0 of 12 points; 0 of 6 answered.").wait_for()
     assert page.locator(".export").is_hidden()
     context.close()
 

@@ -1,5 +1,7 @@
 """Work that is given up in the engine, at every pause that it makes."""
 
+import io
+import sys
 import threading
 import warnings
 
@@ -104,6 +106,7 @@ def test_one_thread_is_watched_and_not_another():
 
 def test_one_bar_for_all_loops_of_a_run(monkeypatch):
     made = []
+    monkeypatch.setattr("lab.progress._stream", lambda: sys.stderr)
     monkeypatch.setattr("tqdm.tqdm", lambda **how: made.append(Bar(**how)) or made[0])
     progress = Progress(delay=-1.0)
     progress.expect(3)
@@ -115,6 +118,22 @@ def test_one_bar_for_all_loops_of_a_run(monkeypatch):
     assert bar.seen == sorted(bar.seen)
     assert bar.seen[-1] > 2.5
     assert max(map(len, bar.names)) <= 24
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_log_file_gets_no_bar(monkeypatch, is_terminal):
+    screen = Screen()
+    monkeypatch.setattr(screen, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
+    bar = Progress(delay=-1.0)
+    bar.expect(1)
+    list(bar.steps("loop", 200))
+    bar.close()
+    assert bool(screen.getvalue()) == is_terminal
+
+
+class Screen(io.StringIO):
+    """Standard error whose kind a test chooses."""
 
 
 class Bar:
