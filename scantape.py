@@ -1,4 +1,4 @@
-"""The command ``scantape``, the Sphinx extension, and checks of the installation.
+"""The command ``scantape``, and checks of the installation.
 
 Ctrl-C ends the command at any time with one word and status 130, without a traceback.  Therefore
 it imports `visual.cli.main`, which does the work, only after it handles the signal.
@@ -17,10 +17,6 @@ import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
 OLDEST_PYTENSOR = (3, 0, 7)
@@ -102,12 +98,12 @@ def check_pytensor() -> None:
         )
 
 
-def setup(app: "Sphinx") -> dict[str, bool]:
-    """Let Sphinx draw: ``extensions = ["scantape"]`` adds the directive ``scantape``."""
-    from visual.cli.directive import PictureDirective
-
-    app.add_directive("scantape", PictureDirective)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def setup(_: object) -> None:
+    """Refuse to be a Sphinx extension, which Scantape was before version 0.3."""
+    raise RuntimeError(
+        "scantape: the directive was removed in version 0.3: use a code cell of MyST-NB with "
+        "visual.draw, or an image that `scantape draw` writes."
+    )
 
 
 def stop(*_: object) -> None:

@@ -301,10 +301,7 @@ def undeclared(root, project):
     declared = {re.split(r"[^\w-]", one)[0].lower() for one in project["dependencies"]}
     providers = packages_distributions()
     imported = {
-        name.split(".")[0]
-        for module, path in modules(root)
-        if module != "visual.cli.directive"  # Sphinx imports it
-        for name in imports(parse(path).body)
+        name.split(".")[0] for module, path in modules(root) for name in imports(parse(path).body)
     }
     others = imported - set(TOP) - set(sys.stdlib_module_names)
     return {one for one in others if not {p.lower() for p in providers.get(one, ())} & declared}
