@@ -1,105 +1,221 @@
-"""Axes of plots: labels, curves on a linear or a logarithmic scale, and heat maps."""
+"""Panels of plots: matplotlib computes scales and ticks; their artists become shapes of a scene.
 
-from collections.abc import Sequence
+Shapes have roles and no colors, so that every backend draws a plot in every theme. Import this
+module only to draw: it loads matplotlib, without pyplot.
+"""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import RLock
+
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from lab.errors import printable
+from lab.errors import check_type, printable
 from lab.notation import integers, number_text
-from visual.pictures.plots.renderer import INK, SMALL
+from visual.scene.combinators import Piece, sized
 from visual.scene.fonts import text_width
-from visual.scene.theme import DARK, LIGHT, SHADES, Role, Theme, contrast, shades
+from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
+from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, heat_colour
 
-DOTTED = 50  # values; a longer line has no dots
-BUCKETS = 50  # stretches of a long line: each keeps its extremes
-MARKS = 8  # of values that have no place on a scale
-NAME = 12.0  # of a title
-LABELS = 46.0  # pixels for the labels at the left
-LINE = 13.0  # between the names of curves
-Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
+SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # letters; space at the left; curve names
+DOTTED, BUCKETS, MARKS = 50, 50, 8  # a longer line has no dots; its stretches; marks at an edge
+TITLE, HIGH, FOOT, APART, RIGHT, NARROWEST = 22.0, 78.0, 28.0, 24.0, 44.0, 240.0  # of multiples
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
+_LOCK = RLock()  # matplotlib's parameters belong to the process
 
 
-def panel(figure: Figure, left: float, top: float, wide: float, high: float, title: str) -> Axes:
-    """Add axes without spines, in pixels from the upper left corner; `title` is the tooltip."""
-    across, down = figure.get_size_inches() * 72
-    axes = figure.add_axes((left / across, 1 - (top + high) / down, wide / across, high / down))
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, pad=5)
-    axes.set_gid(title)
-    return axes
+def drawn(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"]]) -> Piece:
+    """Return the panels that `draw` adds to a figure; a point of the figure is a pixel."""
+    with _LOCK, mpl.rc_context():
+        mpl.rcdefaults()  # the reader's own style changes no picture
+        panels = draw(Figure((width / 72, height / 72), dpi=72))
+        return sized(width, height, *(panel.group() for panel in panels))
 
 
-def write(
-    axes: Axes,
-    x: float,
-    y: float,
-    words: str,
-    align: str = "left",
-    bold: bool = False,
-    gid: str | None = None,
-) -> None:
-    """Write words at a point in pixels, from the upper left corner of the axes."""
-    box = axes.get_window_extent()
-    x, y = x / box.width, 1 - y / box.height
-    written = axes.text(x, y, printable(words), ha=align, transform=axes.transAxes, gid=gid)
-    if bold:
-        written.set(size=NAME, weight="bold")
+@contextmanager
+def readers_axes(axes: object) -> Iterator[Theme]:
+    """Draw on matplotlib axes of the reader; names are literal: ``$`` starts no formula.
 
-
-def label_indices(axes: Axes, first: int, last: int, name: str) -> None:
-    """Label round indices below the axes, which end half an index beyond `first` and `last`."""
-    box = axes.get_window_extent()
-    axes.set_xlim(first - 0.5, last + 0.5)
-    places = MaxNLocator(max(1, int(box.width / 42)), integer=True, steps=[1, 2, 5, 10])
-    ticks = [int(tick) for tick in places.tick_values(first, last) if first <= tick <= last]
-    axes.set_xticks(ticks, [integers(tick) for tick in ticks])
-    write(axes, -6, box.height + 16, name, "right")
-
-
-def draw_curves(
-    axes: Axes, curves: Sequence[Curve], log: bool = False, limits: Sequence[float] = ()
-) -> None:
-    """Draw curves on one scale, `log` by powers of ten; several have their names at their ends.
-
-    A linear scale contains the `limits`. Marks at the edges show zeros on a logarithmic scale, and
-    values that are not finite.
+    The theme is that of the background of the axes. Raises ArgumentError for other objects.
     """
-    every = np.concatenate([*(values for _, values, _ in curves), limits])
-    sizes = np.abs(every[np.isfinite(every)])
-    unit = 10.0 ** max(np.floor(np.log10(sizes.max(initial=0) or 1)), -300)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = [np.log10(values) if log else values / unit for _, values, _ in curves]
-    low, high = _limits(np.concatenate([*scaled, np.divide(limits, unit)]), log)
-    below = 0.3 if log and not every.all() else 0.06
-    axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
-    ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
-    ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
-    axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit))
-    axes.grid(axis="y")
-    for (index, _, _), heights in zip(curves, scaled, strict=True):
-        kept = thinned(heights)
-        x, y = index[kept], np.where(np.isfinite(heights[kept]), heights[kept], np.nan)
-        marker = "o" if len(x) <= DOTTED else ""
-        axes.plot(x, y, marker=marker, color=LIGHT.text, gid=INK)
-        around = np.concatenate([[np.nan], y, [np.nan]])
-        alone = np.isnan(around[:-2]) & np.isfinite(y) & np.isnan(around[2:])
-        if alone.any() and not marker:
-            axes.plot(x[alone], y[alone], "o", color=LIGHT.text, gid=INK)
-    zeros = [index[log & (values == 0)] for index, values, _ in curves]
-    odd = [index[~np.isfinite(values)] for index, values, _ in curves]
-    for mark, places, height in (("↓0", zeros, 0.03), ("×", odd, 0.9)):
-        every = np.unique(np.concatenate(places))
-        for place in every[:: -(-len(every) // MARKS) or 1]:
-            at = axes.get_xaxis_transform()
-            axes.text(place, height, mark, ha="center", transform=at, gid=INK)
-    if len(curves) > 1:
-        _write_names(axes, curves, scaled)
+    found = check_type("ax", axes, Axes, "matplotlib axes")
+    is_light = contrast(to_hex(found.get_facecolor()), LIGHT.text) > 4.5
+    with _LOCK, mpl.rc_context({"text.parse_math": False}):
+        yield LIGHT if is_light else DARK
+
+
+class Patch(Rectangle):
+    """A rectangle in data coordinates with the `look` of a box: its role, or its heat."""
+
+    def __init__(self, x: float, y: float, wide: float, high: float, look: Box, theme: Theme):
+        colors = theme.look(look.role)
+        fill = colors.fill if look.heat is None else heat_colour(look.heat, theme)
+        edge = colors.stroke if look.heat is None else "none"
+        super().__init__((x, y), wide, high, facecolor=fill, edgecolor=edge)
+        self.look = look
+
+
+def multiples(
+    line: float, titles: Sequence[tuple[str, str]], fill: Callable[["Panel", int], None]
+) -> Piece:
+    """Return panels in rows, with a title and a note each; `fill` draws a panel by its number."""
+    across = min(3, max(1, int((line + APART) / (NARROWEST + APART))))
+    column = (line + APART) / across
+
+    def draw(figure: Figure) -> Iterator["Panel"]:
+        for number, (title, note) in enumerate(titles):
+            corner = number % across * column, number // across * (TITLE + HIGH + FOOT) + TITLE
+            panel = Panel(figure, corner, (column - APART, HIGH), title, note, RIGHT)
+            fill(panel, number)
+            yield panel
+
+    return drawn(line, (TITLE + HIGH + FOOT) * -(-len(titles) // across), draw)
+
+
+def draw_heat(axes: Axes, x: np.ndarray, y: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
+    """Draw ``shares[i, j]``, from -1 to 1, in the cell from ``x[j], y[i]`` to the next edges."""
+    for i, row in enumerate(shares.tolist()):
+        for j, share in enumerate(row):
+            (left, right), (top, low) = x[j : j + 2].tolist(), y[i : i + 2].tolist()
+            look = Box(0, 0, 0, 0, Role.PANEL, share)
+            axes.add_patch(Patch(left, top, right - left, low - top, look, theme))
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
+
+
+class Panel:
+    """Axes with a title, in pixels; `right` is the space at their right. It has no spines."""
+
+    def __init__(
+        self,
+        figure: Figure,
+        corner: tuple[float, float],
+        size: tuple[float, float],
+        title: str,
+        note: str = "",
+        right: float = 8.0,
+    ) -> None:
+        across, down = figure.get_size_inches() * 72
+        (left, self.top), (wide, self.high) = corner, size
+        self.left, self.wide, self.down = left + LABELS, wide - LABELS - right, down
+        place = self.left / across, 1 - (self.top + self.high) / down
+        self.axes = figure.add_axes((*place, self.wide / across, self.high / down))
+        self.title, self.words = f"{title}: {note}" if note else title, list[Text]()
+        room = max(wide - text_width(note, SMALL) - 8, 60)
+        name = shortened(printable(title), room, NAME, bold=True)
+        self.words.append(Text(left, self.top - 10, name, NAME, bold=True))
+        room = wide - text_width(name, NAME, bold=True) - 8
+        self.write(wide - LABELS, -10, shortened(note, room, SMALL), "end")
+
+    def write(
+        self, x: float, y: float, words: str, anchor: str = "start", ink: bool = False
+    ) -> None:
+        """Write words at a point in pixels, from the upper left corner of the axes."""
+        x, y = self.left + x, self.top + y
+        self.words += [Text(x, y, printable(words), SMALL, anchor, muted=not ink)] * bool(words)
+
+    def label_indices(self, first: int, last: int, name: str) -> None:
+        """Label round indices below the axes, which end half an index beyond `first` and `last`."""
+        self.axes.set_xlim(first - 0.5, last + 0.5)
+        most = max(1, int(self.wide / 42))
+        places = MaxNLocator(most, integer=True, steps=[1, 2, 5, 10]).tick_values(first, last)
+        ticks = [int(tick) for tick in places if first <= tick <= last]
+        self.axes.set_xticks(ticks, [integers(tick) for tick in ticks])
+        self.write(-6, self.high + 16, name, "end")
+
+    def draw_curves(
+        self, curves: Sequence[Curve], log: bool = False, limits: Sequence[float] = ()
+    ) -> None:
+        """Draw curves on one scale, `log` by powers of ten; several have names at their ends.
+
+        A linear scale contains the `limits`. Marks show zeros on a logarithmic scale, and values
+        that are not finite.
+        """
+        every = np.concatenate([*(values for _, values, _ in curves), limits])
+        sizes = np.abs(every[np.isfinite(every)])
+        unit = 10.0 ** max(np.floor(np.log10(sizes.max(initial=0) or 1)), -300)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = [np.log10(values) if log else values / unit for _, values, _ in curves]
+        low, high = _limits(np.concatenate([*scaled, np.divide(limits, unit)]), log)
+        below = 0.3 if log and not every.all() else 0.06
+        self.axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
+        ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
+        ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
+        self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit))
+        self.axes.grid(axis="y")
+        for (index, values, _), heights in zip(curves, scaled, strict=True):
+            kept = thinned(heights)
+            y = np.where(np.isfinite(heights[kept]), heights[kept], np.nan)
+            self.axes.plot(index[kept], y, marker="o" if len(kept) <= DOTTED else "")
+            self._mark("↓0", 0.97, index[(values == 0) & log])
+            self._mark("×", 0.1, index[~np.isfinite(values)])
+        if len(curves) > 1:
+            self._write_names(curves, scaled)
+
+    def _mark(self, sign: str, down: float, places: np.ndarray) -> None:
+        """Write a sign at some indices, at most `MARKS` of them."""
+        for place in places[:: -(-len(places) // MARKS) or 1]:
+            x, _ = self.axes.transData.transform((place, 0)) - (self.left, 0)
+            self.write(x, down * self.high, sign, "middle", ink=True)
+
+    def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
+        """Write names at the right, below one another, each joined to the end of its curve."""
+        ends = list[tuple[float, float, str]]()
+        for (index, _, name), heights in zip(curves, scaled, strict=True):
+            known = np.flatnonzero(np.isfinite(heights))[-1:]
+            for x, y in self.axes.transData.transform(np.c_[index[known], heights[known]]):
+                ends.append((self.down - self.top - float(y), float(x) - self.left, name))
+        low, bottom = -self.high, self.high - LINE * (len(ends) - 1)
+        for number, (y, x, name) in enumerate(sorted(ends)):
+            low = min(max(y, low + LINE), bottom + LINE * number)
+            self.write(self.wide + 4, low + 4, name, ink=True)
+            corners = np.array([x, self.wide + 1]) / self.wide, 1 - np.array([y, low]) / self.high
+            self.axes.plot(*corners, transform=self.axes.transAxes, gid="faded")
+
+    def group(self) -> Group:
+        """Return the shapes of the panel."""
+        return Group((*self._shapes(), *self.words), title=self.title)
+
+    def _shapes(self) -> Iterator[Shape]:
+        """Yield the shapes of matplotlib's artists: ticks, rectangles, lines, and texts."""
+        for place, label in zip(self.axes.get_xticks(), self.axes.get_xticklabels(), strict=True):
+            ((x, _),) = self._down(self.axes.transData.transform([(place, 0)]))
+            yield Text(x, self.top + self.high + 16, label.get_text(), SMALL, "middle", muted=True)
+        for tick in self.axes.yaxis.get_major_ticks():
+            ((_, y),) = self._down(self.axes.transData.transform([(0, tick.get_loc())]))
+            yield Text(self.left - 6, y + 4, tick.label1.get_text(), SMALL, "end", muted=True)
+            if tick.gridline.get_visible():
+                yield Polyline(((self.left, y), (self.left + self.wide, y)), faded=True)
+        for patch in self.axes.patches:
+            if isinstance(patch, Patch) and patch.look.heat != 0:
+                (x, low), (right, y) = self._down(patch.get_window_extent().get_points())
+                apart = 0 if patch.look.heat is None else 1
+                yield replace(patch.look, x=x, y=y, width=right - x - apart, height=low - y - apart)
+        for line in self.axes.lines:
+            yield from self._pieces(line)
+        for text in self.axes.texts:
+            ((x, y),) = self._down(text.get_transform().transform([text.get_position()]))
+            yield Text(x, y, text.get_text(), SMALL, "middle")
+
+    def _down(self, points: np.ndarray) -> list[tuple[float, float]]:
+        """Return points from the upper left corner of the figure."""
+        return [(round(float(x), 1), round(self.down - float(y), 1)) for x, y in points]
+
+    def _pieces(self, line: Line2D) -> Iterator[Polyline]:
+        """Yield a line in pieces without gaps; a single point is a dot."""
+        xy = np.asarray(line.get_xydata())
+        for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
+            points = tuple(self._down(line.get_transform().transform(xy[part])))
+            dots = line.get_marker() == "o" or len(points) == 1
+            yield Polyline(points, faded=line.get_gid() == "faded", dots=dots)
 
 
 def _limits(heights: np.ndarray, log: bool) -> tuple[float, float]:
@@ -137,22 +253,6 @@ def short_text(value: float, digits: int) -> str:
     return min(number_text(value, digits), f"{mantissa}e{int(exponent)}", key=len)
 
 
-def _write_names(axes: Axes, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
-    """Write names at the right, one below the other, each joined to the end of its curve."""
-    box, ends = axes.get_window_extent(), []
-    for (index, _, name), heights in zip(curves, scaled, strict=True):
-        known = np.flatnonzero(np.isfinite(heights))
-        if known.size:
-            place = axes.transData.transform((index[known[-1]], heights[known[-1]]))
-            ends.append((box.y1 - place[1], place[0] - box.x0, name))
-    low, bottom = -box.height, box.height - LINE * (len(ends) - 1)
-    for number, (down, right, name) in enumerate(sorted(ends)):
-        low = min(max(down, low + LINE), bottom + LINE * number)
-        write(axes, box.width + 4, low + 4, name, gid=INK)
-        x, y = np.array([right, box.width + 1]) / box.width, 1 - np.array([down, low]) / box.height
-        axes.plot(x, y, transform=axes.transAxes, color=LIGHT.muted, clip_on=False)
-
-
 def thinned(values: np.ndarray) -> np.ndarray:
     """Return the places of `values` to draw: the ends, and the extremes of every stretch."""
     if len(values) <= 3 * BUCKETS + 2:
@@ -165,39 +265,3 @@ def thinned(values: np.ndarray) -> np.ndarray:
             inside = part[finite]
             kept += [inside[np.argmin(values[inside])], inside[np.argmax(values[inside])]]
     return np.unique(kept)
-
-
-def draw_heat(axes: Axes, x: np.ndarray, y: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
-    """Draw ``shares[i, j]``, from -1 to 1, in the cell from ``x[j], y[i]`` to the next edges."""
-    *colors, bad = shades(theme)
-    levels, end = np.round(shares * SHADES), SHADES + 0.5
-    colormap = ListedColormap(colors).with_extremes(bad=bad)
-    axes.pcolormesh(x, y, levels, cmap=colormap, vmin=-end, vmax=end)
-
-
-def draw_bar(axes: Axes, x: float, y: float, wide: float, high: float, role: Role) -> None:
-    """Draw a rectangle with the look of a role."""
-    look = theme_of(axes).look(role)
-    bar = Rectangle((x, y), wide, high, facecolor=look.fill, edgecolor=look.stroke, gid=role.name)
-    axes.add_patch(bar)
-
-
-def theme_of(axes: Axes) -> Theme:
-    """Return the theme for axes of the reader's own, by the contrast of their background."""
-    return LIGHT if contrast(to_hex(axes.get_facecolor()), LIGHT.text) > 4.5 else DARK
-
-
-def pooled(table: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, list[int], list[int]]:
-    """Return the entry of each block that is largest in size, and the first indices of blocks.
-
-    A block that contains nan or an infinity has that value.
-    """
-    limits = zip(table.shape, (rows, columns), strict=True)
-    down, across = (np.array_split(np.arange(n), min(n, most)) for n, most in limits)
-    sizes = np.where(np.isnan(table), np.inf, np.abs(table))
-    values = np.zeros((len(down), len(across)))
-    for i, row in enumerate(down):
-        for j, column in enumerate(across):
-            block = slice(row[0], row[-1] + 1), slice(column[0], column[-1] + 1)
-            values[i, j] = table[block].flat[np.argmax(sizes[block])]
-    return values, [int(part[0]) for part in down], [int(part[0]) for part in across]

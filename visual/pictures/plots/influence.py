@@ -13,27 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.errors import check_type, printable
+from lab.errors import check_type
 from lab.gradients.derivative import Derivative
 from lab.notation import number_text, value_symbol
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section, as_text
+from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.series import Series, as_numbers, table_of
-from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
-from visual.scene.shapes import Box, Text, fitted, folded, picture_function, shortened
-from visual.scene.theme import Role, Theme
+from visual.pictures.plots.series import Series, as_numbers, plotted, pooled, table_of
+from visual.scene.combinators import Piece
+from visual.scene.shapes import picture_function
+from visual.scene.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LABELS, APART, HIGH, ROOM = 46.0, 32.0, 64.0, 108.0  # ROOM: of a curve with its name and labels
+    from visual.pictures.plots.axes import Panel
+
+APART, TITLE, HIGH, ROW = 24.0, 26.0, 64.0, 112.0  # of a curve; ROW: with its title and labels
 WIDEST, NARROWEST = 440.0, 300.0  # of the map; of a curve beside it
-MOST_CELLS, WRITTEN, CELL, ROW = 28, 8, 48.0, 34.0  # in a row; with numbers, and their size
-DECADES, PALEST, SAMPLES = 6.0, 0.12, 4
-MOST_CURVES = 4  # of truncation
+MOST_CELLS, WRITTEN, CELL = 28, 8, (48.0, 34.0)  # in a row; with numbers, and their size
+DECADES, PALEST, MOST_CURVES = 6.0, 0.12, 4  # of the colors; curves of truncation
 
 
 @picture_function
@@ -55,28 +57,18 @@ def influence(
     if isinstance(derivative, Derivative):
         derivative = influence_in(derivative, scan=scan)
     found: Influence = derivative
-    colors = Colors(as_numbers(found.sizes))
     if ax is not None:
-        from matplotlib.axes import Axes
+        from visual.pictures.plots.axes import readers_axes
 
-        check_type("ax", ax, Axes, "matplotlib axes")
-        from visual.pictures.plots.axes import theme_of
-        from visual.pictures.plots.renderer import literal
-
-        with literal():
-            _draw_map(ax, found, colors, theme_of(ax))
+        with readers_axes(ax) as theme:
+            _draw_map(ax, found, _span(found), theme)
         return ax
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
-    heads = [piece(fitted(0, 0, title, sheet.line, 16, bold=True))]
-    for muted, lines in enumerate((found.summary, _notes(found) if sheet.legend else ())):
-        for words in (line for one in lines for line in folded(one, sheet.line, 12)):
-            heads.append(piece(Text(0, 0, words, muted=bool(muted))))
+    notes = _notes(found) if sheet.legend else ()
     shown = _within(found, sheet.steps_within(found.steps, found.loop))
-    parts = [above(*heads, apart=4), _plots(shown, found, colors, sheet)]
-    parts += [colors.legend()] * sheet.legend
     about = "A map of all pairs of values, its last row, and the losses of truncation."
-    drawn = scene(above(gap(sheet.line), *parts, apart=14), title, about, sheet.margin)
-    return replace(drawn, twin=_twin(title, found))
+    parts = [heading(title, (*found.summary, *notes), sheet), _plots(shown, found, sheet.line)]
+    return plotted(parts, title, about, _twin(title, found), sheet)
 
 
 def _within(found: Influence, steps: range) -> Influence:
@@ -92,6 +84,9 @@ def _notes(found: Influence) -> Iterator[str]:
     of, by = value_symbol(found.of, "t"), value_symbol(found.by, "s")
     norm = "" if found.is_scalar else ", as a spectral norm"
     yield f"a cell: the derivative of {of}, its row, with respect to {by}, its column{norm}"
+    top, decades = _span(found)
+    ends = " to ".join(f"{float(f'{10.0**power:.1g}'):g}" for power in (top - decades, top))
+    yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
     yield "of the loop itself, whatever the order of the derivative"
     if found.cuts:
         yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
@@ -99,89 +94,64 @@ def _notes(found: Influence) -> Iterator[str]:
         yield f"rows and columns: {len(found.columns):,} of {found.steps + 1:,}, at equal distances"
 
 
-class Colors:
-    """The color of each size: by powers of ten, from the largest down to 10⁻⁶."""
-
-    def __init__(self, sizes: np.ndarray) -> None:
-        known = np.log10(np.abs(sizes[np.isfinite(sizes) & (sizes != 0)]))
-        self.signs = (1, -1) if (sizes < 0).any() else (1,)
-        ends = (known.max(), known.min()) if known.size else (0.0, 0.0)
-        self.top, low = map(float, ends)
-        self.decades = max(1.0, math.ceil(self.top - max(low, min(self.top, 0.0) - DECADES)))
-
-    def of(self, values: np.ndarray) -> np.ndarray:
-        """Return shares of the full color, from -1 to 1; 0 for zeros, nan for nan."""
-        with np.errstate(divide="ignore"):
-            sizes = np.minimum(np.log10(np.abs(values)), self.top)
-        shares = PALEST + (1 - PALEST) * (1 + (sizes - self.top) / self.decades)
-        return np.where(values == 0, 0.0, np.sign(values) * np.maximum(PALEST, shares))
-
-    def legend(self) -> Piece:
-        """Return samples of colors with their sizes."""
-        parts = []
-        for size in 10.0 ** (self.top - np.linspace(0, self.decades, SAMPLES)):
-            shares = self.of(np.array(self.signs) * size).tolist()
-            patches = [sized(14, 14, Box(0, 0, 14, 14, Role.PANEL, share)) for share in shares]
-            words = f"{'±' * (len(shares) > 1)}{float(f'{size:.1g}'):g}"
-            parts.append(beside(*patches, piece(Text(0, 11, words, 11, muted=True)), apart=4))
-        return beside(*parts, apart=16)
+def _span(found: Influence) -> tuple[float, float]:
+    """Return the power of ten of the largest size, and the powers of ten that colors show."""
+    sizes = np.abs(as_numbers(found.sizes))
+    known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
+    top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
+    return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
 
 
-def _draw_map(axes: "Axes", found: Influence, colors: Colors, theme: Theme) -> None:
+def _draw_map(axes: "Axes", found: Influence, span: tuple[float, float], theme: Theme) -> None:
     """Draw the map, with numbers above the cells if there are few."""
-    from visual.pictures.plots.axes import draw_heat, pooled
-    from visual.pictures.plots.renderer import INK
+    from visual.pictures.plots.axes import draw_heat
 
     table, rows, columns = pooled(as_numbers(found.sizes), MOST_CELLS, MOST_CELLS)
-    high, wide = table.shape
-    written, shares = max(table.shape) <= WRITTEN, colors.of(table)
+    (high, wide), (top, decades) = table.shape, span
+    with np.errstate(divide="ignore"):
+        logs = np.minimum(np.log10(np.abs(table)), top) - top
+    shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
+    shares = np.where(table == 0, 0.0, np.sign(table) * shares)
     edges = np.arange(high + 1.0)
-    if written:  # each row has empty cells with the numbers above its colors
+    if max(table.shape) <= WRITTEN:  # each row has empty cells with the numbers above its colors
         edges = np.sort([*edges, *(edges[:-1] + 0.55)])
         shares = np.insert(shares, np.arange(high), 0.0, axis=0)
-        known = (table != 0) | np.tri(high, wide, dtype=bool)
-        for row, column in np.argwhere(known):
+        for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):
             words = number_text(table[row, column], 3)
-            axes.text(column + 0.5, row + 0.45, words, ha="center", size=11, gid=INK)
+            axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
     draw_heat(axes, np.arange(wide + 1), edges, shares, theme)
-    axes.set_ylim(high, 0)
     labels = (axes.yaxis, found.rows, rows), (axes.xaxis, found.columns, columns)
     for axis, numbers, places in labels:
         shown = range(0, len(places), max(1, -(-len(places) // 14)))
         axis.set_ticks([n + 0.5 for n in shown], [f"{numbers[places[n]]:,}" for n in shown])
 
 
-def _plots(shown: Influence, found: Influence, colors: Colors, sheet: Sheet) -> Piece:
+def _plots(shown: Influence, found: Influence, line: float) -> Piece:
     """Draw the map and the curves, next to each other if the sheet is wide enough."""
-    from visual.pictures.plots.axes import draw_curves, label_indices, panel, write
-    from visual.pictures.plots.renderer import drawn
-    from visual.scene.theme import LIGHT
+    from visual.pictures.plots.axes import LABELS, Panel, drawn
 
     curves = [_last(found), *_losses(found)[:MOST_CURVES]]
-    few = max(shown.sizes.shape) <= WRITTEN
-    across, down = shown.sizes.shape[::-1] if few else (1, 1)
-    side = min(WIDEST, sheet.line) - LABELS
-    wide, high = (min(side, across * CELL), down * ROW) if few else (side, side)
-    is_wide = sheet.line - wide - LABELS - APART >= NARROWEST
-    left, top = (wide + LABELS + APART, 0.0) if is_wide else (0.0, high + 60)
-    height = max(high + 50, top + ROOM * len(curves))
+    wide = high = min(WIDEST, line) - LABELS
+    if max(shown.sizes.shape) <= WRITTEN:
+        rows, columns = shown.sizes.shape
+        wide, high = min(wide, columns * CELL[0]), rows * CELL[1]
+    left, top = wide + LABELS + APART, 0.0
+    if line - left < NARROWEST:
+        left, top = 0.0, high + 70
 
-    def draw(figure: "Figure") -> None:
-        axes = panel(
-            figure, LABELS, 16, wide, high, f"{found.called('t', 's')}: a map of all pairs"
-        )
-        _draw_map(axes, shown, colors, LIGHT)
-        write(axes, -LABELS, -5, shortened(f"t, of {found.of}", wide + LABELS, 11))
-        write(axes, wide, high + 32, shortened(f"s, of {found.by}", wide + LABELS, 11), "right")
+    def draw(figure: "Figure") -> "Iterator[Panel]":
+        title = f"{found.called('t', 's')}: t, of {found.of}, down; s, of {found.by}, across"
+        panel = Panel(figure, (0, TITLE), (wide + LABELS, high), title, right=0.0)
+        _draw_map(panel.axes, shown, _span(found), LIGHT)
+        yield panel
         for number, series in enumerate(curves):
-            down, room = top + 22 + ROOM * number, sheet.line - left - LABELS - 8
-            axes = panel(figure, left + LABELS, down, room, HIGH, series.name)
-            label_indices(axes, int(series.index[0]), int(series.index[-1]), series.across)
-            name = shortened(printable(series.name), room + LABELS, 12, bold=True)
-            write(axes, -LABELS, -10, name, bold=True)
-            draw_curves(axes, [(series.index, series.values, "")], log=True)
+            corner = left, top + TITLE + ROW * number
+            panel = Panel(figure, corner, (line - left, HIGH), series.name)
+            panel.label_indices(int(series.index[0]), int(series.index[-1]), series.across)
+            panel.draw_curves([(series.index, series.values, "")], log=True)
+            yield panel
 
-    return sized(sheet.line, height, *drawn(sheet.line, height, draw))
+    return drawn(line, max(high + 50, top + ROW * len(curves)), draw)
 
 
 def _last(found: Influence) -> Series:

@@ -7,7 +7,6 @@ The steps of all Scans run from left to right. A plan saves some states and reco
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,24 +16,26 @@ from lab.notation import size_text
 from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
+from visual.layout.canvas import heading
 from visual.layout.legend import explained
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, gap, piece, scene, sized
+from visual.pictures.plots.series import plotted
+from visual.scene.combinators import Piece, above, sized, words
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Text, fitted, folded, picture_function, shortened
-from visual.scene.theme import Role
+from visual.scene.shapes import Box, Shape, Text, fitted, picture_function, shortened
+from visual.scene.theme import LIGHT, Role, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AREA, BAR, NAMES, SMALL = 120.0, 22.0, 150.0, 11.0
-MOST_BUFFERS, NARROWEST, APART = 14, 240.0, 24.0
-LABELS, TITLE, HIGH, FOOT = 46.0, 22.0, 78.0, 28.0  # of a plan
-SCAN = Role.INTERMEDIATE
+    from visual.pictures.plots.axes import Panel
+
+AREA, TITLE, BAR, NAMES, SMALL = 100.0, 22.0, 22.0, 150.0, 11.0
+MOST_BUFFERS = 14
 WORDS = {
-    SCAN: "bytes while a Scan runs",
+    Role.INTERMEDIATE: "bytes while a Scan runs",
     Role.PRESERVED: "read by later Scans",
     Role.SPENT: "not read after its Scan",
 }
@@ -54,13 +55,10 @@ def memory(
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     if ax is not None:
-        from matplotlib.axes import Axes
+        from visual.pictures.plots.axes import readers_axes
 
-        check_type("ax", ax, Axes, "matplotlib axes")
-        from visual.pictures.plots.renderer import literal
-
-        with literal():
-            _draw_scans(ax, found, _edges(found, float(sum(found.lengths)) or 1.0))
+        with readers_axes(ax) as theme:
+            _draw_scans(ax, found, theme)
             ax.set(xlabel="steps of the Scans", ylabel="bytes")
         return ax
     title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
@@ -68,20 +66,15 @@ def memory(
     about = f"{counted(len(found.buffers), 'buffer')} in all"
     about += f"; the maximum is during Scan {int(np.argmax(totals)) + 1}." if totals[1:] else "."
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
-    heads = [piece(fitted(0, 0, title, sheet.line, 16, bold=True))]
-    for muted, words in enumerate((about, read)):
-        lines = folded(words, sheet.line, 12)
-        heads += [piece(Text(0, 0, line, muted=bool(muted))) for line in lines]
-    parts = [above(gap(sheet.line), *heads, apart=4), _buffers(found, sheet)]
+    parts = [heading(title, (about, read), sheet), *_lifetimes(found, sheet.line)]
     if sheet.legend:
-        shown = {_role(buffer) for buffer in found.buffers} | {SCAN}
-        known = {role: words for role, words in WORDS.items() if role in shown}
+        shown = {_role(buffer) for buffer in found.buffers} | {Role.INTERMEDIATE}
+        known = {role: meaning for role, meaning in WORDS.items() if role in shown}
         shapes, bottom = explained(known, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
-    parts += _plans(found, sheet)
+    parts += _plans(found, sheet.line) if found.plans else ()
     about += f" Live bytes over the steps, the buffers, and {counted(len(found.plans), 'plan')}."
-    drawn = scene(above(*parts, apart=14), title, about, sheet.margin)
-    return replace(drawn, twin=f"{title}\n{found}\n")
+    return plotted(parts, title, about, f"{title}\n{found}\n", sheet)
 
 
 def _totals(found: Memory) -> list[int]:
@@ -98,96 +91,79 @@ def _edges(found: Memory, width: float) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(lengths) / sum(lengths) * width])
 
 
-def _draw_scans(axes: "Axes", found: Memory, edges: np.ndarray) -> None:
+def _draw_scans(axes: "Axes", found: Memory, theme: Theme) -> None:
     """Draw a bar for each Scan, as high as its live bytes."""
-    from visual.pictures.plots.axes import draw_bar
-    from visual.pictures.plots.renderer import INK
+    from visual.pictures.plots.axes import Patch
 
-    axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(0, 1.2 * max(1, found.peak))
-    scale = axes.get_window_extent().width / (edges[-1] or 1)
+    edges = _edges(found, float(sum(found.lengths)) or 1.0)
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.25 * max(1, found.peak)))
+    scale = axes.get_window_extent().width / edges[-1]
     for number, total in enumerate(_totals(found)):
         left, wide = edges[number], edges[number + 1] - edges[number]
-        draw_bar(axes, left, 0, wide, total, SCAN)
-        words = f"Scan {number + 1}: {size_text(total)}"
-        if text_width(words, SMALL) > wide * scale - 4:
-            words = shortened(size_text(total), wide * scale - 4, SMALL)
-        if wide * scale > 30:
+        axes.add_patch(Patch(left, 0, wide, total, Box(0, 0, 0, 0, Role.INTERMEDIATE), theme))
+        label, room = f"Scan {number + 1}: {size_text(total)}", wide * scale - 4
+        if text_width(label, SMALL) > room:
+            label = shortened(size_text(total), room, SMALL)
+        if room > 26:
             y = total + 0.05 * max(1, found.peak)
-            axes.text(left + wide / 2, y, words, ha="center", size=SMALL, gid=INK)
+            axes.text(left + wide / 2, y, label, ha="center", size=SMALL)
 
 
-def _buffers(found: Memory, sheet: Sheet) -> Piece:
-    """Plot the live bytes, and below them the buffers."""
-    from visual.pictures.plots.axes import draw_bar, panel, write
-    from visual.pictures.plots.renderer import drawn
+def _lifetimes(found: Memory, line: float) -> Iterator[Piece]:
+    """Draw the live bytes over the steps, and below them a bar for each buffer."""
+    from visual.pictures.plots.axes import LABELS, Panel, drawn
 
+    names = min(NAMES, line / 3)
+
+    def draw(figure: "Figure") -> "Iterator[Panel]":
+        corner, size = (names - LABELS, TITLE), (line - names + LABELS, AREA)
+        panel = Panel(figure, corner, size, "↑ bytes at once", "→ steps of the Scans", right=0.0)
+        panel.axes.set(xticks=[], yticks=[])
+        _draw_scans(panel.axes, found, LIGHT)
+        yield panel
+
+    yield drawn(line, TITLE + AREA, draw)
     ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in found.buffers]
     largest = sorted(range(len(ranks)), key=ranks.__getitem__)
-    shown = [found.buffers[number] for number in sorted(largest[:MOST_BUFFERS])]
-    names = min(NAMES, sheet.line / 3)
-    wide, high = sheet.line - names, BAR * len(shown)
-
-    def draw(figure: "Figure") -> None:
-        edges = _edges(found, wide)
-        axes = panel(figure, names, 0, wide, AREA, "bytes at once")
-        axes.set(xticks=[], yticks=[])
-        _draw_scans(axes, found, edges)
-        write(axes, -names, 12, "↑ bytes at once")
-        write(axes, -names, AREA - 4, "→ steps of the Scans")
-        axes = panel(figure, names, AREA + 14, wide, high or 1, "buffers")
-        axes.set(xticks=[], yticks=[], xlim=(0, wide), ylim=(len(shown), 0))
-        for row, buffer in enumerate(shown):
-            left, right = edges[buffer.first - 1], edges[buffer.last]
-            draw_bar(axes, left, row, max(1.0, right - left - 1), 1 - 5 / BAR, _role(buffer))
-            name = f"{buffer.name}{', at first' * (buffer.why == BEGINS)}"
-            name = shortened(printable(name), names - 8, 12, bold=True)
-            write(axes, -names, BAR * row + 13, name, bold=True)
-            words = f"{size_text(buffer.bytes)}: {buffer.why}"
-            if text_width(words, SMALL) > right - left - 14:
-                words = size_text(buffer.bytes)
-            if text_width(words, SMALL) <= right - left - 14:
-                write(axes, left + 7, BAR * row + 12, words, gid=_role(buffer).name)
-
-    parts = [sized(sheet.line, AREA + 14 + high, *drawn(sheet.line, AREA + 14 + high, draw))]
-    hidden = [found.buffers[number] for number in largest[MOST_BUFFERS:]]
-    if hidden:
+    edges = _edges(found, line - names)
+    shown = (found.buffers[number] for number in sorted(largest[:MOST_BUFFERS]))
+    bars = [sized(line, BAR, *_bar(buffer, edges, names)) for buffer in shown]
+    if hidden := [found.buffers[number] for number in largest[MOST_BUFFERS:]]:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
-        words = f"⋯ {len(hidden):,} more buffers, {rest} in all"
-        parts.append(piece(fitted(0, 0, words, sheet.line, SMALL, muted=True)))
-    return above(*parts, apart=6)
+        bars.append(words(f"⋯ {len(hidden):,} more buffers, {rest} in all", SMALL, muted=True))
+    yield above(*bars)
 
 
-def _plans(found: Memory, sheet: Sheet) -> Iterator[Piece]:
-    """Plot for each plan the bytes of its saved states over its steps."""
-    if not found.plans:
-        return
-    from visual.pictures.plots.axes import draw_curves, label_indices, panel, write
-    from visual.pictures.plots.renderer import drawn
+def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Shape]:
+    """Yield the name of a buffer, and its bar with its size and the reason for its lifetime."""
+    name = printable(f"{buffer.name}{', at first' * (buffer.why == BEGINS)}")
+    yield fitted(0, 13, name, names - 8, 12, bold=True)
+    left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
+    room = max(1.0, right - left - 1)
+    yield Box(names + left, 0, room, BAR - 5, role)
+    for label in (f"{size_text(buffer.bytes)}: {buffer.why}", size_text(buffer.bytes)):
+        if text_width(label, SMALL) <= room - 13:
+            yield Text(names + left + 7, 12, label, SMALL, role=role)
+            break
 
-    yield piece(Text(0, 0, "Plans that save fewer states", 12, bold=True))
-    words = folded("↑ bytes of saved states, → steps, forward and backward", sheet.line, 12)
-    yield above(*(piece(Text(0, 0, line, muted=True)) for line in words))
-    across = max(1, int((sheet.line + APART) / (NARROWEST + APART)))
-    column, line = (sheet.line + APART) / across, TITLE + HIGH + FOOT
-    height = line * -(-len(found.plans) // across)
+
+def _plans(found: Memory, line: float) -> Iterator[Piece]:
+    """Plot for each plan the bytes of its saved states over its steps, forward and backward."""
+    from visual.pictures.plots.axes import Panel, multiples
+
     last, most = max(plan.work for plan in found.plans), max(plan.room for plan in found.plans)
 
-    def draw(figure: "Figure") -> None:
-        for number, plan in enumerate(found.plans):
-            down, right = divmod(number, across)
-            room = column - APART
-            axes = panel(
-                figure, right * column + LABELS, down * line + TITLE, room - LABELS, HIGH, plan.name
-            )
-            label_indices(axes, 1, last, "")
-            steps = np.arange(1, plan.work + 1)
-            draw_curves(axes, [(steps, plan.bytes.astype("float64"), "")], limits=(0.0, most))
-            words = f"{size_text(plan.room)}, {plan.work:,} steps"
-            write(axes, room - LABELS, -10, words, "right")
-            best = " · best" * (found.best is not None and plan.name == found.best.name)
-            space = room - text_width(words, SMALL) - 8
-            name = shortened(f"{plan.name}{best}", space, 12, bold=True)
-            write(axes, -LABELS, -10, name, bold=True)
+    def fill(panel: Panel, number: int) -> None:
+        plan = found.plans[number]
+        panel.label_indices(1, last, "steps")
+        steps = np.arange(1, plan.work + 1)
+        panel.draw_curves([(steps, plan.bytes.astype("float64"), "")], limits=(0.0, most))
 
-    yield sized(sheet.line, height, *drawn(sheet.line, height, draw))
+    best = found.best.name if found.best is not None else ""
+    titles = []
+    for plan in found.plans:
+        name = f"{plan.name}{' · best' * (plan.name == best)}"
+        titles.append((name, f"{size_text(plan.room)}, {plan.work:,} steps"))
+    yield words("Plans that save fewer states", 12, bold=True)
+    yield words("bytes of saved states · steps, forward and backward", 12, muted=True)
+    yield multiples(line, titles, fill)

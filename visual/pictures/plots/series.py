@@ -1,10 +1,10 @@
 """The numbers that plots draw: one column for each quantity, over steps or indices.
 
 `series_of` reads the tapes of a Scan, `growth_of` the sizes of the gradients of a loop.
-`table_of` writes columns as a table of a text twin.
+`table_of` writes columns as a table of a text twin; `plotted` assembles a plot.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,9 @@ from lab.traces.trace import TapeTrace
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
+from visual.layout.sheet import Sheet
+from visual.scene.combinators import Piece, above, gap, scene
+from visual.scene.shapes import Scene
 
 SUMS = "steps"  # the axis of a running total: the number of steps that it adds up
 
@@ -114,3 +117,24 @@ def table_of(series: Sequence[Series]) -> ReportTable:
 def _at(series: Series, place: int) -> str:
     (found,) = np.nonzero(series.index == place)
     return values_text(series.values[found[0]]) if found.size else ""
+
+
+def pooled(table: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, list[int], list[int]]:
+    """Return the entry of each block that is largest in size, and the first indices of blocks.
+
+    A block that contains nan or an infinity has that value.
+    """
+    limits = zip(table.shape, (rows, columns), strict=True)
+    down, across = (np.array_split(np.arange(n), min(n, most)) for n, most in limits)
+    sizes = np.where(np.isnan(table), np.inf, np.abs(table))
+    values = np.zeros((len(down), len(across)))
+    for i, j in np.ndindex(values.shape):
+        block = np.ix_(down[i], across[j])
+        values[i, j] = table[block].flat[np.argmax(sizes[block])]
+    return values, [int(part[0]) for part in down], [int(part[0]) for part in across]
+
+
+def plotted(parts: Iterable[Piece], title: str, about: str, twin: str, sheet: Sheet) -> Scene:
+    """Return the parts of a plot below one another, with a description and a text twin."""
+    drawn = scene(above(gap(sheet.line), *parts, apart=8), title, about, sheet.margin)
+    return replace(drawn, twin=twin)
