@@ -1,10 +1,9 @@
 """Local derivatives of the arrows between gradients: ∂x₄/∂x₃ = 2·x₃ = 1.327, and their labels."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, pairwise
-from math import dist
+from itertools import pairwise
 from typing import NamedTuple
 
 from lab.equations.events.events import Events
@@ -106,103 +105,51 @@ class Label(NamedTuple):
 
 
 def labels(
-    arrows: Sequence[Arrow],
-    factors: Mapping[int, Factor],
-    alike: Sequence[Hashable],
-    boxes: Iterable[Envelope],
-    edge: float,
+    arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope], edge: float
 ) -> dict[int, tuple[Shape, ...]]:
     """Return the labels of factors by the numbers of their arrows, where they touch no other shape.
 
-    Labels end at the left of `edge`.  Arrows that are `alike` have their labels at the same place
-    if all of these fit.  If a name does not fit, the label shows only the number.  A label on its
-    arrow has a background.
+    Labels end at the left of `edge`.  If a name does not fit, the label shows only the number.
     """
-    paths = [_Path.of(arrow) for arrow in arrows]
+    paths = [points_along(arrow) for arrow in arrows]
+    rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
     taken, shapes = [*boxes], dict[int, tuple[Shape, ...]]()
 
     def is_free(label: Label, own: int) -> bool:
         wide = label.room if label.covers else label.room.padded(NEAR, 1)
         box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
+        near = (n for n, room in enumerate(rooms) if n != own and wide.meets(room))
         return (
             wide.right <= edge
             and not any(map(wide.meets, taken))
-            and not any(
-                wide.meets(path.room) and any(meets(*piece, box) for piece in path.pieces)
-                for number, path in enumerate(paths)
-                if number != own
-            )
+            and not any(meets(*piece, box) for n in near for piece in pairwise(paths[n]))
         )
 
-    groups: dict[Hashable, list[int]] = {}
-    for number in factors:
-        groups.setdefault(alike[number], []).append(number)
-    for group in sorted(groups.values(), key=lambda group: len(paths[group[0]].pieces)):
-        tried: list[Iterable[Label]] = [_candidates(paths[n], factors[n]) for n in group]
-        for same in zip(*tried, strict=False):
-            apart = not any(a.room.meets(b.room) for a, b in combinations(same, 2))
-            if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
-                tried = [[label] for label in same]
-                break
-        else:
-            tried = [_candidates(paths[n], factors[n]) for n in group]
-        for number, own in zip(group, tried, strict=True):
-            free = next((label for label in own if is_free(label, number)), None)
-            if free is not None:
-                taken.append(free.room)
-                shapes[number] = free.shapes
+    for number in sorted(factors, key=lambda number: len(paths[number])):
+        candidates = _candidates(paths[number], factors[number])
+        free = next((label for label in candidates if is_free(label, number)), None)
+        if free is not None:
+            taken.append(free.room)
+            shapes[number] = free.shapes
     return shapes
 
 
-@dataclass(frozen=True)
-class _Path:
-    """The straight pieces of an arrow, and the rectangle around them."""
-
-    pieces: tuple[tuple[Point, Point], ...]
-    room: Envelope
-
-    @classmethod
-    def of(cls, arrow: Arrow) -> "_Path":
-        points = tuple(points_along(arrow)) if arrow.is_curve else arrow.points
-        return cls(tuple(pairwise(points)), envelope_of(Polyline(points)))
-
-    def at(self, share: float) -> tuple[Point, Point]:
-        """Return the point at a share of the length, and the extent of its piece."""
-        rest = share * sum(dist(*piece) for piece in self.pieces)
-        for (x0, y0), (x1, y1) in self.pieces:
-            length = dist((x0, y0), (x1, y1))
-            if rest <= length and length:
-                part = rest / length
-                return (x0 + part * (x1 - x0), y0 + part * (y1 - y0)), (x1 - x0, y1 - y0)
-            rest -= length
-        return self.pieces[-1][1], (1.0, 0.0)
-
-
-def _candidates(path: _Path, factor: Factor) -> Iterator[Label]:
-    """Yield possible labels of an arrow, the best first."""
+def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
+    """Yield possible labels of an arrow: around it, on it, then below its boxes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
-    whole, short = [" = ".join(both)], [number or factor.name]
-    (x, y), (across, down) = path.at(0.5)
-    if not down:  # around the arrow
-        middle = y if len(both) == 2 else y - LINE / 2 - 3
-        yield _label(both, x, middle, factor, apart=5)
-    if len(path.pieces) == 1 and not down:  # below its two boxes
-        yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
-    for lines in (whole, short):
-        for share in SHARES if lines is short or len(path.pieces) == 1 else SHARES[:1]:
-            (x, y), (across, down) = path.at(share)
-            wide = max(text_width(line, SIZE) for line in lines)
-            if 4 * abs(down) < abs(across) and len(path.pieces) == 1:
-                yield _label(lines, x, y - LINE / 2 - 4, factor)
-                yield _label(lines, x, y + LINE / 2 + 4, factor)
-            elif abs(down) > 4 * abs(across):
-                yield _label(lines, x + wide / 2 + 5, y, factor)
-                yield _label(lines, x - wide / 2 - 5, y, factor)
-            plain = _label(lines, x, y, factor)
-            room = plain.room.padded(NEAR, 0)
+    middle, last = len(path) // 2, len(path) - 1
+    (x, y), (_, below) = path[middle], path[middle - 1]
+    if y == below:
+        yield _label(both, x, y if len(both) == 2 else y - LINE / 2 - 3, factor, apart=5)
+    for line in (" = ".join(both), number or factor.name):
+        for share in SHARES:
+            label = _label([line], *path[round(share * last)], factor)
+            room = label.room.padded(NEAR, 0)
             ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-            yield Label(room, (ground, *plain.shapes), True)
+            yield Label(room, (ground, *label.shapes), True)
+    if path[0][1] == path[last][1] == y:
+        yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:

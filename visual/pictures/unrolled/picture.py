@@ -180,9 +180,7 @@ class Picture:
             )
             arrows.append(arrow)
         rooms = map(envelope_of, boxes)
-        texts = labels(
-            arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
-        )
+        texts = labels(arrows, self.factors, rooms, self.room.right + self.room.margin)
         for number, (arrow, (first, last)) in enumerate(
             zip(arrows, self.placing.arrows, strict=True)
         ):

@@ -144,10 +144,7 @@ def test_the_forward_values_above_a_slot_are_its_factor(taps, cost):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
 def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
-    """All cells: forward values, seeds, what is read, overwritten, spent, and the results.
-
-    The small ones of the overview tell their numbers in a tooltip.
-    """
+    """All cells: forward values, seeds, what is read, overwritten, spent, and the results."""
     trace = gallery.loops[name].trace(order=order)
     checked = 0
     for group, step, role in cells(trace, **options):
@@ -156,11 +153,7 @@ def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
         values = list(expected_values(trace, group.cell, step, role))
         assert values, group.cell
         drawn = [s.content for s in group.shapes if isinstance(s, Text)]
-        if not drawn:
-            assert group.shapes[0].height <= 18
-            assert "all" not in options
-            assert group.title.split(" = ", 1)[1] in {full_text(v) for v in values}, group.title
-        elif values[0].ndim == 0:
+        if values[0].ndim == 0:
             shown = group.title.split(" = ", 1)[1].split(" (before")[0]
             assert shown in {repr(v.item()) for v in values}, group.title
             forms = {number_text(v) for v in values}  # with more where neighbours look the same
