@@ -61,7 +61,8 @@ def route(
     for pair, edge in known.items():
         source, target, into = cells[edge.source], cells[edge.target], ports[pair]
         if edge.beside:
-            arrows.append(_beside(edge, source, target))
+            alike = [cells[one] for one, end in known if end == edge.target]
+            arrows.append(_beside(edge, source, target, sorted({box.y for box in alike})))
             continue
         if source.y != target.y:
             arrows.append(_across(edge, source, target, into, detours))
@@ -91,7 +92,7 @@ def _ports(
         pairs.sort(key=lambda pair: cells[pair[0]].x)
         end, first = cells[target], cells[pairs[0][0]]
         for n, pair in enumerate(pairs):
-            is_alone = not pairs[1:] or cells[pair[0]].x == end.x  # above or below its target
+            is_alone = all(cells[one].x == end.x for one, _ in pairs) or not pairs[1:]
             share = 0.5 if is_alone else 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1)
             found[pair] = end.x + end.width * share
         if not pairs[1:] and known[pairs[0]].factor and first.y != end.y:
@@ -133,14 +134,18 @@ def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours
     return detours.arrow(straight, source, target, accent=accent, faint=faint)
 
 
-def _beside(edge: Edge, source: Box, target: Box) -> Arrow:
-    """A straight arrow from side to side."""
+def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
+    """A straight arrow from side to side; `heights` are those of all sources of the target."""
     way = 1 if source.x < target.x else -1
-    ends = [
-        (box.x + box.width / 2 + way * ahead * (box.width / 2 + 1), box.y + box.height / 2)
-        for box, ahead in ((source, 1), (target, -1))
-    ]
-    return Arrow((ends[0], ends[1]), accent=not (edge.plain or edge.faint), faint=edge.faint)
+    (x0, x1), share = (
+        (
+            box.x + box.width * (way * ahead > 0) + way * ahead
+            for box, ahead in ((source, 1), (target, -1))
+        ),
+        (heights.index(source.y) + 1) / (len(heights) + 1),
+    )
+    ends = (x0, source.y + source.height / 2), (x1, target.y + target.height * share)
+    return Arrow(ends, accent=not (edge.plain or edge.faint), faint=edge.faint)
 
 
 def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:

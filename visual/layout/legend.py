@@ -16,7 +16,7 @@ SAMPLED = "a strip of more than 8 entries shows 8 of them, from the first to the
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
 INDEX, NOTHING = "₀₁₂₃₄₅₆₇₈₉", MappingProxyType[str, str]({})
-FOLDS = "⋯ and a number: the number of hidden moments of a long loop"
+FOLDS = "⋯ and a number: the number of hidden columns"
 
 
 def explained(

@@ -171,7 +171,14 @@ class _Layout:
             every = {} if self.parts else self.table.every()
             room = self.right - x
             pitch = part.wide if self.all else max(part.narrow, part.wide * min(1, share))
-            if len(self.parts) == len(shown) - 1 and not self.all:
+            is_filling = part.title or len(shown) == 1
+            if not (is_filling or self.all):  # fold columns of parts that are too narrow
+                room = part.wide * len(columns) * min(1, share)
+                columns = self._fitting(part, columns, every, room, fold=True)
+                pitch = min(
+                    part.wide, _pitch(replace(part, full=1.0), _blocks(columns, every), room)
+                )
+            if is_filling and len(self.parts) == len(shown) - 1 and not self.all:
                 columns = self._fitting(part, columns, every, room, is_last)
                 pitch = _pitch(part, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
@@ -258,7 +265,7 @@ class _Layout:
                 inside += shapes
                 continue
             ids = {cell.id for _, cell in line.cells if cell.id is not None}
-            own = [edge for edge in edges if edge.source in ids or edge.target in ids]
+            own = [e for e in edges if not e.beside and (e.source in ids or e.target in ids)]
             bows = [edge for edge in own if {edge.source, edge.target} <= ids]
             y += ABOVE * _has_bow_above(placed, line, bows)
             self.shapes += self._beside(name or line.name, line, y)

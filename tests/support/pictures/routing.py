@@ -10,7 +10,7 @@ import pytest
 from structural_cases import Case, reference, reference_tangent
 
 import visual
-from visual.scene.shapes import Arrow, Group
+from visual.scene.shapes import Arrow, Group, walk
 from visual.scene.theme import Role
 
 A = np.arange(6.0).reshape(2, 3)
@@ -135,13 +135,13 @@ ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
 def drawn(case, **options):
-    return visual.routing(case.name, case.inputs, **{"all": True, **options}, **case.metadata)
+    return visual.routing(case.name, case.inputs, **options, **case.metadata)
 
 
 def panels(scene):
-    found = [shape for shape in scene.shapes if isinstance(shape, Group)]
-    assert [panel.step for panel in found] == [0, 1, 2]
-    return found
+    """The cells and arrows of each of the three steps."""
+    found = [[group for group in scene.groups() if group.step == step] for step in range(3)]
+    return [Group(tuple(groups), step) for step, groups in enumerate(found)]
 
 
 def shown_in(panel):
@@ -163,9 +163,10 @@ def check_numbers(case, scene):
         shown = shown_in(panel)
         assert shown.keys() <= known.keys()
         for name, (value, _, _, (label, written, _), _) in shown.items():
-            assert label == name
+            assert label == name or "…" in label
             np.testing.assert_allclose(value, known[name], rtol=1e-6)
-            assert complex(written.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
+            if "…" not in written:
+                assert complex(written.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
 
 
 def role_of(case, source):
@@ -188,25 +189,24 @@ def check_marks(case, scene):
                 index = tuple(map(int, re.findall(r"\d+", own)))
                 source = sources[index]
                 assert f"{prefix}{source}" in says.split(";")[0].split()
-                assert note.endswith(f"{'→' if step == 2 else '←'} {prefix}{source}")
-                assert note.startswith("kink ") == (index in bound)
+                assert note == f"{'→' if step == 2 else '←'} {prefix}{source}" or "…" in note
                 assert box.role is (Role.UNDEFINED if index in bound else role_of(case, source))
                 continue
             mine = readers.get(own, [])
             for place, _ in mine[:6]:
                 assert f"{prefix}z{place}" in re.split(r"[ ,;]+(?![^\[]*\])", says), says
             assert box.role is (role_of(case, own) if mine else Role.UNNEEDED)
-            assert (note in ("→ nowhere", "← nothing")) == (not mine)
+            assert (note in ("→ none", "← none")) == (not mine)
             if step < 2 and len(mine) > 1:
-                assert f"{len(mine):,}" in note
+                assert f"{len(mine):,}" in note or "…" in note
             if step == 2 and len(mine) > 1 and note[:6] != "sum of":
                 assert note.count("+") >= len(mine) - 1
-            elif step == 2 and len(mine) > 1:
+            elif step == 2 and len(mine) > 1 and "…" not in note:
                 assert note == f"sum of {len(mine):,}"
 
 
 def arrows_of(panel):
-    return [shape for shape in panel.shapes if isinstance(shape, Arrow)]
+    return [shape for shape in walk(panel.shapes) if isinstance(shape, Arrow)]
 
 
 def row_at(found, y, right, prefix):

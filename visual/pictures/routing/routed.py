@@ -87,6 +87,13 @@ def routed(
     )
 
 
+def entry_name(name: str, shape: tuple[int, ...], entry: int) -> str:
+    """Return ``x[0,2]``, or the name of an array without dimensions."""
+    if not shape:
+        return name
+    return f"{name}[{','.join(map(str, np.unravel_index(entry, shape)))}]"
+
+
 def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """Return the tangents 0.1, 0.2, 0.3 … over all inputs: no two entries are equal."""
     tangents, start = [], 1

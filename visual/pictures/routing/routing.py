@@ -2,78 +2,42 @@
 
 The three panels are three steps: values and tangents move from left to right, cotangents from right
 to left. A cell names its source or its readers. A cell of the output has the color of the input
-that it copies.
+that it copies. Panels of vectors are next to each other, panels of matrices below each other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from textwrap import wrap
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from visual.layout.canvas import finished, heading
-from visual.layout.grid import CELL, MOST_COLUMNS, MOST_ROWS, CellGrid, cell_grid
-from visual.layout.sheet import SCREEN
+from lab.notation import number_text
+from visual.layout.arrows import Edge
+from visual.layout.cells import full_text
+from visual.layout.columns import Gap, shown
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
-from visual.pictures.routing.cells import (
-    HIGH,
-    MASK_HIGH,
+from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, routed
+from visual.pictures.routing.words import (
+    COTANGENT,
     STEPS,
     RoutedStep,
-    empty_cell,
-    input_cell,
-    mask_cell,
-    output_cell,
+    about,
+    equation,
+    notes_of,
+    products,
     role_of,
+    title_of,
+    words_of,
 )
-from visual.pictures.routing.routed import Routed, RoutedOperand, routed
-from visual.pictures.routing.words import about, copied_line, equation, received_line, words_of
-from visual.scene.combinators import (
-    Envelope,
-    Piece,
-    above,
-    beside,
-    gap,
-    grouped,
-    named,
-    over,
-    shifted,
-    sized,
-    words,
-)
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, picture_function, text_width
+from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-BELOW, BESIDE = 16, 28
-SPACE = {False: BELOW, True: BESIDE}  # between panels
-LETTERS = 52  # in a line under the heading of a panel next to other panels
-LANE, NARROW_LANE = 130, 88  # between inputs and output
-MOST_INPUTS, ENDS, MOST_ARROWS = 6, 2, 24
-FEW = 2, 3  # rows and columns of an array that is shown whole in a narrow picture
-TITLE_SIZE, LINE_SIZE = 13, 11
-ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
-WITH_FEWER = "only the ends of arrays: all=True shows more entries"
-WITHOUT_BOTH = "tangents and the middle of arrays are hidden: all=True shows them"
-ADJOINT = "the transpose is the adjoint"
-WITHOUT_TANGENTS = "tangents take the paths of the values: all=True shows them"
-
-
-@dataclass(frozen=True, eq=False)
-class RoutingLayout:
-    """The shown entries and their places; None represents hidden inputs."""
-
-    blocks: tuple[tuple[RoutedOperand, CellGrid] | None, ...]
-    output: CellGrid
-    mask: CellGrid | None
-    right: float
-    out_x: float
-    upright: bool
-
-    @property
-    def grids(self) -> dict[int, CellGrid]:
-        """The grids of the shown inputs, by the numbers of the inputs."""
-        return {block[0].number: block[1] for block in self.blocks if block}
+MOST, MOST_OF_ALL = (8, 3), (24, 12)  # rows and columns of an array that is shown whole
+MOST_INPUTS, ENDS = 6, 2
+MOST_ARROWS, MOST_NAMES = 24, 6  # more arrows lead from array to array; names in a tooltip
+Pair = tuple[tuple[str, int], tuple[str, int]]  # names of arrays, and entries
+TERMS = 9  # the letters of a sum that is written in a cell
 
 
 @picture_function
@@ -94,243 +58,259 @@ def routing(
         >>> visual.routing("where", (x, 7.0), condition=x > 0)
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
-    The three panels are the steps 0, 1, and 2. To fit 840 pixels, a picture leaves out the
-    tangents, and if necessary some entries, unless `all` is set. Marks show the entries of a clamp
-    that are equal to a bound and have no derivative. Of a large array, and of many inputs to cat,
-    the picture shows both ends and some entries of every input.
+    The three panels are the steps 0, 1, and 2. Marks show the entries of a clamp that are equal to
+    a bound and have no derivative. Of a large array, and of many inputs to cat, the picture shows
+    both ends and some entries of every input; with `all`, more of them in a picture of any size.
 
     Raises ArgumentError for arguments that the primitive rejects, and for PyTensor variables.
     """
     call = routed(primitive, inputs, cotangent, tangents, metadata)
-    for body in _bodies(call) if not switch("all", all) else [next(_bodies(call))]:
-        scene = finished(
-            body,
-            words_of(call),
-            title=f"How {primitive} routes values, tangents, and cotangents",
-            description=about(call),
-        )
-        if scene.width <= SCREEN.width:
-            break
-    return scene
+    table = RoutingTable(call, switch("all", all))
+    return table_scene(
+        table,
+        words_of(call),
+        title=f"How {primitive} routes values, tangents, and cotangents",
+        description=about(call),
+        all=all,
+        said=[*products(call), *table.arrows],
+    )
 
 
-def _bodies(call: Routed) -> Iterator[Piece]:
-    """Yield the whole picture, then pictures with fewer and fewer parts."""
-    for fewer in (False, True):
-        layout = laid_out(call, fewer)
-        values, tangent, back = (
-            grouped(_panel(call, layout, step), Group((), step.number, moment=step.title))
-            for step in STEPS
-        )
-        more = [words(WITH_FEWER, 12, muted=True)] * fewer
-        across = partial(beside if layout.upright else above, apart=SPACE[layout.upright])
-        full = above(back, _products(call, layout.upright), apart=BELOW)
-        yield above(across(values, tangent, full), *more, apart=BELOW)
-        yield above(across(values, tangent), full, *more, apart=BELOW)
-        note = words(WITHOUT_BOTH if fewer else WITHOUT_TANGENTS, 12, muted=True)
-        yield above(across(values, full), note, apart=BELOW)
-        yield above(across(values, back), note, apart=BELOW)
+@dataclass(frozen=True, eq=False)
+class ShownArray:
+    """The shown rows of an array, and its shown columns; the last axis runs across."""
+
+    operand: RoutedOperand | None  # None for the output and the condition
+    name: str
+    shape: tuple[int, ...]
+    across: int
+    rows: tuple[int | Gap, ...]
+    columns: frozenset[int]
+
+    def entries(self, row: int) -> Iterator[tuple[int, int]]:
+        """Yield the shown columns of a row, counted from the last, and their entries."""
+        for column in sorted(self.columns):
+            yield column - self.across, row * self.across + column
 
 
-def _panel(call: Routed, layout: RoutingLayout, step: RoutedStep) -> Piece:
-    """Return a panel: its heading, the inputs on the left, the output on the right, and arrows."""
-    parts: list[Piece] = []
-    for block in layout.blocks:
-        if block is None:
-            hidden = len(call.operands) - (len(layout.blocks) - 1)
-            parts.append(words(f"⋮ {hidden:,} more inputs", 12, muted=True, anchor="end"))
-            continue
-        operand, grid = block
-        line = received_line(call, operand) if step.back else copied_line(call, operand)
-        cells = [
-            input_cell(box, call, operand, entry, step)
-            for entry, box in _boxes(grid, HIGH, role_of(operand.number))
-        ]
-        part = named(_cells(grid, cells), str(operand.number))
-        title = _title(f"{step.prefix}{operand.name}", operand.value.shape)
-        parts.append(_array(title, pieces(line, layout.upright), part, 1.0))
-    inputs = above(*parts, apart=BELOW, align=1.0)
-    inputs = shifted(inputs, layout.right - inputs.envelope.right, 0)
-    cells = [output_cell(b, call, e, step) for e, b in _boxes(layout.output, HIGH, Role.FIRST)]
-    part = named(_cells(layout.output, cells), "z")
-    rows = _rows(call, layout)
-    note = ROWS if rows and layout.output.across > 1 else ""
-    note = ARRAYS if len(rows) > MOST_ARROWS else note
-    output = _array(_title(f"{step.prefix}z", call.value.shape), [note], part, 0.0)
-    body = beside(inputs, output, apart=layout.out_x - layout.right, align=0.5)
-    ends = _ends(call, layout, rows, body.anchors)
-    arrows = []
-    for y0, y1 in ends:
-        inner, outer = (layout.right + 2, y0), (layout.out_x - 2, y1)
-        arrows.append(Arrow((outer, inner) if step.back else (inner, outer), accent=step.back))
-    body = over(body, sized(0, 0, *arrows))
-    if layout.mask is not None:
-        mask = _mask(call, layout.mask, step)
-        mask = shifted(mask, layout.right - mask.envelope.right, 0)
-        down = body.envelope.top - BELOW - mask.envelope.bottom
-        body = over(shifted(mask, 0, down), body)
-    title, *lines = _heading(call, layout, step)
-    head = heading(title, lines)
-    most = max(len(_heading(call, layout, other)) for other in STEPS)
-    apart = 6 + (19 * (most - len(lines) - 1) if layout.upright else 0)  # equal heights
-    body = over(gap(), shifted(body, 0, -body.envelope.top))
-    return above(head, body, apart=apart)
+class RoutingTable(Table):
+    """The panels of a call, each with a part for the inputs and a part for the output."""
 
+    names = 126.0
 
-def _heading(call: Routed, layout: RoutingLayout, step: RoutedStep) -> list[str]:
-    """The title of a panel, and the lines below it."""
-    title, *lines = equation(call, step, layout.upright)
-    if layout.upright:
-        lines = [piece for line in lines for piece in wrap(line, LETTERS)]
-    return [f"{step.title}: {title}", *lines]
+    def __init__(self, call: Routed, all: bool) -> None:
+        self.call, self.all = call, all
+        self.is_upright = call.value.ndim <= 1
+        self.panels = [STEPS] if self.is_upright else [(step,) for step in STEPS]
+        operands: list[RoutedOperand] = [*call.operands]
+        if len(operands) > MOST_INPUTS:
+            operands[MOST_INPUTS // 2 : -ENDS] = []
+        examples = self._examples(operands)
+        self.output = self._array(None, "z", call.value.shape, examples)
+        number, entries = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
+        copied = [entry for row in numbers_in(self.output) for _, entry in self.output.entries(row)]
+        self.inputs = []
+        for one in operands:
+            wanted = [int(entries[entry]) for entry in copied if number[entry] == one.number]
+            self.inputs.append(self._array(one, one.name, one.value.shape, wanted))
+        if "condition" in call.metadata:
+            shape = np.asarray(call.metadata["condition"]).shape
+            places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+            of = np.broadcast_to(places, call.value.shape).reshape(-1)
+            self.inputs.append(self._array(None, "condition", shape, [int(of[e]) for e in copied]))
+        part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
+        part = part if self.is_upright else replace(part, narrow=80, full=0.86)
+        self.parts = (part, part) * len(self.panels[0])
+        self.pairs, self.arrows = self._pairs()
 
-
-def _mask(call: Routed, grid: CellGrid, step: RoutedStep) -> Piece:
-    """The condition above the inputs."""
-    note = "metadata: no gradient" if step.back else "metadata: constant"
-    condition = np.asarray(call.metadata["condition"])
-    cells = [mask_cell(b, condition, entry) for entry, b in _boxes(grid, MASK_HIGH, Role.FIRST)]
-    return _array(_title("condition", grid.shape), [note], _cells(grid, cells), 1.0)
-
-
-def _title(name: str, shape: tuple[int, ...]) -> str:
-    return f"{name} · {'×'.join(map(str, shape)) or 'scalar'}"
-
-
-def _array(title: str, lines: Sequence[str], cells: Piece, align: float) -> Piece:
-    """The name and shape of an array, and lines about it, above its cells."""
-    anchor = "end" if align else "start"
-    notes = [words(line, LINE_SIZE, muted=True, anchor=anchor) for line in lines if line]
-    name = words(title, TITLE_SIZE, bold=True, anchor=anchor)
-    head = above(name, *(notes or [gap(0, 12)]), align=align)
-    return above(head, cells, apart=6, align=align)
-
-
-def _boxes(grid: CellGrid, high: float, role: Role) -> Iterator[tuple[int, Box]]:
-    """Yield every shown entry, with its box."""
-    for entry, left, down in grid.places():
-        yield entry, Box(left, down, CELL, high, role)
-
-
-def _cells(grid: CellGrid, cells: Sequence[Shape]) -> Piece:
-    """Return the cells of an array and its gaps, or the cell of an empty array."""
-    more = [empty_cell(0, 0, grid.shape)] if grid.empty else grid.gaps(0, 0)
-    return sized(grid.width, grid.depth, *more, *cells)
-
-
-def _ends(
-    call: Routed,
-    layout: RoutingLayout,
-    rows: Sequence[tuple[int, int, float]],
-    at: Mapping[str, Envelope],
-) -> list[tuple[float, float]]:
-    """Return the heights of the ends of arrows, between rows or, if they are many, arrays."""
-    grids, out = layout.grids, at["z"].top
-    if len(rows) > MOST_ARROWS:
-        giving = [number for number in grids if call.sources.count(number)]
-        share = layout.output.depth / (len(giving) + 1)
-        return [
-            (at[str(number)].top + grids[number].depth / 2, out + share * place)
-            for place, number in enumerate(giving, start=1)
-        ]
-    heights = {
-        (number, entry // grid.across): at[str(number)].top + down + HIGH / 2
-        for number, grid in grids.items()
-        for entry, _, down in grid.places()
-    }
-    into: dict[float, list[int]] = {}
-    for number, _, down in rows:
-        into.setdefault(down, []).append(number)
-    for numbers in into.values():
-        numbers.sort()
-    return [
-        (
-            heights[number, row],
-            out + down + 11 * (into[down].index(number) - (len(into[down]) - 1) / 2),
-        )
-        for number, row, down in rows
-    ]
-
-
-def _rows(call: Routed, layout: RoutingLayout) -> list[tuple[int, int, float]]:
-    """Return the rows of inputs that rows of the output copy: input, row, and height."""
-    grids = layout.grids
-    rows: dict[tuple[int, int, float], None] = {}  # an ordered set
-    for entry, _, down in layout.output.places():
-        number = int(call.sources.input.reshape(-1)[entry])
-        if number in grids:
-            row = int(call.sources.entry.reshape(-1)[entry]) // grids[number].across
-            rows[number, row, down + HIGH / 2] = None
-    return list(rows)
-
-
-def _products(call: Routed, upright: bool) -> Piece:
-    """Return the lines <g, J v> = <J* g, v>."""
-    forward, backward = call.products
-    names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in call.operands]
-    if len(names) > MOST_INPUTS:
-        names[3:-ENDS] = ["…"]
-    is_double = np.finfo(call.value.dtype).bits == 64
-    agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
-    sums = f"{' + '.join(names)} = {backward!r}"
-    equal = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
-    lines = [f"⟨gz, dz⟩ = {forward!r}", *(equal if agree else [sums])]
-    return above(*(words(line, 12) for line in lines), apart=4)
-
-
-# The shown entries, and their places.
-
-
-def laid_out(call: Routed, fewer: bool = False) -> RoutingLayout:
-    """Return the shown entries of a call and their places; `fewer` shows both ends only."""
-    operands: list[RoutedOperand | None] = list(call.operands)
-    if len(operands) > MOST_INPUTS:
-        operands[1 if fewer else 3 : -1 if fewer else -ENDS] = [None]
-    upright = call.value.ndim <= 1
-    most = FEW if fewer else (MOST_ROWS, MOST_COLUMNS)
-    examples = [] if fewer else _examples(call, [operand for operand in operands if operand])
-    output = cell_grid(call.value.shape, upright, examples, HIGH, most)
-    shown = [entry for entry, *_ in output.places()]
-    number, entries = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
-    blocks: list[tuple[RoutedOperand, CellGrid] | None] = []
-    for operand in operands:
-        if operand is None:
-            blocks.append(None)
-            continue
-        wanted = [int(entries[e]) for e in shown if number[e] == operand.number]
-        blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH, most)))
-    mask = None
-    if "condition" in call.metadata:
-        shape = np.asarray(call.metadata["condition"]).shape
+    def _array(
+        self, operand: RoutedOperand | None, name: str, shape: tuple[int, ...], wanted: list[int]
+    ) -> ShownArray:
+        """Select rows and columns: all, or both ends and those of `wanted` entries."""
+        across = 1 if self.is_upright or not shape else shape[-1]
         size = int(np.prod(shape, dtype=int))
-        mask_of = np.broadcast_to(np.arange(size).reshape(shape), call.value.shape).reshape(-1)
-        mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH, most)
-    grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
-    lines = [
-        text_width(piece, LINE_SIZE)
-        for block in blocks
-        if block
-        for line in (copied_line(call, block[0]), received_line(call, block[0]))
-        for piece in pieces(line, upright)
-    ]
-    right = max([CELL, *(grid.width for grid in grids), *lines])
-    lane = NARROW_LANE if upright else LANE
-    return RoutingLayout(tuple(blocks), output, mask, right, right + lane, upright)
+        if not size:
+            return ShownArray(operand, name, shape, across, (), frozenset())
+        most = MOST_OF_ALL if self.all else MOST
+        rows = shown(size // across, most[0], [entry // across for entry in wanted])
+        columns = shown(across, most[1], [entry % across for entry in wanted])
+        chosen = frozenset(column for column in columns if not isinstance(column, Gap))
+        return ShownArray(operand, name, shape, across, rows, chosen)
+
+    def _examples(self, operands: Sequence[RoutedOperand]) -> list[int]:
+        """The entries of a large output that are shown in addition to its ends."""
+        places = [0, 1]
+        for operand in operands:
+            of = self.call.sources.input.reshape(-1) == operand.number
+            places += (
+                [int(np.argmax(of)), of.size - 1 - int(np.argmax(of[::-1]))] if of.any() else []
+            )
+        kinks = self.call.nonsmooth.reshape(-1)
+        places += [int(np.argmax(kinks))] if kinks.any() else []
+        return [place for place in places if place < self.call.value.size]
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """The shown columns, counted from the last, of the inputs and of the output."""
+        sides = [self.inputs, [self.output]] * len(self.panels[0])
+        return [
+            {(0, column - a.across) for a in arrays for column in a.columns} or {(0, -1)}
+            for arrays in sides
+        ]
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The panels, next to each other or below each other."""
+        for steps in self.panels:
+            titles = [f"{step.title}: {equation(self.call, step)[0]}" for step in steps]
+            about = [equation(self.call, step)[1] for step in steps]
+            words = [f"{title}; {line}" for title, line in zip(titles[1:], about[1:], strict=True)]
+            yield Row(heading=TableHeading(titles[0], [about[0], *words]))
+            lines = [line for n, step in enumerate(steps) for line in self._lines(step, 2 * n)]
+            yield Row(lines=lines, edges=[e for step in steps for e in self._edges(step)])
+
+    def _lines(self, step: RoutedStep, part: int) -> Iterator[Line]:
+        """The rows of the inputs, and the rows of the output to their right."""
+        last = -1
+        for array in self.inputs:
+            number = array.operand.number if array.operand else last + 1
+            if hidden := number - last - 1:
+                yield _fold(f"⋮ {hidden:,}", step, part)
+            last = number
+            yield from self._rows(array, step, part)
+        yield from self._rows(self.output, step, part + 1)
+
+    def _rows(self, array: ShownArray, step: RoutedStep, part: int) -> Iterator[Line]:
+        prefix = "" if array.name == "condition" else step.prefix
+        moment, name = (step.number, step.title), title_of(f"{prefix}{array.name}", array.shape)
+        notes = notes_of(self.call, array.operand) if array.operand else []
+        heads, first = dict[Key, Head](), min(array.columns, default=-1) - array.across
+        if array is self.output:
+            heads = {(0, first): Head(name, "", bold=True)}
+        elif array is self.inputs[0]:
+            heads = {(0, first): Head(step.title, "", bold=True)}
+        if not array.rows:
+            empty = Cell(Role.UNNEEDED, name, None, label="empty", lines=("",), moment=moment)
+            yield Line([((0, -1), empty)], notes, heads, name * (not part))
+        for row in array.rows:
+            if isinstance(row, Gap):
+                yield _fold(f"⋮ {row.hidden:,}", step, part)
+                continue
+            cells: list[tuple[Key | None, Cell]] = [
+                ((0, column), replace(self._cell(array, entry, step), moment=moment))
+                for column, entry in array.entries(row)
+            ]
+            is_named = row == array.rows[0] and not part
+            yield Line(cells, notes * is_named, heads, name * is_named, part=part)
+            heads = {}
+
+    # Cells.
+
+    def _cell(self, array: ShownArray, entry: int, step: RoutedStep) -> Cell:
+        key = entry_name(array.name, array.shape, entry)
+        id = (step.number, array.name, entry)
+        if array is self.output:
+            return self._output_cell(entry, step, f"routing:{key}", id)
+        if array.operand is None:
+            holds = bool(np.asarray(self.call.metadata["condition"]).reshape(-1)[entry])
+            role, selected = role_of(0 if holds else 1), "x" if holds else "y"
+            title = f"{key} = {holds}, which selects {selected}"
+            lines = (f"{holds}: {selected}",)
+            label = entry_name("c", array.shape, entry)
+            return Cell(role, key, None, key=key, label=label, lines=lines, title=title, id=id)
+        return self._input_cell(array.operand, entry, step, f"routing:{key}", id)
+
+    def _input_cell(
+        self, operand: RoutedOperand, entry: int, step: RoutedStep, key: str, id: object
+    ) -> Cell:
+        """An entry of an input, with its readers or, backward, with the terms of its sum."""
+        readers = self.call.sources.readers(operand.number, entry)
+        names = [self._name(step, "z", reader) for reader in readers[:MOST_NAMES]]
+        several = f"{len(readers):,} of {step.prefix}z"
+        if step is COTANGENT:
+            numbers = self.call.cotangent.reshape(-1)[readers[:MOST_NAMES]]
+            words = [f"{n} = {full_text(v)}" for n, v in zip(names, numbers, strict=True)]
+            note, many = "← none", f"sum of {len(readers):,}"
+            if len(terms := " + ".join(map(number_text, numbers))) <= TERMS:
+                many = terms
+            detail = f"the sum of {len(readers):,}: " if len(readers) > 1 else "from "
+            words = words if len(readers) > 1 else names
+            note = {0: note, 1: f"← {', '.join(names)}"}.get(len(readers), many)
+        else:
+            words, detail = names, "goes to "
+            note = {0: "→ none", 1: f"→ {', '.join(names)}"}.get(len(readers), f"→ {several}")
+        more = ", …" * (len(readers) > MOST_NAMES)
+        detail = f"{detail}{', '.join(words)}{more}" if words else "not copied"
+        value = self._array_of(operand, step).reshape(-1)[entry]
+        role = role_of(operand.number) if len(readers) else Role.UNNEEDED
+        name = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, entry)
+        return self._entry(role, name, value, note, detail, key, id)
+
+    def _output_cell(self, entry: int, step: RoutedStep, key: str, id: object) -> Cell:
+        """An entry of the output, in the role of the input that it copies."""
+        operand = self.call.operands[int(self.call.sources.input.reshape(-1)[entry])]
+        place = int(self.call.sources.entry.reshape(-1)[entry])
+        other = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, place)
+        is_kink = bool(self.call.nonsmooth.reshape(-1)[entry])
+        role = Role.UNDEFINED if is_kink else role_of(operand.number)
+        back = step is COTANGENT
+        detail = f"{'goes to' if back else 'from'} {other}"
+        if is_kink:
+            detail += "; x is equal to a bound: no derivative, by convention all goes to x"
+        value = self._array_of(self.call, step).reshape(-1)[entry]
+        note = f"{'→' if back else '←'} {other}"
+        return self._entry(role, self._name(step, "z", entry), value, note, detail, key, id)
+
+    def _entry(
+        self, role: Role, name: str, value: np.ndarray, note: str, detail: str, key: str, id: object
+    ) -> Cell:
+        value = np.asarray(value)
+        title = f"{name} = {full_text(value)}; {detail}"
+        return Cell(role, name, value, key=key, label=name, lines=(note,), title=title, id=id)
+
+    def _name(self, step: RoutedStep, name: str, entry: int) -> str:
+        return entry_name(f"{step.prefix}{name}", self.call.value.shape, int(entry))
+
+    @staticmethod
+    def _array_of(thing: RoutedOperand | Routed, step: RoutedStep) -> np.ndarray:
+        return {"": thing.value, "d": thing.tangent, "g": thing.cotangent}[step.prefix]
+
+    # Arrows.
+
+    def _pairs(self) -> tuple[list[Pair], list[str]]:
+        """The last entry of a row of an input, and the first of each row that copies from it.
+
+        If they are many, a single pair for each input. A note explains the arrows.
+        """
+        found = dict[Pair, None]()
+        arrays = {a.operand.number: a for a in self.inputs if a.operand}
+        for row in numbers_in(self.output):
+            entries = [entry for _, entry in self.output.entries(row)]
+            for entry in entries:
+                source = arrays.get(int(self.call.sources.input.reshape(-1)[entry]))
+                place = int(self.call.sources.entry.reshape(-1)[entry])
+                if source is not None:
+                    *_, (_, last) = source.entries(place // source.across)
+                    found[(source.name, last), ("z", entries[0])] = None
+        if len(found) > MOST_ARROWS:
+            coarse = {pair[0][0]: pair for pair in reversed(found)}
+            return [*coarse.values()], ["arrows lead from array to array"]
+        is_fine = self.output.across == 1
+        return [*found], [] if is_fine else ["arrows lead from row to row"]
+
+    def _edges(self, step: RoutedStep) -> Iterator[Edge]:
+        """Arrows from inputs to the output, or backward."""
+        for pair in self.pairs:
+            ends = [(step.number, *end) for end in pair]
+            source, target = reversed(ends) if step is COTANGENT else ends
+            moment = step.number, step.title
+            yield Edge(source, target, beside=True, plain=step is not COTANGENT, moment=moment)
 
 
-def pieces(line: str, upright: bool) -> list[str]:
-    """Return the lines above an array; they are short if panels are next to each other."""
-    return line.split("; ") if upright else [line]
+def _fold(label: str, step: RoutedStep, part: int) -> Line:
+    """A cell that counts hidden rows or inputs."""
+    cell = Cell(Role.PANEL, label, None, label=label, moment=(step.number, step.title))
+    return Line([((0, -1), cell)], low=True, part=part)
 
 
-def _examples(call: Routed, operands: Sequence[RoutedOperand]) -> list[int]:
-    """Return the entries of a large output that the picture shows in addition to its ends."""
-    places = [0, 1]
-    for operand in operands:
-        of = call.sources.input.reshape(-1) == operand.number
-        places += [int(np.argmax(of))] if of.any() else []
-        if call.value.ndim <= 1 and of.any():
-            places.append(of.size - 1 - int(np.argmax(of[::-1])))
-    kinks = call.nonsmooth.reshape(-1)
-    places += [int(np.argmax(kinks))] if kinks.any() else []
-    return [place for place in places if place < call.value.size]
+def numbers_in(array: ShownArray) -> list[int]:
+    """Return the shown rows without gaps."""
+    return [row for row in array.rows if not isinstance(row, Gap)]

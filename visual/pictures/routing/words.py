@@ -1,8 +1,10 @@
-"""The texts of a routing picture: equations, counts, and the legend."""
+"""The texts of a routing picture: panels, equations, counts, products, and the legend."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from visual.pictures.routing.cells import COTANGENT, FORWARD, RoutedStep, role_of
+import numpy as np
+
 from visual.pictures.routing.routed import Routed, RoutedOperand
 from visual.scene.theme import Role
 
@@ -27,50 +29,72 @@ RULES: Mapping[str, tuple[str, str]] = {
 }
 REPEATED = "a value that is repeated forward receives a sum backward"
 MANY = 4
+SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
-def equation(routed: Routed, step: RoutedStep, short: bool = False) -> list[str]:
-    """Return the title of a panel, and the lines below it; `short` moves metadata to a line."""
+@dataclass(frozen=True)
+class RoutedStep:
+    """One of the three panels: its number, its title, and the prefix of the names in it."""
+
+    number: int
+    title: str
+    prefix: str
+
+
+FORWARD, TANGENT = RoutedStep(0, "forward", ""), RoutedStep(1, "tangent", "d")
+COTANGENT = RoutedStep(2, "cotangent", "g")
+STEPS = (FORWARD, TANGENT, COTANGENT)
+
+
+def role_of(number: int) -> Role:
+    """Return the role of the cells of an input; the fourth input has the role of the first."""
+    return SOURCES[number % len(SOURCES)]
+
+
+def title_of(name: str, shape: tuple[int, ...]) -> str:
+    """Return ``x · 2×3``."""
+    return f"{name} · {_shape(shape) or 'scalar'}"
+
+
+def equation(routed: Routed, step: RoutedStep) -> tuple[str, str]:
+    """Return the equation of a panel, and its explanation."""
     names = _names(routed, step.prefix)
     if step is FORWARD:
-        words, fixed = "every entry of z copies an entry of an input", _metadata(routed)
-        if short and fixed:
-            return [f"z = {routed.primitive}({_listed(routed)}, …)", ", ".join(fixed), words]
-        return [f"z = {_called(routed)}", words]
+        return f"z = {_called(routed)}", "every entry of z copies an entry of an input"
     tangent, transposed = RULES[routed.primitive]
     if step is not COTANGENT:
-        return [f"dz = J({names})", f"dz = {tangent}"]
+        return f"dz = J({names})", f"dz = {tangent}"
     repeated = any(_is_repeated(routed, operand) for operand in routed.operands)
-    return [f"{names} = J*(gz)", transposed, *([REPEATED] if repeated else [])]
+    return f"{names} = J*(gz)", transposed + f"; {REPEATED}" * repeated
 
 
-def copied_line(routed: Routed, operand: RoutedOperand) -> str:
-    """Return the number of output entries that copy an input."""
-    size = routed.value.size
-    words = f"copied to {routed.sources.count(operand.number):,} of {size:,} entries of z"
-    if not size:
-        return "no entries"
-    if _is_repeated(routed, operand):
-        return f"repeated to {_shape(routed.value.shape)}; {words}"
-    return words
+def notes_of(routed: Routed, operand: RoutedOperand) -> list[str]:
+    """Return how many entries of the output copy an input, and along which axes it is repeated."""
+    size, notes = routed.value.size, []
+    notes.append(f"to {routed.sources.count(operand.number):,} of {size:,} entries")
+    if size and _is_repeated(routed, operand):
+        extra = routed.value.ndim - operand.value.ndim
+        repeated = [
+            extra + axis
+            for axis, length in enumerate(operand.value.shape)
+            if length == 1 and routed.value.shape[extra + axis] != 1
+        ]
+        axes = [*range(extra), *repeated]
+        noun = "axis" if len(axes) == 1 else "axes"
+        notes.append(f"repeated: {noun} {', '.join(map(str, axes))}")
+    return notes
 
 
-def received_line(routed: Routed, operand: RoutedOperand) -> str:
-    """Return the number of cotangent entries that an input receives."""
-    size = routed.value.size
-    if not size:
-        return "no contributions"
-    words = f"receives {routed.sources.count(operand.number):,} of {size:,} entries of gz"
-    if not _is_repeated(routed, operand):
-        return words
-    extra = routed.value.ndim - operand.value.ndim
-    axes = [*range(extra)] + [
-        extra + axis
-        for axis, length in enumerate(operand.value.shape)
-        if length == 1 and routed.value.shape[extra + axis] != 1
-    ]
-    noun = "axis" if len(axes) == 1 else "axes"
-    return f"{words}; summed over {noun} {', '.join(map(str, axes))}"
+def products(routed: Routed) -> list[str]:
+    """Return the lines <g, J v> = <J* g, v>."""
+    forward, backward = routed.products
+    names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in routed.operands]
+    if len(names) > MANY:
+        names[2:-1] = ["…"]
+    is_double = np.finfo(routed.value.dtype).bits == 64
+    agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
+    end = ": the transpose is the adjoint" * bool(agree)
+    return [f"⟨gz, dz⟩ = {forward!r}", f"{' + '.join(names)} = {backward!r}{end}"]
 
 
 def words_of(routed: Routed) -> dict[Role, str]:
@@ -113,20 +137,10 @@ def about(routed: Routed) -> str:
 
 def _called(routed: Routed) -> str:
     """``narrow(a, dim = 0, start = 1, length = 2)``."""
-    return f"{routed.primitive}({', '.join([_listed(routed), *_metadata(routed)])})"
-
-
-def _listed(routed: Routed) -> str:
-    """The array arguments: ``condition, x, y``."""
     names = _names(routed, "")
-    if routed.primitive == "where":
-        return f"condition, {names}"
-    return f"[{names}]" if routed.primitive == "cat" else names
-
-
-def _metadata(routed: Routed) -> list[str]:
-    """The other arguments: ``dim = 0``."""
-    return [f"{name} = {value}" for name, value in routed.metadata.items() if name != "condition"]
+    listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(routed.primitive, names)
+    others = [f"{name} = {value}" for name, value in routed.metadata.items() if name != "condition"]
+    return f"{routed.primitive}({', '.join([listed, *others])})"
 
 
 def _names(routed: Routed, prefix: str) -> str:
