@@ -151,11 +151,11 @@ def test_everything_is_drawn_on_demand():
     assert [title[:3] for title in titles(scene, 16)] == ["1 ·", "2 ·", "3 ·", "4 ·"]
 
 
-def test_one_walks_through_all_steps_of_all_scans():
-    """Of four Scans of four steps one is open; the slots of the others wait for their steps."""
+def test_one_walks_through_the_steps_of_the_open_scan():
+    """Of four Scans of four steps: from the end of the third, when its tape is filled."""
     scene = visual.tapes(trace_of("square", 2))
-    assert list(scene.moments) == list(range(16))
-    assert scene.moments[7] == "2 · ∇C through 1, step 3"
+    assert list(scene.moments) == list(range(11, 16))
+    assert scene.moments[15] == "4 · ∇C′ through 1, step 3"
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
