@@ -373,29 +373,6 @@ def boxes_with_names(scene):
                 yield box, text
 
 
-ADDED = {  # by hand
-    ("square", 1): ["x[t−1] preserved → + dx[t+1]"],
-    ("gap", 1): ["x[t−3] preserved → + dx[t+3]", "x[t−1] preserved → + dx[t+1]"],
-    ("square", 2): ["dx[t] preserved → + d2dx[t]", "dx[t+1] overwritten → + nothing"],
-}
-
-
-@pytest.mark.parametrize(("name", "order"), ADDED)
-def test_phase_6_names_the_access_and_the_added_term(name, order):
-    drawn = pieces_of(phases(derivations_of(name, order)[order - 1]), 6)
-    assert len(drawn) == len(ADDED[name, order])
-    for line, expected in zip(drawn, ADDED[name, order], strict=True):
-        assert line.startswith(expected)
-
-
-def test_every_contribution_has_a_line():
-    """Coupled has seven contributions at order 2."""
-    derivation = derivations_of("coupled", 2)[1]
-    shares = [i.subject for i in derivation.record.phases[4].items if i.expression]
-    assert len(shares) == 7
-    assert set(shares) <= set(written_in(Group(opened_in(phases(derivation), 5))))
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_a_phase_that_adds_nothing_says_so(name):
     """The line of the phase is muted."""

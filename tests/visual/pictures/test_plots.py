@@ -14,11 +14,10 @@ from strange_loops import LOOPS, strange_trace
 
 import lab
 import visual
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.names import NamedScan
 from visual.pictures.plots.axes import Panel, drawn, thinned
-from visual.pictures.plots.series import Series, growth_of, pooled, series_of
+from visual.pictures.plots.series import Series, pooled, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
 from visual.scene.theme import DARK
@@ -92,14 +91,6 @@ def test_powers_of_ten_are_those_of_the_gradients():
     x = trace.scans[0].tapes[0].final
     slopes = np.log10(np.abs(3.7 * (1 - 2 * x[:-1])))
     assert np.allclose([y for _, y in read], [slopes[i:].sum() for i in range(31)], atol=0.1)
-
-
-def test_growth_of_the_logistic_map_is_the_product_of_its_slopes():
-    trace = gallery.loops["logistic"].with_steps(200).trace(order=1)
-    (grown,) = growth_of(NamedScan(trace, 0))
-    x = trace.scans[0].tapes[0].final
-    slopes = np.abs(3.7 * (1 - 2 * x[:-1]))
-    assert np.allclose(np.log10(grown.values), [np.log10(slopes[i:]).sum() for i in range(201)])
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e300])
@@ -254,14 +245,6 @@ def test_loops_that_stop_early_show_the_steps_that_ran():
     assert series.index.tolist() == list(range(trace.scans[0].steps + 1))
 
 
-def test_the_text_twin_reads_as_a_table():
-    text = values(gallery.loops["square"].trace(order=2)).text()
-    lines = [line.split() for line in text.splitlines()]
-    assert ["0", "7.413"] in lines
-    assert ["index", "|dC/dx|", "|dC′/dx|"] in lines
-    assert ["0", "7.413", "117.0"] in lines
-
-
 DRAW = {
     "values": lambda loop, **options: values(loop.trace(order=2), **options),
     "influence": lambda loop, **options: visual.influence(loop.derivative(), **options),
@@ -301,15 +284,3 @@ def test_the_map_on_axes_has_the_derivatives_and_the_theme_of_its_background():
     slopes = [np.prod([2 * v for v in x[s:t]]) for t in range(5) for s in range(t + 1)]
     assert np.allclose(told, slopes, rtol=0.01)
     assert axes.patches[0].get_facecolor() == to_rgba(DARK.background)  # a cell of the number
-
-
-def test_an_unknown_scan_is_refused():
-    with pytest.raises(ArgumentError, match="scan = 9: "):
-        values(gallery.loops["square"].trace(), scan=9)
-
-
-def test_jupyter_gets_a_plot_and_its_text():
-    bundle = values(gallery.loops["square"].trace())._repr_mimebundle_()
-    assert bundle["image/svg+xml"].startswith("<svg")
-    assert "dC/dx" in bundle["text/plain"]
-    assert "overflow-x" in bundle["text/html"]

@@ -127,16 +127,6 @@ def test_the_picture_shows_all_factors_with_four_digits(name, order):
         np.testing.assert_allclose(float(number), expected[places(factor)], rtol=6e-4)
 
 
-def test_the_numbers_along_the_square_loop_multiply_to_its_derivative():
-    """The derivative is 16 x¹⁵; each factor is 2·x."""
-    shown = factors(visual.draw(gallery.loops["square"], "unrolled"))
-    assert {factor: formula for factor, (formula, _) in shown.items()} == {
-        f"∂x{'₁₂₃₄'[n]}/∂x{'₀₁₂₃'[n]}": f"2·x{'₀₁₂₃'[n]}" for n in range(4)
-    }
-    product = np.prod([float(number) for _, number in shown.values()])
-    np.testing.assert_allclose(product, 16 * 0.95**15, rtol=1e-3)
-
-
 def test_the_factor_of_an_array_is_a_formula():
     """The arrow from h₄ to h₃ maps v to Wᵀ(v·(1 − h₄²)), as finite differences do."""
     loop = gallery.loops["rnn"]
