@@ -1,15 +1,33 @@
-"""The graph of the unrolled picture: a node for every quantity, an edge for every use."""
+"""The graph of the unrolled picture: a node for every quantity, an edge for every use.
+
+An edge from Scan to Scan is a contribution: the gradient of a slot accumulates the contributions of
+its own Scan and the outputs of earlier Scans of the same derivative for the same slot.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lab.notation import Leaf
+from lab.records import find_reachable
 from lab.traces.flow import Flow, Value, flow
-from lab.traces.trace import TapeTrace, Trace
-from visual.pictures.unrolled.contributions import Contribution, contributions, is_read_by_steps
+from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
 from visual.pictures.unrolled.quantities import QuantityNode, QuantityNodes
 from visual.scene.theme import Role
 
-Edges = dict[tuple[int, int], None]  # an ordered set
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """Summand `source` of the initial value that Scan `scan` reads from `into` at an index."""
+
+    source: Value
+    scan: int
+    into: TapeTrace | SequenceTrace
+    index: int
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Scan, argument number of its variable, and index."""
+        return self.scan, self.into.argument, self.index
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +63,17 @@ def unrolling(
         for tape in scan.held:
             quantities.add_tape(number, tape)
     uses = _uses(quantities)
-    edges: Edges = dict.fromkeys([*quantities.parts, *uses, *_joined(quantities, parts)])
+    edges = dict.fromkeys([*quantities.parts, *uses, *_joined(quantities, parts)])
     results = set(_results(quantities))
     nodes = [
         replace(node, role=Role.RESULT) if number in results else node
         for number, node in enumerate(quantities.nodes)
     ]
-    needed = _leading_to(_goals(quantities, results, unknown, parts), edges)
+    sources: dict[int, list[int]] = {}
+    for source, target in edges:
+        sources.setdefault(target, []).append(source)
+    goals = _goals(quantities, results, unknown, parts)
+    needed = find_reachable(goals, lambda node: sources.get(node, ()))
     faded = (n if number in needed else replace(n, faded=True) for number, n in enumerate(nodes))
     return Unrolling(tuple(faded), tuple(edges), uses, values)
 
@@ -140,14 +162,36 @@ def _last_nodes(
             yield node
 
 
-def _leading_to(results: set[int], edges: Edges) -> set[int]:
-    """Return `results` and all nodes from which edges lead to them."""
-    sources: dict[int, list[int]] = {}
-    for source, target in edges:
-        sources.setdefault(target, []).append(source)
-    reached, waiting = set(results), list(results)
-    while waiting:
-        new = set(sources.get(waiting.pop(), ())) - reached
-        reached |= new
-        waiting += new
-    return reached
+def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[Contribution]:
+    """Yield the contributions of a feed of Scan `later` whose rows are known."""
+    part = trace.scans[feed.scan].tape(feed.variable)
+    into = trace.scans[later].variable(Leaf("", None, feed.into))
+    if part is None or part.axis is None or part.gradient_of is None:
+        return
+    if isinstance(into, TapeTrace | SequenceTrace) and into.axis is not None:
+        for row, source, _ in feed.rows:
+            if row is not None and row < len(into.axis.index) and source < len(part.final):
+                value = flow.latest(feed.scan, part, source)
+                yield Contribution(value, later, into, int(into.axis.index[row]))
+
+
+def is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
+    """Return whether a sequence reads the feed, with known values at every step."""
+    into = trace.scans[later].variable(Leaf("", None, feed.into))
+    if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
+        return False
+    return trace.scans[later].parent is not None or into.taken is not None
+
+
+def fed_places(trace: Trace) -> frozenset[tuple[int, int, int]]:
+    """Return where gradients of one loop enter another loop; empty for a single loop."""
+    if sum(scan.parent is None for scan in trace.scans) < 2:
+        return frozenset()
+    values = flow(trace)
+    return frozenset(
+        part.place
+        for later, scan in enumerate(trace.scans)
+        for feed in scan.feeds
+        if scan.order == 1 and not is_read_by_steps(trace, feed, later)
+        for part in contributions(trace, feed, later, values)
+    )

@@ -9,7 +9,7 @@ from lab.traces.trace import ScanTrace, Trace
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.unrolled.contributions import fed_places
+from visual.pictures.unrolled.graph import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline

@@ -5,13 +5,14 @@ contains the values that belong to no single moment, such as parameters.  Arrows
 block to the next; a value from a block farther above is repeated at the top of its reader's block.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
 from visual.layout.canvas import touched_columns
-from visual.layout.columns import Steps, one_or_more, timeline
+from visual.layout.columns import Steps, TimeColumns, one_or_more, timeline
+from visual.layout.sheet import Sheet
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
@@ -101,17 +102,25 @@ def place(
     chosen: Sequence[int],
     graph: Unrolling,
     requested: Steps,
+    sheet: Sheet,
     ends: int | None = None,
-    only: range | None = None,
 ) -> Placing:
     """Place the nodes of `graph`; of a long loop, the nodes of `ends` and `requested` steps.
 
-    A range `only` selects other steps.  With 0 `ends`, one step of the last Scan is shown.
+    The sheet can select other steps, which all chosen Scans must run.  With 0 `ends`, one step of
+    the last Scan is shown.
     """
+    only = sheet.steps
+    for number in chosen:
+        sheet.steps_of(trace.scans[number])
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
-    placer = _Placer(trace, chosen, graph, requested, ends, only)
+    seen = chosen[-1:] if ends == 0 else chosen
+    times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
+    scans = ((trace.scans[number], times[number]) for number in seen)
+    shown = (touched_columns(*scan, requested, ends, only) for scan in scans)
+    placer = _Placer(trace, chosen, graph, times, set().union(*shown))
     placer.place_moments()
     arrows = [pair for edge in graph.edges if (pair := placer.arrow(*edge)) is not None]
     placer.place_lasting()
@@ -126,17 +135,11 @@ class _Placer:
         trace: Trace,
         chosen: Sequence[int],
         graph: Unrolling,
-        requested: Steps,
-        ends: int | None,
-        only: range | None,
+        times: Sequence[TimeColumns],
+        shown: Collection[int],
     ) -> None:
-        self.nodes = graph.nodes
+        self.nodes, self.times, self.shown = graph.nodes, times, shown
         self.blocks = {number: block for block, number in enumerate(chosen)}
-        self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-        seen = chosen[-1:] if ends == 0 else chosen
-        scans = ((trace.scans[n], self.times[n]) for n in seen)
-        shown = (touched_columns(*scan, requested, ends, only) for scan in scans)
-        self.shown = set().union(*shown)
         self.step_columns = self._assign_columns()
         self.left_out = self._find_unneeded(trace, chosen)
         self.items: dict[tuple[int, int], PlacedNode] = {}

@@ -20,17 +20,8 @@ from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
 from visual.pictures.unrolled.rolled import rolled
 from visual.pictures.unrolled.room import FREE, opened_on
-from visual.scene.combinators import (
-    Piece,
-    above,
-    gap,
-    over,
-    shifted,
-)
-from visual.scene.shapes import (
-    Scene,
-    picture_function,
-)
+from visual.scene.combinators import Piece, above, gap, over, shifted
+from visual.scene.shapes import Scene, picture_function
 
 ENDS = None, 3, 2, 1, 0  # steps at both ends of a loop, all of a short one; the first that fit
 
@@ -49,7 +40,7 @@ def unrolled(
 
     The picture shows the Scan with the number `scan`, by default the Scan that computes the
     result, below the Scan that it differentiates.  Its arrows carry local derivatives.  If the
-    trace has more Scans, a strip of small tapes shows all of them at the top.
+    trace has more Scans, a strip of cards shows all of them at the top.
 
     With `all`, or with the numbers of several `scans`, the Scans are drawn below one another in a
     picture of any size: the first as the loop, the others as its derivatives.  Scans are numbered
@@ -67,25 +58,16 @@ def unrolled(
     if switch("all", all) or scans is not None:
         chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
         graph = unrolling(trace, chosen, all_direct)
-        placing = place(trace, chosen, graph, step, None, cut_out(trace, chosen, sheet))
         room = FREE if sheet.width == SCREEN.width else opened_on(sheet, is_open=False)
-        picture = Picture(trace, chosen, graph, placing, room)
+        picture = Picture(trace, chosen, graph, place(trace, chosen, graph, step, sheet), room)
         part = picture.draw()
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
-        return finished(part, (), trace, chosen, width, sheet)
+        return _finished(part, (), trace, chosen, width, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, sheet=sheet)
     return fitting(trace, chosen, top, step, all_direct, sheet)
-
-
-def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
-    """Return the steps that the sheet selects, which all chosen Scans must run, or None."""
-    if sheet.steps is not None:
-        for number in chosen:
-            sheet.steps_of(trace.scans[number])
-    return sheet.steps
 
 
 @picture_function
@@ -101,34 +83,39 @@ def fitting(
 
     If they are forward loops, each of them is also drawn rolled up.
     """
-    graph, only = unrolling(trace, chosen, all_direct), cut_out(trace, chosen, sheet)
+    graph = unrolling(trace, chosen, all_direct)
     if all(trace.scans[number].parent is None for number in chosen):
         heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
         top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
     for ends in ENDS:
-        placing = place(trace, chosen, graph, step, ends, only)
+        placing = place(trace, chosen, graph, step, sheet, ends)
         picture = Picture(trace, chosen, graph, placing, opened_on(sheet))
         if picture.fits:
             break
     part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
     width = max(sheet.width, top.envelope.right + sheet.margin)
-    return finished(part, picture.notes(), trace, chosen, width, sheet)
+    return _finished(part, picture.notes(), trace, chosen, width, sheet)
 
 
-def finished(
+def _finished(
     part: Piece,
     notes: Sequence[str],
     trace: Trace,
     chosen: Sequence[int],
     width: float,
-    sheet: Sheet = SCREEN,
+    sheet: Sheet,
 ) -> Scene:
     """Return the picture with its legend and the `notes` below it."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    title = f"{trace.scans[chosen[0]].name}, unrolled"
-    caption = f"Each value of {names}, with the values it is computed from."
-    close = width == sheet.width
-    seeds, wholes = seeds_of(trace, chosen[::-1]), wholes_of(trace)
     return with_legend(
-        part, None, title, caption, sheet, width, notes, close=close, seeds=seeds, wholes=wholes
+        part,
+        None,
+        f"{trace.scans[chosen[0]].name}, unrolled",
+        f"Each value of {names}, with the values it is computed from.",
+        sheet,
+        width,
+        notes,
+        close=width == sheet.width,
+        seeds=seeds_of(trace, chosen[::-1]),
+        wholes=wholes_of(trace),
     )

@@ -14,8 +14,7 @@ from lab.loops import gallery
 from lab.traces.flow import flow
 from lab.traces.trace import TapeTrace
 from visual.layout.legend import TOTAL
-from visual.pictures.unrolled.contributions import contributions
-from visual.pictures.unrolled.graph import unrolling
+from visual.pictures.unrolled.graph import contributions, unrolling
 from visual.scene.shapes import Arrow, Text
 from visual.scene.theme import Role
 
