@@ -20,8 +20,7 @@ from lab.notation import tap_symbol
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from visual.pictures.phases.phases import PURPOSES, phases
-from visual.pictures.phases.sentences import NOTHING, sentences
-from visual.pictures.phases.verdicts import LOOKS, legend_of
+from visual.pictures.phases.sentences import LOOKS, NOTHING, legend_of, sentences
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import Role
 

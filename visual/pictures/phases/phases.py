@@ -15,8 +15,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
-from visual.pictures.phases.sentences import NOTHING, sentences
-from visual.pictures.phases.verdicts import legend_of
+from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, sized, words
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
 from visual.scene.theme import Role

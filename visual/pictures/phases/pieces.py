@@ -13,8 +13,7 @@ from lab.notation import tap_symbol
 from lab.records import cached_property
 from lab.tape import Tape
 from visual.layout.names import NamedScan
-from visual.pictures.phases.sentences import NONE, decisions, tapes_of, written_slots
-from visual.pictures.phases.verdicts import LOOKS
+from visual.pictures.phases.sentences import LOOKS, NONE, decisions, tapes_of, written_slots
 from visual.scene.combinators import Envelope, Piece, above, beside, gap, over, piece, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Text, fitted, folded, outline

@@ -1,10 +1,11 @@
-"""Explain each of the eleven phases in a sentence with the names of the derivation."""
+"""A sentence for each of the eleven phases, and the role and the legend text of each verdict."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from re import findall
 
 from lab.gradients.record import DerivationRecord, Item, Verdict
 from lab.tape import Tape
+from visual.scene.theme import Role
 
 NOTHING = "nothing to do"
 NONE = (Verdict.DISCONNECTED, Verdict.UNTRACED, Verdict.UNDEFINED)
@@ -20,6 +21,22 @@ SUMS: Mapping[Collection[Verdict], str] = {
     (Verdict.SUMMED,): "Every step reads the parameter: sum over the steps",
     (Verdict.PER_STEP,): "Each step reads a separate value: no sum",
     (): "Omitted: no gradient",
+}
+LOOKS: Mapping[Verdict, tuple[Role, str]] = {
+    Verdict.NOTED: (Role.PANEL, ""),
+    Verdict.ABSENT: (Role.UNNEEDED, ""),
+    Verdict.READ: (Role.READ, "value read by this step"),
+    Verdict.REUSED: (Role.REUSED, "forward result, not recomputed"),
+    Verdict.ACCUMULATED: (Role.PRESERVED, "read, unchanged"),
+    Verdict.OVERWRITTEN: (Role.OVERWRITTEN, "read, then replaced"),
+    Verdict.CLEARED: (Role.SPENT, "cleared"),
+    Verdict.SUMMED: (Role.INTERMEDIATE, "sum over the steps"),
+    Verdict.PER_STEP: (Role.INTERMEDIATE, "a value per step"),
+    Verdict.CONNECTED: (Role.RESULT, "receives a gradient"),
+    Verdict.ZERO: (Role.UNNEEDED, "zero gradient"),
+    Verdict.DISCONNECTED: (Role.UNNEEDED, "disconnected, no gradient"),
+    Verdict.UNDEFINED: (Role.UNDEFINED, "no derivative rule"),
+    Verdict.UNTRACED: (Role.UNTRACED, "not recorded on the tape"),
 }
 
 
@@ -98,3 +115,12 @@ def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
         if argument.partition("[")[2] != slot.partition("[")[2]:
             return f"{slot} accumulates the gradient of {argument}: time is reversed"
     return "The slots of the tape"
+
+
+def legend_of(verdicts: Collection[Verdict]) -> dict[Role, str]:
+    """Return the legend texts of the roles of some verdicts; verdicts of a role share a text."""
+    legend = dict[Role, str]()
+    for verdict, (role, text) in LOOKS.items():
+        if verdict in verdicts and text:
+            legend[role] = f"{legend[role]}, or {text}" if role in legend else text
+    return legend

@@ -26,8 +26,7 @@ from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_step, check_trace, selected_scan, switch
-from visual.pictures.stepgraph.cards import VALUE, Card
-from visual.pictures.stepgraph.looks import LEGEND, Looks
+from visual.pictures.stepgraph.cards import LEGEND, VALUE, Card, Looks
 from visual.pictures.stepgraph.nodes import SLOT, StepNode, StepNodes, StepPart
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, sized
