@@ -168,23 +168,6 @@ class Wholes(Choice):
 
 
 @dataclass(frozen=True)
-class Path(Wholes):
-    """The path to a Scan inside steps: a Scan's number, a step's number, and so on."""
-
-    _: KW_ONLY
-    metavar: str = "SCAN,STEP"
-
-    def check(self, value: object) -> Value:
-        """Return two numbers for each level, or None for the outermost level."""
-        path = tuple(super().check(value) or ())
-        if len(path) % 2:
-            raise ArgumentError(
-                f"{self.name} = {quote(value)}: expected a Scan's number and a step's, as in 2,0."
-            )
-        return path or None
-
-
-@dataclass(frozen=True)
 class Steps(Whole):
     """The number of steps, or the shown steps as text, which `Shown` converts."""
 
@@ -411,7 +394,6 @@ KEEP = Keep(
 )
 # The options of a loop's derivative; a graph contains its own.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
-INSIDE = Path("inside", "Scan and step whose inner Scans are drawn")
 TRUNCATE = Whole(
     "truncate",
     "number of steps that the gradient goes back",

@@ -38,6 +38,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "buffer": "the picture memory for buffers; tapes are in the order of time",
     "contributions": "lab.events(trace), which has the terms of each write",
     "figure": "`scantape draw figure4`",
+    "inside": "visual.tapes(trace.scans[0].nested[1]); the machine opens Scans inside its steps",
     "height": "nothing; a picture is as high as it needs",
     "limit": "lab.memory(trace, limit=…)",
     "moment": "scan and step, or visual.machine(trace, moment=7)",

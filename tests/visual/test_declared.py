@@ -15,7 +15,7 @@ from lab.loops import gallery
 from visual.cli.main import COMMANDS
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, PictureKind
 from visual.drawing.study import Chosen
-from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
+from visual.options import DERIVATIVE, RULE, STEPS, THEME, Whole
 from visual.player.grid import CHOICES as OF_A_PAGE
 from visual.workbench.state import CHOICES as OF_A_WORKBENCH
 from visual.workbench.state import BenchState, view_options
@@ -136,7 +136,7 @@ NO_OPTIONS = {
 
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
-    declared = {option.name for option in kind.options} - {INSIDE.name} | {"sheet"}
+    declared = {option.name for option in kind.options} | {"sheet"}
     drawn = getattr(visual, kind.name)
     return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
@@ -145,7 +145,7 @@ def undeclared(kind):
 def test_the_options_of_a_picture_are_those_of_its_function(name):
     known = {"phases": {"scan"}, "machine": {"sheet", "other", "rule", "scan", "step"}}
     assert undeclared(PICTURES[name]) == known.get(name, set())
-    for option in (one for one in PICTURES[name].options if one is not INSIDE):
+    for option in PICTURES[name].options:
         usual = max(option.least, 1) if isinstance(option, Whole) else True
         value = {"scan": 2, "step": 1}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})

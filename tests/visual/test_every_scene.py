@@ -56,7 +56,6 @@ VALUES = {
     "step": (0,),
     "steps": ("1:3",),
     "width": (360, "85mm", "170mm"),
-    "inside": (),  # of loops in loops, in tests/visual/drawing
 }
 NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
 # Faults that wait for a new layout. Remove a line with its fault; add none.

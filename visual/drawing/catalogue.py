@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from lab.errors import ArgumentError, GraphError, Registry, check_choice, listing, quote
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
-from visual.drawing.nested import with_links, within
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.drawing.study import Study
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
-    INSIDE,
     NO_LEGEND,
     SHOWN,
     WIDTH,
@@ -69,12 +67,10 @@ class PictureKind:
         """Draw a study; raise ArgumentError for an unknown option or a width that is too small."""
         known: dict[str, Value] = self.check(options)
         paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
-        width, path = paper.get("width"), known.pop(INSIDE.name, None) or ()
-        study = within(study, path)
+        width = paper.get("width")
         scene = self.make(study, sheet=sheet(**paper), **known)
         if width is None:
-            shown = study, path, known.get("scan"), known.get("step")
-            return with_links(scene, *shown) if INSIDE in self.options else scene
+            return scene
         least = width
         while pixels := missing_width(scene, least):  # the layout can differ on a wider sheet
             least = wider(least, pixels)
@@ -190,7 +186,7 @@ _KINDS = (
         "tapes",
         "the slots that every backward step reads, overwrites, and preserves",
         _of_trace(tapes),
-        (SCAN, STEP, ALL, INSIDE),
+        (SCAN, STEP, ALL),
         follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
@@ -198,7 +194,7 @@ _KINDS = (
         "unrolled",
         "every step's values and their sources",
         _unrolled,
-        (SCAN, STEP, ALL, INSIDE),
+        (SCAN, STEP, ALL),
         follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
@@ -211,7 +207,7 @@ _KINDS = (
         "values",
         "states, gradients, and tapes over the steps",
         _of_trace(values),
-        (SCAN, ALL, INSIDE),
+        (SCAN, ALL),
         on_sheet=(SHOWN,),
     ),
     PictureKind(
@@ -231,24 +227,22 @@ _KINDS = (
         "ssa",
         "the tapes with a name for every value that a slot has contained",
         _of_trace(ssa),
-        (SCAN, STEP, ALL, INSIDE),
+        (SCAN, STEP, ALL),
         on_sheet=(SHOWN,),
     ),
     PictureKind(
         "stepgraph",
         "the inner function of one step with its values",
         _of_trace(stepgraph),
-        (SCAN, STEP, ALL, INSIDE),
+        (SCAN, STEP, ALL),
         follows=("scan", "step"),
     ),
-    PictureKind(
-        "phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL, INSIDE)
-    ),
+    PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL)),
     PictureKind(
         "genealogy",
         "the Scan that each Scan differentiates",
         _of_trace(genealogy),
-        (ALL, INSIDE),
+        (ALL,),
     ),
 )
 

@@ -257,8 +257,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             own = {option.name: option for option in view_options(bench.state.view)}
             if name not in own:
                 PICTURES[bench.state.view].check({name: value})  # the error lists the options
-            before = dict.fromkeys(own.keys() & {"scan", "step"}) if name == "inside" else {}
-            return {"options": {**before, name: own[name].from_form(value)}}
+            return {"options": {name: own[name].from_form(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:

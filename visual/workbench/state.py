@@ -29,7 +29,7 @@ from lab.reports.breaking.breakage import Breakage, Truth
 from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import cached_study, draw
 from visual.drawing.study import Chosen, Frozen, choose, with_shape
-from visual.options import DERIVATIVE, INSIDE, RULE, THEME, TRUNCATE, ByName, Choice, Value
+from visual.options import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Choice, Value
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
@@ -102,9 +102,8 @@ class BenchState:
         if checked.get("steps", self.steps) != self.steps:
             options.pop("step", None)
         if checked.get("view", self.view) != self.view:
-            own = {option.name for option in view_options(checked["view"])}
-            places = own & {"scan", INSIDE.name}
-            options = {name: value for name, value in options.items() if name in places}
+            has_scan = any(option.name == "scan" for option in view_options(checked["view"]))
+            options = {n: value for n, value in options.items() if n == "scan" and has_scan}
         old = replace(self, options=MappingProxyType(options))
         if "view" in checked:
             checked = {"rule": None, **checked}

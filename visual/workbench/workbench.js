@@ -12,7 +12,7 @@ const RESTING = 250; // ms
 const AROUND = 123; // pixels of JupyterLab's bars and of the line below the picture
 const ENOUGH = 400; // pixels of a picture
 const BAR = 80; // pixels above the picture on the full screen
-const CARDS = "[data-cell^='scan:'], [data-cell^='inside:']"; // groups of a picture that open a Scan
+const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
 
 /** The size of the picture: natural, as wide as the page, or as large as the full screen. */
 class Zoom {
