@@ -27,7 +27,7 @@ from visual.exercises.answers import AnswerOutcome, AnswerVerdict, ExerciseTask
 from visual.exercises.progress import MOST, AnswerRecord
 from visual.exercises.questions import Candidate, slots, taps
 from visual.exercises.sheet import ExerciseSheet, Single
-from visual.pictures.taps import Use
+from visual.pictures.tap_rules import Use
 
 
 class Ask(StrEnum):

@@ -14,7 +14,7 @@ from visual.exercises.before import tape_before
 from visual.layout.names import NamedScan
 from visual.layout.names import listed as in_words
 from visual.pictures.machine.still import moment_of_step
-from visual.pictures.taps import Use, conversions, use_of
+from visual.pictures.tap_rules import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
 Candidate = tuple[

@@ -44,6 +44,7 @@ class Edge:
     over: bool = False
     beside: bool = False
     plain: bool = False
+    title: str = ""
     moment: Moment = (None, "")
 
 
@@ -72,7 +73,8 @@ def route(
         labels += _label(edge, target, into)
     for edge, arrow in zip(known.values(), arrows, strict=True):
         step, moment = edge.moment
-        yield arrow if step is None else Group((arrow,), step, moment=moment)
+        is_group = edge.title or step is not None
+        yield Group((arrow,), step, title=edge.title, moment=moment) if is_group else arrow
     yield from labels
     yield from _factors([*known.values()], arrows, [*near, *labels])
 

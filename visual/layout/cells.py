@@ -220,7 +220,7 @@ def words_cell(
 ) -> Group:
     """Return a box with lines of text: its label, its value if it has one, and further lines."""
     number = [] if value is None else [value_within(value, box.width - 6, SMALL_SIZE)]
-    written = [label, *number, *filter(None, lines)]
+    written = [*filter(None, [label, *number, *lines])]
     first = box.y + box.height / 2 + 4 - 8 * (len(written) - 1)
     texts = [
         inside(

@@ -151,7 +151,7 @@ class _Layout:
     def __init__(self, table: Table, sheet: Sheet, all: bool) -> None:
         self.table, self.sheet, self.all = table, sheet, all
         self.left = sheet.labels if len(table.parts) == 1 else sheet.margin + STEPS
-        self.left = self.left if table.names is None else sheet.margin + table.names
+        self.left = self.left if table.label_width is None else sheet.margin + table.label_width
         self.right = sheet.width - sheet.margin
         self.parts: list[Placed] = []
         self.boxes: dict[Hashable, Box] = {}
@@ -432,7 +432,7 @@ def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: 
         return WIDE if any(edge.factor for edge in edges) else BETWEEN
     below = [edge for edge in bows if not edge.over]
     if below:
-        return BETWEEN if any(edge.labels for edge in below) else 22
+        return BETWEEN if any(edge.labels for edge in below) else max(22, placed.part.apart)
     return placed.part.apart
 
 

@@ -152,7 +152,7 @@ class Table(ABC):
     """The content of a picture of cells."""
 
     parts: tuple[TablePart, ...] = (TablePart(),)
-    names: float | None = None  # the width of the names of rows, by default that of the sheet
+    label_width: float | None = None  # the width of the names of rows, by default that of the sheet
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:

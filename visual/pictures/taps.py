@@ -1,184 +1,26 @@
 """The taps of a loop variable and of its gradients, derivative after derivative.
 
 A row is a step of a loop, the row below it a step of its gradient. A column is a time: below a slot
-that a step reads or writes is the slot of its gradient, and arcs lead from a read to a write. The
-step of a gradient moves through the same slots in the opposite direction: arcs are reversed and
-taps change sign. Five rules below the picture convert an access to an access to the gradient.
+that a step reads or writes is the slot of its gradient, and bows lead from a read to a write. Five
+rules below the picture (`tap_rules`) convert an access to an access to the gradient.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, StrEnum
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from lab.errors import ArgumentError, check_integer, listing, quote
-from lab.gradients.decisions import symbol
 from lab.notation import integers, tap_symbol
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import finished, heading
-from visual.layout.columns import Gap, with_gaps
+from visual.layout.arrows import Edge
+from visual.layout.placing import table_scene
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, gap, over, sized
-from visual.scene.shapes import (
-    Arrow,
-    Box,
-    Group,
-    Polyline,
-    Scene,
-    Shape,
-    Text,
-    fitted,
-    moved,
-    picture_function,
-    shortened,
-    text_width,
-)
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
+from visual.pictures.tap_rules import Generation, TapRule, Use, use_of
+from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
-
-class Use(StrEnum):
-    """The access of a step to a slot."""
-
-    OVERWRITTEN = "overwritten"
-    PRESERVED = "preserved"
-    WRITTEN = "written"
-    UNTOUCHED = "untouched"
-
-    @property
-    def short(self) -> str:
-        """The operations, in the order of the step."""
-        return _OPERATIONS[self]
-
-
-_OPERATIONS = {
-    Use.OVERWRITTEN: "read, replaced",
-    Use.PRESERVED: "read, kept",
-    Use.WRITTEN: "written",
-    Use.UNTOUCHED: "",
-}
-
-
-def use_of(tape: Tape, tap: int) -> Use:
-    """Return the access of a step to the slot at `tap`."""
-    if tap in tape.overwritten:
-        return Use.OVERWRITTEN
-    if tap in tape.preserved:
-        return Use.PRESERVED
-    return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
-
-
-class TapRule(Enum):
-    """The access of a step to a slot, the access to its gradient that follows, and the reason."""
-
-    READ = "written", "read", ""
-    ADDED = "read and kept", "added to", "other steps can read the value, too"
-    WRITTEN = "read by one step only", "written", "the slot holds no other contribution"
-    NOT_ADDED = (
-        "overwritten",
-        "replaced",
-        "the gradient of the old value replaces the gradient of the new value",
-    )
-    CLEARED = "written unread", "cleared", "the old value is lost"
-
-    def sentence(self, slot: str, gradient: str) -> str:
-        """Return the rule for a slot and its gradient, with the reason."""
-        access, after, reason = self.value
-        return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """A tap and the rule that converts it to a tap of the gradient; `signs` computes that tap."""
-
-    tap: int
-    signs: str
-    rule: TapRule
-
-    @property
-    def words(self) -> str:
-        """The rule in a sentence, without its reason."""
-        access, after, _ = self.rule.value
-        return f"{access} at {integers(self.tap)} → its gradient, at {self.signs}, is {after}"
-
-
-def reverse(tape: Tape) -> Tape:
-    """Return the tape of the gradient: `Tape.reverse`, and slots that are only cleared.
-
-    If a mit-mot writes a slot that it does not read, the old value is lost. The pullback therefore
-    writes zero to the gradient of that slot.
-    """
-    back = tape.reverse()
-    return Tape(back.reads, back.writes + tuple(-tap for tap in cleared(tape)))
-
-
-def cleared(tape: Tape) -> tuple[int, ...]:
-    """Return the taps that a mit-mot writes and does not read."""
-    if tape.kind is not Kind.MIT_MOT:
-        return ()
-    return tuple(tap for tap in tape.writes if tap not in tape.reads)
-
-
-def conversions(tape: Tape) -> tuple[Conversion, ...]:
-    """Return the rule for every tap, in the order of the taps."""
-    back = reverse(tape)
-    return tuple(_conversion(tape, back, tap) for tap in tape.taps)
-
-
-def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
-    signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
-    use = use_of(tape, tap)
-    if use is Use.OVERWRITTEN:
-        return Conversion(tap, signs, TapRule.NOT_ADDED)
-    if use is Use.PRESERVED:
-        return Conversion(tap, signs, TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN)
-    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared(tape) else TapRule.READ)
-
-
-@dataclass(frozen=True)
-class Generation:
-    """The tape of a variable or of a gradient, with its name.
-
-    `arcs` lead from a read tap to each tap that is computed from it, except from a tap to itself.
-    `rules` are the conversions from the taps of `source`, if this is the gradient of `source`.
-    """
-
-    name: str
-    tape: Tape
-    arcs: tuple[tuple[int, int], ...]
-    rules: tuple[Conversion, ...] = ()
-    source: str = ""
-
-    @staticmethod
-    def of(tape: Tape, name: str) -> "Generation":
-        """Return the tape of a variable; each write can depend on every read."""
-        pairs = ((read, write) for read in tape.reads for write in tape.writes)
-        return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
-
-    def gradient(self, order: int) -> "Generation":
-        """Return the gradient, as a derivative of an `order`."""
-        turned = tuple((-write, -read) for read, write in self.arcs)
-        rules = conversions(self.tape)
-        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules, self.name)
-
-    def content(self, tap: int) -> str:
-        """Return the content of a slot: the gradient of a slot, or in a loop the tap itself."""
-        return (
-            f"gradient of {tap_symbol(self.source, -tap)}"
-            if self.source
-            else f"tap {integers(tap)}"
-        )
-
-    def does(self, tap: int) -> str:
-        """Return the access of a step to a tap in a few words."""
-        rules = [each.rule for each in self.rules if each.tap == -tap]
-        if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
-            return f"read, {rules[0].value[1]}"
-        return use_of(self.tape, tap).short
-
-
-HEIGHT, ARC, LINE, FOLDED, SMALL = 60, 24, 24, 6, 11
-PITCH, NARROWEST, BETWEEN = 150, 43, 10  # of columns, which fill the sheet
+FOLDED = 6  # a longer distance of two taps is folded
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -200,6 +42,7 @@ KINDS: Mapping[Kind, str] = {
 ORDERS = 100
 
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
+DerivedScans = Sequence[tuple[int, str, list[int]]]  # number, name, and Scans with the same taps
 
 
 @picture_function
@@ -220,10 +63,101 @@ def taps(
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
     first = tapes.order if isinstance(tapes, ScanTrace) else 0
-    return _drawn(named, scans, range(first + 1, first + orders + 1), sheet)
+    later = range(first + 1, first + orders + 1)
+    strips = [[*_lineage(tape, names[0], later)] for tape, names in named.items()]
+    everything = ", ".join(chain.from_iterable(named.values()))
+    return table_scene(
+        TapsTable([*named.values()], strips, scans),
+        {LOOKS[use]: WORDS[use] for use in Use},
+        sheet=sheet,
+        title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
+        description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
+        said=[
+            *_rules(strips),
+            *_kinds(chain.from_iterable(strips)),
+            *filter(None, [" · ".join(_alike(scans[: orders + 1]))]),
+        ],
+    )
 
 
-def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
+class TapsTable(Table):
+    """A strip for each tape, with a row for each of its gradients; a column is a time."""
+
+    parts = (TablePart(narrow=43, wide=150, height=44, full=0.9, apart=24),)
+
+    def __init__(
+        self,
+        names: Sequence[tuple[str, ...]],
+        strips: Sequence[Sequence[Generation]],
+        scans: DerivedScans,
+    ) -> None:
+        self.names, self.strips, self.scans = names, strips, scans
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """The times of all slots."""
+        return ({(0, time) for strip in self.strips for time in _times(strip[0].tape.taps)},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """A heading for every strip, and its rows."""
+        for number, (names, strip) in enumerate(zip(self.names, self.strips, strict=True)):
+            tape = strip[0].tape
+            notes = [] if number or not strip[1:] else [_reversal(tape)]
+            if names[1:]:
+                notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
+            if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
+                notes.append(
+                    "PyTensor passes each tap as a sequence: a step reads each entry once."
+                )
+            title = f"{', '.join(names)} · {tape.kind}"
+            title = title if number else f"{title}: what a step reads and writes"
+            yield Row(heading=TableHeading(title, notes))
+            for order, each in enumerate(strip):
+                yield self._row(number, order, each)
+
+    def _row(self, number: int, order: int, each: Generation) -> Row:
+        """A step, with bows from the slots that it reads to those that it writes."""
+        first, sign = self.strips[number][0], -1 if order % 2 else 1
+        cells: list[tuple[Key | None, Cell]] = []
+        for time in _times(first.tape.taps):
+            tap = sign * time
+            use, name = use_of(each.tape, tap), tap_symbol(each.name, tap)
+            access = each.access(tap)
+            cell = Cell(
+                LOOKS[use],
+                f"{name}, tap {integers(tap)}: {access or WORDS[use]}",
+                None,
+                key=f"{first.name}:order {order}:{tap}",
+                label="" if use is Use.UNTOUCHED else name,
+                lines=(access,),
+                id=(number, order, time),
+            )
+            cells.append(((0, time), cell))
+        heads = {
+            (0, time): Head(_time_name(time), "") for _, time in (key for key, _ in cells if key)
+        }
+        label, below = each.name, "its gradient" if order else ""
+        if order < len(self.scans):
+            label, below = f"Scan {self.scans[order][0]}", self.scans[order][1]
+        steps = f"{'← steps' if order % 2 else 'steps →'} · {each.tape.kind}"
+        line = Line(cells, [*filter(None, [below]), steps], {} if order else heads)
+        edges = [
+            Edge(
+                (number, order, sign * read),
+                (number, order, sign * write),
+                over=not order,
+                title=f"{tap_symbol(each.name, read)} goes into {tap_symbol(each.name, write)}",
+            )
+            for read, write in each.arcs
+        ]
+        return Row(label, [line], edges, moment=Group((), order, moment=each.name))
+
+
+def _time_name(time: int) -> str:
+    """Return ``t−3``, ``t``, or ``t+1``."""
+    return f"t{integers(time) if time <= 0 else f'+{time}'}" if time else "t"
+
+
+def _generations(tapes: Tapes) -> DerivedScans:
     """Return a forward Scan of a trace, its first backward Scan, and so on.
 
     Each entry has the number of the Scan, its name, and the other Scans with the same taps.
@@ -239,47 +173,15 @@ def _generations(tapes: Tapes) -> Sequence[tuple[int, str, list[int]]]:
     return chain
 
 
-def _drawn(
-    named: Mapping[Tape, tuple[str, ...]],
-    scans: Sequence[tuple[int, str, list[int]]],
-    orders: range,
-    sheet: Sheet,
-) -> Scene:
-    """Draw all tapes, and their gradients of these `orders`."""
-    lines = [[*_lineage(tape, names[0], orders)] for tape, names in named.items()]
-    parts: list[Piece] = []
-    for line, (tape, names) in zip(lines, named.items(), strict=True):
-        notes = [] if parts or not orders else [_reversal(tape)]
-        if names[1:]:
-            notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
-        if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-            notes.append("PyTensor passes each tap as a sequence: a step reads each entry once.")
-        title = f"{', '.join(names)} · {tape.kind}"
-        head = heading(title if parts else f"{title}: what a step reads and writes", notes, sheet)
-        parts.append(above(head, _strip(line, scans, sheet), apart=6))
-    everything = ", ".join(chain.from_iterable(named.values()))
-    drawn = above(*parts, apart=22)
-    return finished(
-        over(gap(sheet.line), drawn) if sheet.on_paper else drawn,  # else the page enlarges it
-        {LOOKS[use]: WORDS[use] for use in Use},
-        sheet=sheet,
-        title=f"Taps of {everything}, and of their gradients up to {len(orders)} more orders",
-        description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        close=True,
-        said=[
-            *_rules(lines),
-            *_kinds(chain.from_iterable(lines)),
-            *filter(None, [" · ".join(_alike(scans[: len(orders) + 1]))]),
-        ],
-    )
-
-
 def _reversal(tape: Tape) -> str:
     """Explain the sign of taps, at the first tap whose sign changes."""
     tap = next(filter(None, tape.taps), 0)
     above, below = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
     example = f" ({above} becomes {below})" if tap else ""
-    return f"The steps of a gradient run in the opposite direction: taps change sign{example}."
+    return (
+        "Below a slot is the slot of its gradient, whose steps run in the opposite direction: taps "
+        f"change sign{example}."
+    )
 
 
 def _lineage(tape: Tape, name: str, orders: range) -> Iterator[Generation]:
@@ -298,7 +200,7 @@ def _kinds(generations: Iterable[Generation]) -> list[str]:
     return [kinds] if kinds else []
 
 
-def _alike(scans: Sequence[tuple[int, str, list[int]]]) -> Iterator[str]:
+def _alike(scans: DerivedScans) -> Iterator[str]:
     """Yield the Scans that have the taps of a drawn Scan."""
     for number, _, others in scans:
         if others:
@@ -343,99 +245,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     return names_of
 
 
-def _strip(
-    generations: Sequence[Generation], scans: Sequence[tuple[int, str, list[int]]], sheet: Sheet
-) -> Piece:
-    """Draw a tape and its gradients from top to bottom, with lines between their slots."""
-    row = with_gaps(_moments(generations[0].tape.taps))
-    start = min(126, sheet.labels)
-    pitch = max(NARROWEST, min(PITCH, (sheet.line - start) / len(row)))
-    slot = pitch - BETWEEN
-    left = {m: start + n * pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
-    folds = {start + n * pitch: m.hidden for n, m in enumerate(row) if isinstance(m, Gap)}
-    heads = [
-        Text(x + slot / 2, 12, f"t{integers(m) if m <= 0 else f'+{m}'}" if m else "t", 12, "middle")
-        for m, x in left.items()
-    ]
-    time = Text(start - BETWEEN - 2, 12, "time →", SMALL, "end", muted=True)
-    shapes: list[Shape] = [*heads, time]
-    y = 20.0
-    for order, each in enumerate(generations):
-        middles = {(-m if order % 2 else m): x + slot / 2 for m, x in left.items()}
-        arcs = _arcs(each, middles, order > 0)
-        y += ARC if arcs and not order else 0
-        inside: list[Shape] = [moved(arc, 0, y + HEIGHT * (order > 0)) for arc in arcs]
-        cells = [_slot(each, order, tap, generations[0].name, slot) for tap in middles]
-        inside += [moved(c, x, y) for c, x in zip(cells, left.values(), strict=True)]
-        inside += [_fold(hidden, x, y, slot) for x, hidden in folds.items()]
-        inside += _label(each, order, scans, start - BETWEEN - 2, y)
-        shapes.append(Group(tuple(inside), step=order, moment=each.name))
-        bottom, y = y + HEIGHT, y + HEIGHT + (ARC if arcs and order else 0) + LINE
-        if each is not generations[-1]:
-            ends = [middles[tap] for tap in each.tape.taps]
-            shapes += [Polyline(((x, bottom + 3), (x, y - 3)), faint=True) for x in ends]
-    return sized(start + len(row) * pitch - BETWEEN, y - LINE, *shapes)
-
-
-def _label(
-    each: Generation,
-    order: int,
-    scans: Sequence[tuple[int, str, list[int]]],
-    room: float,
-    y: float,
-) -> Iterator[Text]:
-    """Yield the Scan of a row, the direction of its steps, and the kind of its tape."""
-    label, below = each.name, "its gradient" if order else ""
-    if order < len(scans):
-        label, below = f"Scan {scans[order][0]}", scans[order][1]
-    steps, kind = "← steps" if order % 2 else "steps →", each.tape.kind
-    yield fitted(room, y + 18, label, room, SMALL + 1, "end", bold=True)
-    lines = (below, f"{steps} · {kind}")
-    for n, line in enumerate(filter(None, lines)):
-        yield fitted(room, y + 34 + 16 * n, line, room, SMALL, "end", muted=True)
-
-
-def _fold(hidden: int, x: float, y: float, wide: float) -> Text:
-    text = f"⋯ {hidden:,} ⋯"
-    return fitted(x + wide / 2, y + 34, text, wide + 8, SMALL, "middle", muted=True)
-
-
-def _slot(each: Generation, order: int, tap: int, key: str, wide: float) -> Group:
-    """Draw a slot, with the access of a step to it."""
-    use, access, name = use_of(each.tape, tap), each.does(tap), tap_symbol(each.name, tap)
-    role, room = LOOKS[use], wide - 10
-    inside: list[Shape] = [Box(0, 0, wide, HEIGHT, role)]
-    if use is not Use.UNTOUCHED:
-        lines, content = [shortened(name, room, 13, bold=True), access], each.content(tap)
-        if text_width("read, added to", SMALL) > room:
-            fits = text_width(name, SMALL, bold=True) <= room
-            lines = [name, content] if fits and not order else [name if fits else integers(tap)]
-        elif text_width(content, SMALL) <= room:
-            lines.insert(1, content)
-        y = 20 + 9 * (3 - len(lines))
-        first = SMALL if text_width(lines[0], 13, bold=True) > room else 13
-        for n, words in enumerate(lines):
-            size = SMALL if n else first
-            inside.append(Text(wide / 2, y + 16 * n, words, size, "middle", bold=not n, role=role))
-    title = f"{name}, tap {integers(tap)}: {access or WORDS[use]}"
-    return Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title)
-
-
-def _arcs(each: Generation, middles: Mapping[int, float], below: bool) -> list[Group]:
-    """Return arcs from reads to writes, above the first row and `below` the others."""
-    arcs, sign = list[Group](), 1 if below else -1
-    longest = max((abs(write - read) for read, write in each.arcs), default=1)
-    for read, write in each.arcs:
-        aside = 8 if middles[read] < middles[write] else -8
-        start, end = middles[read] + aside, middles[write] - aside
-        high = sign * ARC * (0.7 + 0.5 * abs(write - read) / longest)
-        curve = ((start, 2.0 * sign), (start, high), (end, high), (end, 3.0 * sign))
-        title = f"{tap_symbol(each.name, read)} goes into {tap_symbol(each.name, write)}"
-        arcs.append(Group((Arrow(curve, accent=below),), title=title))
-    return arcs
-
-
-def _moments(taps: Sequence[int]) -> list[int]:
+def _times(taps: Sequence[int]) -> list[int]:
     """Return all times from the first to the last tap, without long gaps."""
     shown = set(taps)
     for before, after in pairwise(taps):

@@ -17,7 +17,8 @@ from lab.loops import gallery
 from lab.notation import integers, leaves_of, tap_symbol
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
-from visual.pictures.taps import TapRule, conversions, reverse, taps
+from visual.pictures.tap_rules import TapRule, conversions, reverse
+from visual.pictures.taps import taps
 from visual.scene.shapes import Text
 from visual.scene.theme import Role
 

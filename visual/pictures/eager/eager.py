@@ -101,7 +101,7 @@ class EagerTable(Table):
     `opened` is the number of the only tape with gradients, None for all.
     """
 
-    names = 0.0
+    label_width = 0.0
 
     def __init__(self, recording: Recording, unfold: int | None, opened: int | None) -> None:
         self.recording, self.told, self.opened = recording, story(recording), opened

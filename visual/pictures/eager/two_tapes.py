@@ -103,7 +103,7 @@ def two_tapes(
 class TwoTapes(Table):
     """A row for each step; columns for values and gradients on the eager tape and in the Scan."""
 
-    names = 84.0
+    label_width = 84.0
     parts = (TablePart(narrow=120, wide=200, height=20, full=0.8, apart=20),)
 
     def __init__(

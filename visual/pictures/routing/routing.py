@@ -96,7 +96,7 @@ class ShownArray:
 class RoutingTable(Table):
     """The panels of a call, each with a part for the inputs and a part for the output."""
 
-    names = 126.0
+    label_width = 126.0
 
     def __init__(self, call: Routed, all: bool) -> None:
         self.call, self.all = call, all

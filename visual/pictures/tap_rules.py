@@ -1,0 +1,145 @@
+"""The rules that convert the taps of a loop variable to the taps of its gradient.
+
+The step of a gradient moves through the same slots in the opposite direction: reads become writes,
+writes become reads, and taps change sign. Five rules convert an access to an access to the
+gradient.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from lab.gradients.decisions import symbol
+from lab.notation import integers
+from lab.tape import Kind, Tape
+
+
+class Use(StrEnum):
+    """The access of a step to a slot."""
+
+    OVERWRITTEN = "overwritten"
+    PRESERVED = "preserved"
+    WRITTEN = "written"
+    UNTOUCHED = "untouched"
+
+    @property
+    def short(self) -> str:
+        """The operations, in the order of the step."""
+        return _OPERATIONS[self]
+
+
+_OPERATIONS = {
+    Use.OVERWRITTEN: "read, replaced",
+    Use.PRESERVED: "read, kept",
+    Use.WRITTEN: "written",
+    Use.UNTOUCHED: "",
+}
+
+
+def use_of(tape: Tape, tap: int) -> Use:
+    """Return the access of a step to the slot at `tap`."""
+    if tap in tape.overwritten:
+        return Use.OVERWRITTEN
+    if tap in tape.preserved:
+        return Use.PRESERVED
+    return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
+
+
+class TapRule(Enum):
+    """The access of a step to a slot, the access to its gradient that follows, and the reason."""
+
+    READ = "written", "read", ""
+    ADDED = "read and kept", "added to", "other steps can read the value, too"
+    WRITTEN = "read by one step only", "written", "the slot holds no other contribution"
+    NOT_ADDED = (
+        "overwritten",
+        "replaced",
+        "the gradient of the old value replaces the gradient of the new value",
+    )
+    CLEARED = "written unread", "cleared", "the old value is lost"
+
+    def sentence(self, slot: str, gradient: str) -> str:
+        """Return the rule for a slot and its gradient, with the reason."""
+        access, after, reason = self.value
+        return f"{slot} was {access} → {gradient} is {after}{reason and f': {reason}'}"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A tap and the rule that converts it to a tap of the gradient; `signs` computes that tap."""
+
+    tap: int
+    signs: str
+    rule: TapRule
+
+    @property
+    def words(self) -> str:
+        """The rule in a sentence, without its reason."""
+        access, after, _ = self.rule.value
+        return f"{access} at {integers(self.tap)} → its gradient, at {self.signs}, is {after}"
+
+
+def reverse(tape: Tape) -> Tape:
+    """Return the tape of the gradient: `Tape.reverse`, and slots that are only cleared.
+
+    If a mit-mot writes a slot that it does not read, the old value is lost. The pullback therefore
+    writes zero to the gradient of that slot.
+    """
+    back = tape.reverse()
+    return Tape(back.reads, back.writes + tuple(-tap for tap in cleared(tape)))
+
+
+def cleared(tape: Tape) -> tuple[int, ...]:
+    """Return the taps that a mit-mot writes and does not read."""
+    if tape.kind is not Kind.MIT_MOT:
+        return ()
+    return tuple(tap for tap in tape.writes if tap not in tape.reads)
+
+
+def conversions(tape: Tape) -> tuple[Conversion, ...]:
+    """Return the rule for every tap, in the order of the taps."""
+    back = reverse(tape)
+    return tuple(_conversion(tape, back, tap) for tap in tape.taps)
+
+
+def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
+    signs = f"−({integers(tap)}) = {integers(-tap)}" if tap else "−0 = 0"
+    use = use_of(tape, tap)
+    if use is Use.OVERWRITTEN:
+        return Conversion(tap, signs, TapRule.NOT_ADDED)
+    if use is Use.PRESERVED:
+        return Conversion(tap, signs, TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN)
+    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared(tape) else TapRule.READ)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The tape of a variable or of a gradient, with its name.
+
+    `arcs` lead from a read tap to each tap that is computed from it, except from a tap to itself.
+    `rules` are the conversions from the taps of `source`, if this is the gradient of `source`.
+    """
+
+    name: str
+    tape: Tape
+    arcs: tuple[tuple[int, int], ...]
+    rules: tuple[Conversion, ...] = ()
+    source: str = ""
+
+    @staticmethod
+    def of(tape: Tape, name: str) -> "Generation":
+        """Return the tape of a variable; each write can depend on every read."""
+        pairs = ((read, write) for read in tape.reads for write in tape.writes)
+        return Generation(name, tape, tuple((r, w) for r, w in pairs if r != w))
+
+    def gradient(self, order: int) -> "Generation":
+        """Return the gradient, as a derivative of an `order`."""
+        turned = tuple((-write, -read) for read, write in self.arcs)
+        rules = conversions(self.tape)
+        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules, self.name)
+
+    def access(self, tap: int) -> str:
+        """Return the access of a step to a tap in a few words."""
+        rules = [each.rule for each in self.rules if each.tap == -tap]
+        if {TapRule.ADDED, TapRule.CLEARED} & {*rules}:
+            return f"read, {rules[0].value[1]}"
+        return use_of(self.tape, tap).short
