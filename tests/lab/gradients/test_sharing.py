@@ -93,14 +93,14 @@ def test_what_differs_by_what_a_gradient_reaches_is_not_shared(monkeypatch):
 
 def test_a_high_order_is_the_closed_form():
     with hide_progress():
-        derived = lab.derivative(*_square(), 7)
+        derived = lab.derivative(*_square(), 5)
     found = lab.trace(derived, {derived.wrt: X0}).outputs
     factor, powers = 1.0, []
-    for k in range(8):
+    for k in range(6):
         powers.append(factor * X0 ** (16 - k))
         factor *= 16 - k
     np.testing.assert_allclose(found, powers, rtol=1e-10)
-    assert derived.different == (1, *range(1, 8))
+    assert derived.different == (1, *range(1, 6))
 
 
 def _square():

@@ -138,7 +138,7 @@ def autoregressive():
     return [ys[-1]], theta
 
 
-def many(count=50):
+def many(count=20):
     """So many loops one after another."""
     value = pt.dscalar("x0")
     for number in range(count):

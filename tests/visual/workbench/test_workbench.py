@@ -321,9 +321,9 @@ def test_many_changes_leave_nothing_behind():
         assert still == widgets
         return after - before
 
-    grown(64)  # then no more can be undone
-    grown(64)  # abstract classes remember once which types they have met, as those of matplotlib
-    assert grown(64) < 100
+    grown(36)  # then no more can be undone
+    grown(36)  # abstract classes remember once which types they have met, as those of matplotlib
+    assert grown(36) < 50
     assert grown(8, lambda: bench.picture) > 1000  # it sees what is kept
 
 

@@ -281,13 +281,13 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     assert differences_wrt(last, theta, given)[0].admits(late.gradient)
 
 
-def test_fifty_scans_are_summarized():
+def test_twenty_scans_are_summarized():
     outputs = to_compile.many()
     found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
     printed = str(found)
-    assert len(found.after) == 50
-    assert len(printed.splitlines()) <= 50 + 25  # a row for each Scan, and the rest
-    assert "50 changed" in printed
+    assert len(found.after) == 20
+    assert len(printed.splitlines()) <= 20 + 25  # a row for each Scan, and the rest
+    assert "20 changed" in printed
     assert "loop_17" in str(found.after[17])
 
 
@@ -509,8 +509,9 @@ def batched():
 
 def test_scans_inside_a_blockwise_are_counted_as_in_a_real_function():
     cost, starts = batched()
+    rewrites = Mode("py", get_mode("CVM").provided_optimizer)  # C would be compiled for seconds
     for outputs, wrt in (([cost], None), ([cost, pytensor.grad(cost, starts)], starts)):
-        function = pytensor.function([starts], outputs, mode="CVM")
+        function = pytensor.function([starts], outputs, mode=rewrites)
         nodes = function.maker.fgraph.toposort()
         inside = sum(isinstance(getattr(node.op, "core_op", None), Scan) for node in nodes)
         assert inside == len(outputs)
