@@ -1,7 +1,7 @@
-"""Graphs as people have them: explained, traced, verified, compared and drawn in every kind.
+"""Explain, trace, verify, compare, and draw graphs that users write.
 
-Twelve of them in the ordinary suite; `make corpus` takes all, holds the time of pictures, too, and
-prints a table of it.
+`make test` runs twelve graphs. `make corpus` runs all of them, and prints the time of their
+pictures and the refusals.
 """
 
 import importlib.util
@@ -15,6 +15,7 @@ import pytensor
 import pytest
 from fuzzing.outcomes import check_sentence
 from graphs.prints import misplaced, printed
+from pytensor.compile.mode import Mode
 
 import lab
 from lab.errors import LabError
@@ -25,25 +26,26 @@ from visual.scene.shapes import Scene
 
 ALL = bool(os.environ.get("CORPUS"))
 HERE = Path(__file__).parent
-# PyTensor 3.0 without C++ gives wrong numbers, its own gradients among them, by FAST_COMPILE
-MODE = "FAST_RUN" if pytensor.__version__.startswith("3.0") else "FAST_COMPILE"
+# All rewrites, but no compiler: Numba would compile for two minutes. Without rewrites, PyTensor 3.0
+# computes wrong gradients.
+MODE = Mode("py", "fast_run")
 ORIGINS = ("documentation", "networks", "series", "numerics", "composed")
-WIDE = 840  # pixels of each; a picture is as high as it needs
+WIDEST = 840  # pixels
 
 
 def module(name):
-    """A module of this folder, which is no package."""
+    """Import a file of this folder, which is not a package."""
     spec = importlib.util.spec_from_file_location(f"corpus_{name}", HERE / f"{name}.py")
-    sys.modules[spec.name] = made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    sys.modules[spec.name] = loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def graphs(origin):
-    """The functions of a module that make a graph: those with a name of their own."""
-    made = module(origin)
-    for name, function in inspect.getmembers(made, inspect.isfunction):
-        if function.__module__ == made.__name__ and not inspect.signature(function).parameters:
+    """Yield the functions of a file that build a graph: the functions without parameters."""
+    loaded = module(origin)
+    for name, function in inspect.getmembers(loaded, inspect.isfunction):
+        if function.__module__ == loaded.__name__ and not inspect.signature(function).parameters:
             yield f"{origin}.{name}", function
 
 
@@ -65,104 +67,95 @@ SUITE = (
 )
 
 
-def every(scans):
-    """All Scans of a trace, with those in a step; the same Scans are in every step."""
+def nested(scans):
+    """Yield all Scans of a trace, also the Scans inside a step; they are equal in all steps."""
     for scan in scans:
         yield scan
-        yield from every(scan.nested[0].scans if scan.nested else ())
+        yield from nested(scan.nested[0].scans if scan.nested else ())
 
 
-def what_happens(cost, wrt, given, seconds):
-    """By what was asked for, the sentence with which it was refused; `seconds` get those of kinds.
+def refusals(cost, wrt, given, seconds):
+    """Return the message of each refused action; write the seconds of each picture to `seconds`.
 
-    Pictures are drawn of one study, as by `visual.export`.
+    All pictures share a study, as in `visual.export`.
     """
     refused = {}
 
-    def asked(what, function, otherwise=None):
+    def attempt(action, function, otherwise=None):
         try:
             return function()
         except LabError as error:
             check_sentence(str(error))
-            refused[what] = str(error)
+            refused[action] = str(error)
             return otherwise
 
-    told = asked("explain", lambda: str(lab.explain(cost, wrt)))
-    assert told is None or told.strip()
+    report = attempt("explain", lambda: str(lab.explain(cost, wrt)))
+    assert report is None or report.strip()
     for order in (2, 1):
-        derivative = asked(f"order {order}", lambda n=order: lab.derivative(cost, wrt, n))
+        derivative = attempt(f"order {order}", lambda n=order: lab.derivative(cost, wrt, n))
         if derivative is not None:
             break
-    trace = derivative and asked("trace", lambda: lab.trace(derivative, given))
+    trace = derivative and attempt("trace", lambda: lab.trace(derivative, given))
     if trace is not None:
-        assert asked("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
+        assert attempt("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
         lines = printed(list(derivative.values))
-        assert not any(wrong for scan in every(trace.scans) for wrong in misplaced(scan, lines))
+        assert not any(wrong for scan in nested(trace.scans) for wrong in misplaced(scan, lines))
         study = study_of(derivative, given, {})
         for name, kind in PICTURES.items():
-            begun = time.process_time()
-            scene = asked(name, lambda k=kind: k.draw(study))
+            start = time.process_time()
+            scene = attempt(name, lambda k=kind: k.draw(study))
             assert scene is None or scene.svg().startswith("<svg")
-            assert scene is None or scene.width <= WIDE, (name, scene)
-            seconds[name] = time.process_time() - begun
-    comparison = asked("compare", lambda: lab.compare(cost, wrt, given))
+            assert scene is None or scene.width <= WIDEST, (name, scene)
+            seconds[name] = time.process_time() - start
+    comparison = attempt("compare", lambda: lab.compare(cost, wrt, given))
     if comparison is not None and not comparison.agree:
         refused["agree"] = str(comparison)
     return refused
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTensor's own, of old ways to write a graph
+@pytest.mark.filterwarnings("ignore")  # PyTensor warns of old ways to write a graph
 @pytest.mark.parametrize("name", GRAPHS if ALL else SUITE)
-def test_a_graph_of_the_corpus(name, record_property):
+def test_a_graph_is_drawn_or_refused(name, record_property):
     seconds = {}
-    with (
-        hide_progress(),
-        pytensor.config.change_flags(cxx=""),
-    ):  # C++ would be compiled for a minute
-        refused = what_happens(*GRAPHS[name](), seconds)
-    for told, value in (("graph", name), ("seconds", seconds), ("refused", refused)):
-        record_property(told, value)
+    with hide_progress(), pytensor.config.change_flags(cxx=""):  # C++ would compile for a minute
+        refused = refusals(*GRAPHS[name](), seconds)
+    for key, value in (("graph", name), ("seconds", seconds), ("refused", refused)):
+        record_property(key, value)
     expected = REFUSED.get(name, {})
     assert refused.keys() == expected.keys(), refused
-    for what, words in expected.items():
-        assert words in refused[what], what
+    for action, words in expected.items():
+        assert words in refused[action], action
 
 
-def test_what_is_refused_is_a_table_of_the_graphs_there_are():
+def test_the_tables_name_existing_graphs():
     assert len(GRAPHS) >= 60
-    assert set(SUITE) <= GRAPHS.keys()
+    assert {*SUITE, *REFUSED} <= GRAPHS.keys()
     assert len(SUITE) == 12
-    assert REFUSED.keys() <= GRAPHS.keys()
 
 
-def careless(*_):
+def raise_type_error(*_):
     raise TypeError
 
 
-def refusing(*_):
-    raise LabError("It is not so.")
+def refuse(*_):
+    raise LabError("This is an error.")
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_graph_that_is_refused_silently_or_wrong_is_found(monkeypatch):
+def test_wrong_errors_reports_and_sizes_are_detected(monkeypatch):
     cost, wrt, given = GRAPHS["numerics.newton_root"]()
-    monkeypatch.setattr(lab, "derivative", careless)
+    wide = PictureKind("wide", "too wide", lambda *_, **__: Scene(WIDEST + 1, 9, (), "a", "b"))
+    with monkeypatch.context() as patch, hide_progress():
+        patch.setitem(globals(), "PICTURES", {"wide": wide})
+        with pytest.raises(AssertionError, match="wide"):
+            refusals(cost, wrt, given, {})
+    monkeypatch.setattr(lab, "derivative", raise_type_error)
     with pytest.raises(TypeError):
-        what_happens(cost, wrt, given, {})
-    monkeypatch.setattr(lab, "derivative", refusing)
-    assert what_happens(cost, wrt, given, {}) == dict.fromkeys(
-        ["order 2", "order 1"], "It is not so."
+        refusals(cost, wrt, given, {})
+    monkeypatch.setattr(lab, "derivative", refuse)
+    assert refusals(cost, wrt, given, {}) == dict.fromkeys(
+        ["order 2", "order 1"], "This is an error."
     )
     monkeypatch.setattr(lab, "explain", lambda *_: "")
     with pytest.raises(AssertionError):
-        what_happens(cost, wrt, given, {})
-
-
-def test_a_picture_that_is_too_large_is_found(monkeypatch):
-    cost, wrt, given = GRAPHS["numerics.newton_root"]()
-    wide = PictureKind(
-        "wide", "wider than a column", lambda *_, **__: Scene(WIDE + 1, 9, (), "a", "b")
-    )
-    monkeypatch.setitem(globals(), "PICTURES", {"wide": wide})
-    with pytest.raises(AssertionError, match="wide"), hide_progress():
-        what_happens(cost, wrt, given, {})
+        refusals(cost, wrt, given, {})

@@ -32,7 +32,7 @@ from visual.pictures.taps import taps
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 MORE = {
     "forty steps": LOOPS["a thousand steps"].with_steps(40),

@@ -22,7 +22,7 @@ from lab.progress import Interrupted, watch_work
 from visual.backends.films import frames
 from visual.scene.shapes import Text
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 ROOT = Path(__file__).parents[3]
 SQUARE = gallery.loops["square"]

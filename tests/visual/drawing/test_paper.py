@@ -19,7 +19,7 @@ from visual.options import WIDTH
 from visual.scene.shapes import Box, Polyline, Scene, Text
 from visual.scene.theme import THEMES, Role
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 SQUARE = gallery.loops["square"]
 INCH = 25.4

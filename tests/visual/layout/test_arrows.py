@@ -7,7 +7,7 @@ import visual
 from lab.loops import gallery
 from visual.scene.shapes import Text
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 
 def letters_of(scene):

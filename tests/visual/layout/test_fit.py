@@ -17,7 +17,7 @@ from visual.layout.sheet import Sheet
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import LIGHT, Role
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {

@@ -9,7 +9,7 @@ from lab.loops import gallery
 from visual.layout.cells import full_text
 from visual.scene.shapes import Group
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 LOOPS = ("square", "gap", "rnn", "extra", "coupled")
 ONE_STEP = ("stepgraph",)

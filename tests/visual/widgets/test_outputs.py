@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from PIL import Image
 from sites import ROOT
 
-pytestmark = pytest.mark.sizes
+pytestmark = pytest.mark.same
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
