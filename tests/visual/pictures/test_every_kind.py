@@ -13,7 +13,6 @@ from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
-from visual.scene.shapes import Text
 
 EVERY = {**gallery.loops, **LOOPS}
 
@@ -171,21 +170,3 @@ def test_a_graph_of_ones_own():
     own = visual.draw(found, "unrolled", given=graph.given)
     ready = visual.draw(gallery.loops["square"], "unrolled")
     assert own.text() == ready.text()
-
-
-@pytest.mark.parametrize("picture", ["unrolled", "stepgraph", "phases"])
-def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
-    """What a person reads in a heading can be typed in; titles say which Scan it is."""
-    names = ["square", "∇C through 1", "∇C′ through 2"]
-    for number, name in list(enumerate(names, start=1))[picture == "phases" :]:
-        if picture == "unrolled":
-            scene = visual.unrolled(gallery.loops["square"].trace(order=2), scans=(number,))
-        else:
-            scene = visual.draw(gallery.loops["square"], picture, order=2, scan=number)
-        told = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
-        start = f"{number} · {name}"
-        if picture == "phases":
-            assert told[0].startswith(f"{number} · ")
-            assert told[0].endswith(" in eleven phases")
-        else:
-            assert told[0].startswith(start) or " ".join(told[:2]) == start  # on two lines

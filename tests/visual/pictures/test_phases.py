@@ -179,16 +179,6 @@ def test_long_expressions_are_whole_in_the_tooltip():
     assert max(s.left + s.width for s in scene.walk() if isinstance(s, Text)) < scene.width
 
 
-def test_all_lists_the_decisions_of_each_phase():
-    derivation = derivations_of("coupled", 2)[1]
-    scene = phases(derivation, all=True)
-    for phase in derivation.record.phases:
-        words = " ".join(written_in(Group(opened_in(scene, phase.number))))
-        for item in phase.items:
-            assert item.decision in words
-            assert item.expression in words
-
-
 def opened_in(scene, number):
     """Return the groups of a phase."""
     return tuple(group for group in scene.groups() if group.step == number - 1)

@@ -15,7 +15,7 @@ from lab.traces.flow import flow
 from lab.traces.trace import TapeTrace
 from visual.layout.legend import TOTAL
 from visual.pictures.unrolled.graph import contributions, unrolling
-from visual.scene.shapes import Arrow, Text
+from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
 x0 = pt.dscalar("x0")
@@ -48,29 +48,6 @@ def test_a_gradient_has_one_value(name, order):
             np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_rows_of_gradients_do_not_share_a_name(name, order):
-    """Except a direct part, if a single Scan computes it as an output."""
-    trace = gallery.loops[name].trace(order)
-    for wrt in (None, *(p.name for p in gallery.loops[name].parameters)):
-        trace = trace if wrt is None else gallery.loops[name].trace(order, wrt=wrt)
-        scene = visual.unrolled(trace, all=True)
-        rows = [t.content for t in scene.walk() if isinstance(t, Text) and t.anchor == "end"]
-        names = [row for row in rows if "/d" in row or "/∂" in row]
-        names = [row for row in names if not row.startswith(("reads ", "adds "))]
-        assert len([row for row in names if row[0] == "d"]) == len({*names} - parts(names))
-        numbered = [row for row in names if row[1] in "₁₂₃₄₅₆₇₈₉"]
-        assert len(numbered) == len(set(numbered))
-
-
-def test_parts_without_numbers_would_share_a_name():
-    trace = gallery.loops["square"].trace(3)
-    vars(trace)["shares"] = dict.fromkeys(trace.shares, 0)
-    labels = [node.label for node in unrolling(trace).nodes]
-    assert labels.count("∂C″/∂x₁") == 4  # three parts, and their sum
-
-
 def sums_of_contributions(trace, drop=0):
     """The initial values of gradients, each with the sum of its contributions but for `drop`."""
     parts, values = {}, flow(trace)
@@ -95,10 +72,6 @@ def test_contributions_add_up_to_the_initial_values(name):
     assert pairs
     short = sums_of_contributions(gallery.loops[name].trace(3), drop=1)
     assert not all(np.allclose(total, initial) for initial, total in short)
-
-
-def parts(names):
-    return {name for name in names if name.startswith("∂")}
 
 
 def test_the_legend_distinguishes_total_gradients_and_parts():
