@@ -114,7 +114,7 @@ WRONG_VALUES = [
         [None, True, Mute(), LONG, "wide", "-85mm", "2cm", "9999in", "٨٥mm"],
     ),
     (lambda v: draw(steps=v), "steps", ["5:2", "2:2", range(0, 4, 2), "٠:٢", "2:9"]),
-    (lambda v: draw("stepgraph", all=v), "all", [1]),
+    (lambda v: draw("tapes", all=v), "all", [1]),
     (lambda v: draw().save("walk.gif", animate=v), "animate", [np.zeros(2)]),
     (lambda v: draw().save("walk.pdf", animate=v), "animate", [True]),
     (lambda v: draw().save("walk.gif", v), "scale", [100]),

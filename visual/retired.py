@@ -45,6 +45,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "phase": "all, which lists the decisions of all phases",
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
+    "stepgraph.all": "pytensor.dprint(graph), which prints the operations of inner functions",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
     "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
@@ -53,6 +54,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
     "phase": RETIRED_OPTIONS["phase"],
+    "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 

@@ -91,6 +91,7 @@ class PictureKind:
         own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         for name in options:
             refuse_retired(name, {} if name in own else RETIRED_OPTIONS, "option {}")
+            refuse_retired(f"{self.name}.{name}", RETIRED_OPTIONS, "option {}")
         message = f"the options of the picture {self.name} are {{}}."
         return {
             n: own[check_choice("option", n, own, message)].check(value)
@@ -234,7 +235,7 @@ _KINDS = (
         "stepgraph",
         "the inner function of one step with its values",
         _of_trace(stepgraph),
-        (SCAN, STEP, ALL),
+        (SCAN, STEP),
         follows=("scan", "step"),
     ),
     PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL)),

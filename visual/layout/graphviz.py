@@ -25,8 +25,7 @@ HOW_TO_INSTALL = (
 class GraphNode:
     """A box with a size in pixels.
 
-    Nodes of the same `rank` form a row. Edges into an `ordered` node arrive from left to right in
-    the order of the list. Only `dot_source` uses `label`.
+    Nodes of the same `rank` form a row. Only `dot_source` uses `label`.
     """
 
     key: str
@@ -34,7 +33,6 @@ class GraphNode:
     height: float
     label: str = ""
     rank: str = ""
-    ordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,9 +101,8 @@ def dot_source(
     lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for node in nodes:
         size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
-        order = " ordering=in" if node.ordered else ""
         label = quoted(node.label) if labelled else '""'
-        lines.append(f"{names[node.key]} [label={label} {size}{order}];")
+        lines.append(f"{names[node.key]} [label={label} {size}];")
     for number, edge in enumerate(edges):
         span = f" minlen={edge.span}" if edge.span > 1 else ""
         lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{span}];')

@@ -417,6 +417,7 @@ def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Resul
     def drawn(*arguments: Options.args, **options: Options.kwargs) -> Result:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
+            refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
         result = draw(*arguments, **options)
         if isinstance(result, Scene):  # and not matplotlib's axes
             values = (*arguments, *options.values())

@@ -89,7 +89,7 @@ def test_the_checker_sees_another_quantity():
 def test_what_a_step_graph_reads_and_writes_is_lit_on_the_tapes(loop):
     trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes", all=True))
     for scan, of in enumerate(trace.scans, start=1):
-        scene = drawn(loop, "stepgraph", scan=scan, all=True)
+        scene = drawn(loop, "stepgraph", scan=scan)
         inside = {key for key in cells(scene) if re.fullmatch(r"\d+:node \d+", key)}
         assert mentions(scene) <= cells(scene)
         written = len({(r.target.argument, r.target.tap) for r in of.results if r.target})

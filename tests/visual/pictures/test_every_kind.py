@@ -119,6 +119,7 @@ def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
         ("ssa", {"step": "a"}, "step = 'a'"),
         ("stepgraph", {"step": (1, 2)}, "step = (1, 2)"),
         ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
+        ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
         ("rolled", {}, "picture rolled was removed in version 0.3: use unrolled with order=0"),
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
         ("stepgraph", {"scan": 9}, "scan = 9"),

@@ -1,4 +1,4 @@
-"""The step graph: the operations of a step with their values, arranged by Graphviz.
+"""The step graph: the formulas of a step with their values, arranged by Graphviz.
 
-Start with `stepgraph`; `nodes` and `quantities` build the two graphs, `cards` draws their nodes.
+Start with `stepgraph`; `nodes` builds the graph, `cards` draws its nodes.
 """

@@ -9,7 +9,7 @@ from lab.equations.spelling import Speller
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, number_text
 from lab.tape import Kind
-from lab.traces.trace import SequenceTrace, StepResult, TapeTrace
+from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.cells import full_text, is_told, value_text, values_text
 from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import StepNode
@@ -22,7 +22,6 @@ MIN_WIDTH = 58
 ENTRY = "-0.01234, "  # a typical entry of a vector
 LEGEND: Mapping[Role, str] = {
     **{role: role.value for role in Role if role is not Role.PANEL},
-    Role.AGAIN: "forward operation, computed a second time",
     Role.RESULT: "output of the step",
 }
 Look = tuple[Role, str, str]
@@ -111,12 +110,11 @@ class Looks:
 
     def look(self, node: StepNode) -> Look:
         """Return the role of a node, its name, and its caption."""
-        place, scan = node.place, self.named.scan
+        place = node.place
         if isinstance(place, Leaf) and node.term is None:
             return self._argument(place)
-        if not isinstance(place, StepResult):
-            again = isinstance(place, int) and scan.inside[place].repeats is not None
-            return Role.AGAIN if again else Role.INTERMEDIATE, node.label, ""
+        if isinstance(place, Leaf):
+            return Role.INTERMEDIATE, place.variable, ""
         if place.target is None:
             return Role.RESULT, "until", "the loop stops if this is true"
         role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT

@@ -1,27 +1,36 @@
-"""Build the graph of all operations of a step, simplified.
+"""Build the graph of a step: arguments, results, and values that the step uses more than once.
 
-The graph omits operations that only change a shape or a type, and operations on constants alone:
-a constant is part of the label of the operation that uses it.
+All other operations are part of a formula.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
 
-from lab.notation import PLAIN, Call, Expression, Leaf, Number, Term, render
-from lab.records import cached_property
-from lab.scans.formula import written
+from lab.equations.numbers import array_of
+from lab.notation import (
+    Call,
+    Expression,
+    Leaf,
+    Number,
+    SharedTerm,
+    Slice,
+    Term,
+    calls_of,
+    leaves_of,
+    render,
+)
+from lab.records import cached_property, find_reachable
+from lab.scans.names import readable
+from lab.scans.naming import shared_by
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
 from lab.traces.untaken import values_of
 
+MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
 SLOT = "▢"  # an input, in the label of an operation
-COMMUTATIVE = {"Add", "Mul", "AND", "OR", "EQ", "NEQ", "max", "min"}
-UNARY = {"Neg", "Sqr", "Reciprocal", "transpose"}
-SYMBOLS = {"Sqr": "▢²", "Reciprocal": "1/▢"}
-EMPTY = {"None", "[]", "constant(0)"}  # the default size of a random draw
 
 
 class StepPart(Enum):
@@ -29,23 +38,20 @@ class StepPart(Enum):
 
     ARGUMENT = auto()
     SHARED = auto()
-    OPERATION = auto()
     RESULT = auto()
 
 
 @dataclass(frozen=True)
 class StepNode:
-    """A node: an argument or a shared value (a leaf), an operation (its number), or a result.
+    """A node: an argument or a shared value (a leaf), or a result.
 
-    `inputs` are nodes, from left to right; the arrows into an `ordered` node have this order. In
-    a graph of formulas, shared values and results have a `term`.
+    `inputs` are nodes, from top to bottom. Shared values and results have a formula, `term`, except
+    for a stop condition.
     """
 
     part: StepPart
-    place: Leaf | int | StepResult
-    label: str = ""
+    place: Leaf | StepResult
     inputs: "tuple[StepNode, ...]" = ()
-    ordered: bool = False
     term: Expression | None = None
 
     @property
@@ -55,104 +61,107 @@ class StepNode:
 
 
 class StepNodes:
-    """The graph of the operations in the step of a Scan."""
+    """The graph of the formulas in the step of a Scan.
 
-    def __init__(self, of: ScanOf) -> None:
-        self.scan = of.scan
-        self.fixed = set[int]()  # the values that depend on constants alone
-        for number, value in enumerate(self.scan.inside):
-            if all(isinstance(s, Number) or s in self.fixed for s in value.inputs):
-                self.fixed.add(number)
-        self._known: dict[str, StepNode] = {}
+    A value that the step uses more than once has a node if `shared`; otherwise each formula that
+    uses the value contains it. The old total of a parameter is part of the node of the new total.
+    """
 
-    @cached_property
-    def results(self) -> tuple[StepNode, ...]:
-        """The nodes of all results; all other nodes are their direct or indirect inputs."""
-        return tuple(
-            StepNode(StepPart.RESULT, result, inputs=tuple(self._inputs([result.source])))
-            for result in self.scan.results
-        )
+    def __init__(self, of: ScanOf, shared: bool = True) -> None:
+        self.scan, self.shared = of.scan, shared
+        self.formulas = {formula.target: formula.expression for formula in self.scan.formulas}
+        self._values: dict[tuple[Leaf, int], np.ndarray | None] = {}
 
     @cached_property
     def every(self) -> tuple[StepNode, ...]:
         """All nodes, each after its inputs."""
-        return with_inputs(self.results)
+        nodes: dict[str, StepNode] = {}
 
-    def value(self, place: Source | StepResult, step: int) -> np.ndarray | None:
-        """Return the value of a node at a step; None if it is not an array or was not recorded."""
-        return value_at(self.scan, place, step)
+        def visit(node: StepNode) -> None:
+            if node.key not in nodes:
+                for before in node.inputs:
+                    visit(before)
+                nodes[node.key] = node
 
-    @property
-    def operations(self) -> int:
-        """The number of operations in the graph."""
-        values = enumerate(self.scan.inside)
-        return sum(v.passes is None and n not in self.fixed for n, v in values)
+        for result in self.results:
+            visit(result)
+        return tuple(nodes.values())
 
-    @property
-    def recomputed(self) -> frozenset[int]:
-        """The operations of the parent's step that this step computes again."""
-        values = (value for value in self.scan.inside if value.passes is None)
-        return frozenset(value.repeats for value in values if value.repeats is not None)
+    @cached_property
+    def terms(self) -> Mapping[Leaf | StepResult, Expression]:
+        """The formulas of results, and of shared values by the leaf that represents each."""
+        terms = dict[Leaf | StepResult, Expression]()
+        results = {r: self.formulas[r.target] for r in self.scan.results if r.target is not None}
+        inside = {scan.name for run in self.scan.nested[:1] for scan in run.scans}
+        calls = {call.name for term in results.values() for call in calls_of(term)}
+        whole = shared_by(results.values(), [name for name in calls if readable(name) in inside])
+        if not self.shared or len(whole.bindings) > MOST_SHARED:
+            return terms | results
+        leaves = {b.name: Leaf(b.name, None, -1 - n) for n, b in enumerate(whole.bindings)}
+        terms |= {leaves[b.name]: _with_leaves(b.term, leaves) for b in whole.bindings}
+        bodies = (_with_leaves(term, leaves) for term in calls_of(whole.body)[0].arguments)
+        return terms | dict(zip(results, bodies, strict=True))
 
-    def _resolved(self, source: Source) -> Source:
-        """Return the constant, argument, or drawn operation that a source passes on."""
-        while isinstance(source, int):
-            value = self.scan.inside[source]
-            if source in self.fixed:
-                return Number(written(value.values[0]) if len(value.values) else "constant")
-            if value.passes is None:
-                return source
-            source = value.inputs[value.passes]
-        return source
+    @cached_property
+    def results(self) -> tuple[StepNode, ...]:
+        """The nodes of all results; all other nodes are their direct or indirect inputs."""
+        known: dict[Leaf | StepResult, StepNode] = {}
 
-    def _inputs(self, sources: Iterable[Source]) -> Iterator[StepNode]:
-        for source in map(self._resolved, sources):
-            if not isinstance(source, Number):
-                key = str(source)
-                self._known[key] = self._known.get(key) or self._node(source)
-                yield self._known[key]
+        def node(place: Leaf | StepResult) -> StepNode:
+            if place not in known:
+                part = StepPart.RESULT if isinstance(place, StepResult) else StepPart.SHARED
+                if isinstance(place, Leaf) and place not in self.terms:
+                    known[place] = StepNode(StepPart.ARGUMENT, place)
+                    return known[place]
+                read = (leaf for leaf in self._read(place) if not self.is_total(leaf))
+                inputs = tuple(dict.fromkeys(map(node, read)))
+                known[place] = StepNode(part, place, inputs, self.terms.get(place))
+            return known[place]
 
-    def _node(self, source: Leaf | int) -> StepNode:
-        if isinstance(source, Leaf):
-            return StepNode(StepPart.ARGUMENT, source)
-        value = self.scan.inside[source]
-        inputs = tuple(self._inputs(value.inputs))
-        ordered = len(inputs) > 1 and value.operation not in COMMUTATIVE
-        return StepNode(StepPart.OPERATION, source, self.label(source), inputs, ordered)
+        return tuple(map(node, self.scan.results))
 
-    def label(self, number: int) -> str:
-        """Return an operation with its constants: ``·``, ``▢·2``, or ``▢ − ▢``."""
-        operation = self.scan.inside[number].operation
-        inputs = [self._resolved(source) for source in self.scan.inside[number].inputs]
-        constants = any(isinstance(source, Number) for source in inputs)
-        if operation in SYMBOLS:
-            return SYMBOLS[operation]
-        if not constants and operation in COMMUTATIVE and operation in PLAIN.operators:
-            return PLAIN.operators[operation].strip()
-        is_called = not constants and operation not in UNARY | {"Pow", "at", *PLAIN.operators}
-        if (len(inputs) == 1 and operation not in UNARY) or (is_called and len(inputs) > 3):
-            return operation
-        arguments: list[Term] = [
-            source if isinstance(source, Number) else Leaf(SLOT, None, -1)
-            for source in inputs
-            if not (isinstance(source, Number) and source.written in EMPTY)
-        ]
-        return render(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
+    def _read(self, place: Leaf | StepResult) -> list[Leaf]:
+        """Return the leaves of a formula, or the arguments of a stop condition."""
+        if place in self.terms:
+            return list(leaves_of(self.terms[place]))
+        assert isinstance(place, StepResult)
+        inside = self.scan.inside
+        below = find_reachable(
+            [place.source], lambda s: inside[s].inputs if isinstance(s, int) else ()
+        )
+        return [source for source in below if isinstance(source, Leaf)]
+
+    def is_total(self, leaf: Leaf) -> bool:
+        """Return whether a leaf is the running total of a parameter."""
+        tape = self.scan.variable(leaf) if leaf.argument >= 0 else None
+        return isinstance(tape, TapeTrace) and tape.is_total
+
+    def value(self, place: Leaf | StepResult, step: int) -> np.ndarray | None:
+        """Return the value of a node at a step; None without an array or a formula."""
+        if not isinstance(place, Leaf) or place not in self.terms:
+            return value_at(self.scan, place, step)
+        if (place, step) not in self._values:
+            value = array_of(self.terms[place], lambda leaf: self.value(leaf, step))
+            self._values[place, step] = value
+        return self._values[place, step]
 
 
-def with_inputs(results: Iterable[StepNode]) -> tuple[StepNode, ...]:
-    """Return results and all nodes below them, each node after its inputs."""
-    nodes: dict[str, StepNode] = {}
+def recomputed(scan: ScanTrace) -> frozenset[int]:
+    """Return the operations of the parent's step that the step of a Scan computes again."""
+    values = (value for value in scan.inside if value.passes is None)
+    return frozenset(value.repeats for value in values if value.repeats is not None)
 
-    def visit(node: StepNode) -> None:
-        if node.key not in nodes:
-            for before in node.inputs:
-                visit(before)
-            nodes[node.key] = node
 
-    for result in results:
-        visit(result)
-    return tuple(nodes.values())
+def operation_label(scan: ScanTrace, number: int) -> str:
+    """Return an operation inside a step, with its constants: ``1 − ▢`` or ``▢[▢]``."""
+
+    def argument(source: Source) -> Term:
+        while isinstance(source, int) and scan.inside[source].passes is not None:
+            source = scan.inside[source].inputs[scan.inside[source].passes or 0]
+        return source if isinstance(source, Number) else Leaf(SLOT, None, -1)
+
+    value = scan.inside[number]
+    return render(Call(value.operation, tuple(map(argument, value.inputs))), lambda v: v.variable)
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
@@ -165,3 +174,15 @@ def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarr
         return np.asarray(values[step])
     recorded = values_of(scan, place)
     return None if recorded is None else np.asarray(recorded[step])
+
+
+def _with_leaves(term: Term, leaves: Mapping[str, Leaf]) -> Term:
+    """Return a term with leaves instead of references to shared terms."""
+    if isinstance(term, SharedTerm):
+        return leaves[term.name]
+    if isinstance(term, Call):
+        return Call(term.name, tuple(_with_leaves(part, leaves) for part in term.arguments))
+    if isinstance(term, Slice):
+        ends = (term.start, term.stop, term.step)
+        return Slice(*(None if end is None else _with_leaves(end, leaves) for end in ends))
+    return term

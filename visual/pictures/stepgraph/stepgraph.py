@@ -1,8 +1,8 @@
 """The step graph: the values that a step of a Scan reads, computes, and writes.
 
 Arguments are on the left and results on the right; between them are the values that the step uses
-more than once. Formulas contain all other operations; with `all`, each operation has a box. The
-heading lists the forward results that the step reuses, and the operations that it recomputes.
+more than once. Formulas contain all other operations. The heading lists the forward results that
+the step reuses, and the operations that it recomputes.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import ArgumentError, listing
+from lab.errors import listing
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, calls_of, leaves_of, render
 from lab.records import cached_property
@@ -23,18 +23,23 @@ from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
 from lab.traces.untaken import values_of
 from visual.layout.canvas import finished, formula_lines, heading
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import check_step, check_trace, selected_scan, switch
+from visual.options import check_step, check_trace, selected_scan
 from visual.pictures.stepgraph.cards import LEGEND, VALUE, Card, Looks
-from visual.pictures.stepgraph.nodes import SLOT, StepNode, StepNodes, StepPart
-from visual.pictures.stepgraph.quantities import StepQuantities
+from visual.pictures.stepgraph.nodes import (
+    SLOT,
+    StepNode,
+    StepNodes,
+    StepPart,
+    operation_label,
+    recomputed,
+)
 from visual.scene.combinators import Piece, above, gap, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Shape, picture_function
 from visual.scene.theme import Role
 
-MOST_OPERATIONS = 300  # Graphviz needs seconds for more
 GLOSSARY: Mapping[str, str] = {  # operations whose names do not explain them
     "allocempty": "uninitialized memory",
     "part": "some rows or entries of the first input",
@@ -45,7 +50,7 @@ GLOSSARY: Mapping[str, str] = {  # operations whose names do not explain them
     "add_at": "the first input, with the second added to one of its entries, or a part",
 }
 LONGEST = 300  # letters of a formula in the heading
-OPERATION, ARGUMENT, ON_PAPER = 190, 232, 96  # the greatest widths of boxes
+ARGUMENT, ON_PAPER = 232, 96  # the greatest widths of boxes
 APART, UNEVEN, WIDEST, LINES = 44, 1.6, 460, 4  # columns; results; formulas; lines of a formula
 HANGING = 2  # letters of the indentation of the later lines of a formula
 
@@ -55,15 +60,14 @@ def stepgraph(
     trace: Trace,
     scan: int | None = None,
     step: int | None = None,
-    all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """Draw the values that one step reads, computes, and writes.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``. The
     default is the Scan that contains the result. `step` is the number of its step; the default is
-    the first step that combines two nonzero slots. With `all`, every operation has a box.
-    Raises ArgumentError for an unknown Scan or step, and for `all` with over 300 operations.
+    the first step that combines two nonzero slots. Raises ArgumentError for an unknown
+    Scan or step.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -72,16 +76,9 @@ def stepgraph(
     why = f"; step {first} combines two nonzero slots" if step is None and first else ""
     step = check_step(trace.scans[number], first if step is None else step)
     named = NamedScan(trace, number)
-    if switch("all", all):
-        if (operations := StepNodes(named).operations) > MOST_OPERATIONS:
-            raise ArgumentError(
-                f"all = True: expected a step of {MOST_OPERATIONS} operations or fewer, got "
-                f"{operations}. Draw the formulas: leave all out."
-            )
-        return _StepGraph(named, step, sheet, StepNodes(named)).scene(why)
-    graph = _StepGraph(named, step, sheet, StepQuantities(named))
+    graph = _StepGraph(named, step, sheet, StepNodes(named))
     if graph.layout.envelope.width > sheet.line:
-        graph = _StepGraph(named, step, sheet, StepQuantities(named, shared=False))
+        graph = _StepGraph(named, step, sheet, StepNodes(named, shared=False))
     return graph.scene(why)
 
 
@@ -104,25 +101,17 @@ class _StepGraph:
     named: NamedScan
     step: int
     sheet: Sheet
-    model: StepNodes | StepQuantities
-
-    @property
-    def folds(self) -> bool:
-        """Whether formulas contain the operations; the graph then leads from left to right."""
-        return isinstance(self.model, StepQuantities)
+    model: StepNodes
 
     @cached_property
     def cards(self) -> Mapping[str, Card]:
         """The card of each node, by key."""
         looks = Looks(self.named, self.step)
         nodes = {node.key: (node, *looks.look(node)) for node in self.model.every}
-        widest = OPERATION if not self.folds else ON_PAPER if self.sheet.on_paper else ARGUMENT
-        cards = dict[str, Card]()
+        widest, cards = ON_PAPER if self.sheet.on_paper else ARGUMENT, dict[str, Card]()
         for key, (node, role, label, caption) in nodes.items():
-            written = "→ " if node.part is StepPart.RESULT and not self.folds else ""
-            cards[key] = Card(
-                role, f"{written}{label}", self.model.value(node.place, self.step), caption, widest
-            )
+            value = self.model.value(node.place, self.step)
+            cards[key] = Card(role, label, value, caption, widest)
         level: dict[str, int] = {}
         for node in self.model.every:
             level[node.key] = max((level[before.key] + 1 for before in node.inputs), default=0)
@@ -139,12 +128,8 @@ class _StepGraph:
         self, node: StepNode, role: Role, label: str, caption: str, widest: float
     ) -> Card:
         """Return the card of a result or a shared value: its formula, also in numbers."""
-        model, value, speller = (
-            self.model,
-            self.model.value(node.place, self.step),
-            Speller(self.named),
-        )
-        assert isinstance(model, StepQuantities)
+        model, speller = self.model, Speller(self.named)
+        value = model.value(node.place, self.step)
         assert node.term is not None
         leaves = {leaf: model.value(leaf, self.step) for leaf in leaves_of(node.term)}
         scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
@@ -172,15 +157,15 @@ class _StepGraph:
         """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
         nodes = list[GraphNode]()
         for node, card in zip(self.model.every, self.cards.values(), strict=True):
-            rank = "results" if self.folds and node.part is StepPart.RESULT else ""
+            rank = "results" if node.part is StepPart.RESULT else ""
             size = card.width, card.height
-            nodes.append(GraphNode(node.key, *size, "\n".join(card.lines), rank, node.ordered))
+            nodes.append(GraphNode(node.key, *size, "\n".join(card.lines), rank))
         return nodes, [GraphEdge(b.key, node.key) for node in self.model.every for b in node.inputs]
 
     @cached_property
     def layout(self) -> Piece:
         """The boxes and the arrows."""
-        layout = lay_out(*self.graph, rightwards=self.folds)
+        layout = lay_out(*self.graph, rightwards=True)
         boxes = {
             key: Box(*layout.corners[key], card.width, card.height, card.role)
             for key, card in self.cards.items()
@@ -197,8 +182,6 @@ class _StepGraph:
         if node.part in (StepPart.ARGUMENT, StepPart.RESULT):
             return self.named.leaf_key(leaf, self.step) if isinstance(leaf, Leaf) else ""
         calls = [call.name for call in calls_of(node.term)[:1]] if node.term is not None else []
-        if isinstance(node.place, int):
-            calls = [self.named.scan.inside[node.place].operation]
         inner = {scan.name for run in self.named.scan.nested[:1] for scan in run.scans}
         opens = any(readable(call.partition("[")[0]) in inner for call in calls)
         return f"inside:{self.named.number + 1},{self.step}" if opens else ""
@@ -206,7 +189,6 @@ class _StepGraph:
     def scene(self, why: str) -> Scene:
         """Draw the whole picture; `why` explains the choice of the step."""
         title = f"{self.named.number + 1} · {self.named.called}: step {self.step} as a graph"
-        title += "" if self.folds else " of operations"
         head = heading(title, self._lines(why), self.sheet, self.named.whereabouts)
         return finished(
             above(head, above(gap(self.sheet.line), self.layout, align=0.5), apart=8),
@@ -221,31 +203,23 @@ class _StepGraph:
 
     def _lines(self, why: str) -> Iterator[str]:
         """Yield the lines of the heading below the title."""
-        named, scan, model = self.named, self.named.scan, StepNodes(self.named)
-        parent, order, slot = named.parent or named, "forward", f"; {SLOT} is an input"
+        named, scan = self.named, self.named.scan
+        parent, order = named.parent or named, "forward"
         if named.parent is not None:
             order = f"order {scan.order}, gradient of {parent.number + 1} · {parent.called}"
-        labels = {card.label.partition("(")[0] for card in self.cards.values()}
-        hint = f"{slot}, in the order of the arrows" if any(SLOT in one for one in labels) else ""
-        if self.folds:
-            hint = self.sheet.hint(
-                f"all=True draws {counted(model.operations, 'operation')}", " · "
-            )
-        yield f"{order} · steps 0 to {scan.steps - 1}{why}{hint}"
+        yield f"{order} · steps 0 to {scan.steps - 1}{why}"
         formulas = {formula.target: formula for formula in parent.scan.formulas}
         for sequence in scan.sequences:
             if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
                 equation = Speller(parent).equation(formulas[sequence.source])
                 yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
-        if model.recomputed:
-            operations = Counter(StepNodes(parent).label(n) for n in sorted(model.recomputed))
+        if numbers := sorted(recomputed(scan)):
+            operations = Counter(operation_label(parent.scan, number) for number in numbers)
             names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in operations.items())
-            note = slot if SLOT in names else ""
+            note = f"; {SLOT} is an input" if SLOT in names else ""
             yield f"recomputed: {names}, which the forward Scan does not store{note}"
-        labels |= {call.name for f in scan.formulas for call in calls_of(f.expression)}
+        labels = {call.name for f in scan.formulas for call in calls_of(f.expression)}
         yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in labels)
         for case, words in zip(named.trace.untaken, untaken_words(named.trace), strict=True):
             if named.number in (case.scan, case.forward):
                 yield words
-        if not self.folds and model.operations < len(scan.inside):
-            yield "not drawn: operations that only change a shape or type, operations on constants"
