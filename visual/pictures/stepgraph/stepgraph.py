@@ -18,7 +18,6 @@ from lab.errors import listing
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, calls_of, leaves_of, render
 from lab.records import cached_property
-from lab.scans.names import readable
 from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
 from lab.traces.untaken import values_of
 from visual.layout.canvas import finished, formula_lines, heading
@@ -172,19 +171,12 @@ class _StepGraph:
         }
         shapes: list[Shape] = [*map(Arrow, layout.curves)]
         for number, node in enumerate(self.model.every):
-            key = self._key(node) or f"{self.named.number}:node {number}"
+            key = f"{self.named.number}:node {number}"
+            leaf = node.place.target if isinstance(node.place, StepResult) else node.place
+            if leaf is not None and node.part is not StepPart.SHARED:
+                key = self.named.leaf_key(leaf, self.step)  # as in other pictures
             shapes.append(self.cards[node.key].draw(boxes[node.key], key))
         return sized(layout.width, layout.height, *shapes)
-
-    def _key(self, node: StepNode) -> str:
-        """Return the key of a quantity that other pictures show, or of a Scan inside the step."""
-        leaf = node.place.target if isinstance(node.place, StepResult) else node.place
-        if node.part in (StepPart.ARGUMENT, StepPart.RESULT):
-            return self.named.leaf_key(leaf, self.step) if isinstance(leaf, Leaf) else ""
-        calls = [call.name for call in calls_of(node.term)[:1]] if node.term is not None else []
-        inner = {scan.name for run in self.named.scan.nested[:1] for scan in run.scans}
-        opens = any(readable(call.partition("[")[0]) in inner for call in calls)
-        return f"inside:{self.named.number + 1},{self.step}" if opens else ""
 
     def scene(self, why: str) -> Scene:
         """Draw the whole picture; `why` explains the choice of the step."""
