@@ -219,8 +219,8 @@ def test_the_measure_sees_a_factor_that_covers_another(page, opened):
     opened("coupled", 1)
     page.evaluate(
         f"""() => {{ for (const event of {FIND}.data.events)
-            for (const {{ parts }} of event.groups) for (const {{ moves }} of parts)
-                for (const move of moves) if (move.chip) move.chip = [300, 100]; }}"""
+            for (const {{ parts }} of event.groups) for (const {{ terms }} of parts)
+                for (const move of terms) if (move.chip) move.chip = [300, 100]; }}"""
     )
     assert page.evaluate(OVERLAPS, 400) != []
 

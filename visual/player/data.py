@@ -1,6 +1,10 @@
-"""A machine as JSON: `as_data` writes what `picture.js` and `machine.js` read."""
+"""A machine as JSON: `as_data` writes the records that `picture.js` and `machine.js` read.
 
-from collections.abc import Iterator, Mapping, Sequence
+A record becomes an object with its fields; the typedefs in ``picture.js`` list them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from lab.equations.events.records import SlotRole
@@ -10,15 +14,14 @@ from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
 from visual.layout.sheet import SCREEN
 from visual.options import FEWEST
-from visual.pictures.machine.arrange import Arrangement, CellBox, arrange
+from visual.pictures.machine.arrange import Arrangement, arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import MachineContent, MachineEvent, Part, PartGroup, SlotCell
+from visual.pictures.machine.content import MachineContent, MachineEvent, PartGroup, SlotCell
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import NumberStyle, Numeral
-from visual.pictures.machine.tracks import Track, group_tracks
+from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-Point = tuple[float, float]
 MOST_NESTED = 12  # steps of a Scan whose inner Scans a page contains
 WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
 
@@ -63,74 +66,52 @@ def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
     return as_data(arrange(pair_of(breakage), _sheet(width)))
 
 
+def as_data(arrangement: Arrangement) -> dict[str, Any]:
+    """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
+    machine = arrangement.machine
+    mistake, placed = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
+    cells = zip(machine.cells, _placed_boxes(arrangement), strict=True)
+    example = mistake and mistake.example
+    return {
+        **_plain(machine, without=("cells", "events")),
+        **placed,
+        "moments": machine.moments,
+        "first": _first(machine),
+        "mistake": mistake
+        and {
+            **_plain(mistake),
+            "example": example and as_text(example),
+            "offer": example and _offer(example),
+        },
+        "cells": [{**_cell(machine, cell), **box} for cell, box in cells],
+        "events": [_event(arrangement, event) for event in machine.events],
+    }
+
+
+def _placed_boxes(arrangement: Arrangement) -> list[dict[str, Any]]:
+    """Return the boxes of all cells as dictionaries, in hundredths of a pixel."""
+    return [_plain(box, 2) for box in arrangement.boxes]
+
+
+def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
+    """Return a record as a dictionary without some fields; round its numbers if `digits` is set."""
+    if is_dataclass(value):
+        names = (field.name for field in fields(value) if field.name not in without)
+        return {name: _plain(getattr(value, name), digits) for name in names}
+    if isinstance(value, Mapping):
+        return {key: _plain(each, digits) for key, each in value.items()}
+    if isinstance(value, range):
+        return [value.start, value.stop]
+    if isinstance(value, tuple | list):
+        return [_plain(each, digits) for each in value]
+    return round(value, digits) if digits is not None and isinstance(value, float) else value
+
+
 def _first(machine: MachineContent) -> int:
     """Return the moment to open: the first wrong number, or the filled tape of a gradient."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
-
-
-def as_data(arrangement: Arrangement) -> dict[str, Any]:
-    """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
-    machine = arrangement.machine
-    mistake = machine.mistake
-    results = [
-        piece
-        for n, (name, value) in enumerate(machine.results)
-        for piece in (f"{' · ' if n else ''}{name} = ", *value)
-    ]
-    return {
-        "title": machine.title,
-        "width": arrangement.width,
-        "height": arrangement.height,
-        "pitch": arrangement.pitch,
-        "tall": arrangement.is_tall,
-        "down": arrangement.is_down,
-        "moments": machine.moments,
-        "first": _first(machine),
-        "start": "Press play, or drag the bar: each event is one step of one Scan.",
-        "question": results,
-        "runs": machine.runs,
-        "rule": mistake
-        and {
-            "name": mistake.rule,
-            "change": mistake.change,
-            "example": mistake.example and as_text(mistake.example),
-            "offer": mistake.example and _offer(mistake.example),
-            "wrong": mistake.first_wrong,
-            "read": mistake.first_read,
-            "table": mistake.table,
-        },
-        "scans": [
-            {
-                "number": scan.number,
-                "label": scan.label,
-                "name": scan.name,
-                "printed": scan.printed,
-                "taps": scan.taps,
-                "from": scan.events.start,
-                "to": scan.events.stop,
-            }
-            for scan in machine.scans
-        ],
-        "headings": [
-            {
-                "scan": h.scan,
-                "x": h.x,
-                "y": h.y,
-                "text": h.text,
-                "bold": h.is_bold,
-                "ground": h.has_ground,
-                "faulty": bool(h.is_second and mistake),
-            }
-            for h in arrangement.headings
-        ],
-        "gaps": arrangement.gaps,
-        "cells": [
-            _cell(arrangement, *pair) for pair in zip(machine.cells, arrangement.boxes, strict=True)
-        ],
-        "events": [_event(arrangement, event) for event in machine.events],
-    }
 
 
 def _offer(example: Mapping[str, object]) -> str:
@@ -143,24 +124,14 @@ def _offer(example: Mapping[str, object]) -> str:
     return ", ".join([*words, f"order {example['order']}"])
 
 
-def _cell(arrangement: Arrangement, cell: SlotCell, box: CellBox) -> dict[str, Any]:
-    row = arrangement.machine.rows[cell.row]
+def _cell(machine: MachineContent, cell: SlotCell) -> dict[str, Any]:
+    row = machine.rows[cell.row]
     return {
+        **_plain(cell),
         "scan": row.scan,
         "tape": row.tape,
-        "position": cell.position,
-        "name": cell.name,
-        "label": box.label,
-        "x": round(box.x, 2),
-        "y": round(box.y, 2),
-        "w": round(box.width, 2),
-        "h": round(box.height, 2),
-        "size": round(box.letters, 2),
         "given": _given(cell),
-        "keys": [(key.moment, key.role, key.text, key.full, key.entries) for key in cell.keys],
-        "seed": cell.has_seed,
-        "faulty": bool(row.is_second and arrangement.machine.mistake),
-        "wrong": cell.wrong_from,
+        "is_faulty": bool(row.is_second and machine.mistake),
     }
 
 
@@ -174,61 +145,15 @@ def _given(cell: SlotCell) -> int | None:
 
 
 def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:
-    return {
-        "number": event.number,
-        "scan": event.scan,
-        "step": event.step,
-        "heading": event.heading,
-        "weight": event.weight,
-        "groups": [_group(arrangement, group) for group in event.groups],
-    }
+    groups = [_group(arrangement, group) for group in event.groups]
+    return {**_plain(event, without=("groups",)), "weight": event.weight, "groups": groups}
 
 
 def _group(arrangement: Arrangement, group: PartGroup) -> dict[str, Any]:
-    return {
-        "weight": group.weight,
-        "summary": [(piece.text, piece.ink) for piece in group.summary],
-        "reason": group.reason,
-        "parts": [
-            _part(part, tracks)
-            for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True)
-        ],
-    }
-
-
-def _part(part: Part, tracks: Sequence[Track]) -> dict[str, Any]:
-    return {
-        "kind": part.kind,
-        "target": part.target,
-        "old": part.old,
-        "new": part.new,
-        "adds": part.adds,
-        "sentence": [(piece.text, piece.ink) for piece in part.sentence],
-        "entries": [[(piece.text, piece.ink) for piece in line] for line in part.by_entry],
-        "exact": part.exact,
-        "formula": part.formula,
-        "second": part.is_second,
-        "check": part.check,
-        "moves": list(_moves(part, tracks)),
-    }
-
-
-def _moves(part: Part, tracks: Sequence[Track]) -> Iterator[dict[str, Any]]:
-    for term, way in zip(part.terms, tracks, strict=True):
-        yield {
-            "source": term.source,
-            "value": term.value,
-            "factor": term.factor,
-            "symbol": term.symbol,
-            "product": term.product,
-            "label": term.label,
-            "points": _points(way.points),
-            "chip": way.chip and _points((way.chip,))[0],
-            "turn": round(way.turn, 3),
-            "saved": term.saved,
-            "lines": [_points(line) for line in way.saved],
-        }
-
-
-def _points(points: tuple[Point, ...]) -> list[Point]:
-    return [(round(x, 1), round(y, 1)) for x, y in points]
+    """Return a group; each term of its sums has the fields of its track."""
+    parts = []
+    for part, tracks in zip(group.parts, group_tracks(arrangement, group), strict=True):
+        pairs = zip(part.terms, tracks, strict=True)
+        terms = [{**_plain(term), **_plain(way, 2)} for term, way in pairs]
+        parts.append({**_plain(part, without=("terms",)), "terms": terms})
+    return {**_plain(group, without=("parts",)), "weight": group.weight, "parts": parts}

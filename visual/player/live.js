@@ -37,9 +37,9 @@ class Live {
 
   /** The sign of a sentence, and the equation with enough digits to be true. */
   equation(part) {
-    const { sentence, check } = part, at = sentence.findIndex(([, ink]) => ink === "sign");
-    const [[name], left] = sentence;
-    const right = sentence.slice(at + 1).map(([text, ink]) => ({ text, isNumber: ink !== "plain" }));
+    const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
+    const [{ text: name }, left] = sentence;
+    const right = sentence.slice(at + 1).map(({ text, ink }) => ({ text, isNumber: ink !== "plain" }));
     const operands = right.filter(({ isNumber }) => isNumber);
     const value = ({ text }) => ("n" in Object(text) ? this.numbers[text.n] : text === "True" ? 1 : Number(text) || 0);
     const printed = ({ text }, digits) => ("n" in Object(text) ? STYLES[text.s](this.numbers[text.n], digits) : text);
@@ -48,12 +48,12 @@ class Live {
       const used = exact.every(Number.isFinite) ? exact.map((number) => Number(numberText(number, digits))) : exact;
       return computed(check, { "": used }).at(-1);
     };
-    const isTrue = (digits) => holds(left[0], worth(digits));
-    this.property(sentence[at], 0, () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
+    const isTrue = (digits) => holds(left.text, worth(digits));
+    this.property(sentence[at], "text", () => (isTrue(DIGITS[0]) ? " = " : " ≈ "));
     this.property(part, "exact", () => {
       const digits = DIGITS.find(isTrue);
       const texts = right.map((piece) => (piece.isNumber ? printed(piece, digits ?? DIGITS.at(-1)) : piece.text));
-      return `${name.replace(/:\s*$/, "")} = ${left[0]} ${digits ? "=" : "≈"} ${texts.join("")}`;
+      return `${name.replace(/:\s*$/, "")} = ${left.text} ${digits ? "=" : "≈"} ${texts.join("")}`;
     });
   }
 }

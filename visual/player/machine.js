@@ -6,8 +6,8 @@
  * @returns {Part[]}
  */
 function shownParts(group) {
-  const parts = group?.parts ?? [], second = parts.filter((part) => part.second);
-  const first = parts.filter((part) => !part.second);
+  const parts = group?.parts ?? [], second = parts.filter((part) => part.is_second);
+  const first = parts.filter((part) => !part.is_second);
   if (!second.length || !first.length) return parts.slice(0, 2);
   const n = Math.max(0, second.findIndex((part) => !first.some((other) => other.new === part.new)));
   return [first[Math.min(n, first.length - 1)], second[n]];
@@ -15,11 +15,12 @@ function shownParts(group) {
 
 /** The lines of a sentence: a piece with a line break ends one. */
 function lines(pieces) {
-  const end = pieces.findIndex(([text]) => text === "\n");
+  const end = pieces.findIndex(({ text }) => text === "\n");
   return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
 }
 
 const NARROW = 600; // pixels
+const START = "Press play, or drag the bar: each event is one step of one Scan.";
 const SPEEDS = [0.5, 1, 2, 4];
 const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
 
@@ -33,7 +34,7 @@ const LEGEND = [
 ];
 
 /** Whether a group has more than one sentence. */
-const isLong = ({ parts, summary }) => (summary.length ? summary.some(([text]) => text === "\n") : parts.length > 1);
+const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
 
 /** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
 class Machine {
@@ -142,12 +143,12 @@ class Machine {
     this.edges = this.edges.map((edge) => (edge / whole) * this.data.moments);
     this.track.replaceChildren();
     for (const scan of scans) {
-      const [from, to] = [this.edges[scan.from], this.edges[scan.to]];
-      const node = html("span", { title: `${scan.label} ${scan.name}` }, this.track);
+      const [from, to] = scan.events.map((event) => this.edges[event]);
+      const node = html("span", { title: `${scan.run}${scan.number} ${scan.name}` }, this.track);
       node.style.flex = `${to - from} 0 0`;
       html("i", {}, node);
       html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
-      node.hidden = scans.some((other) => other.number === scan.number && other.label < scan.label); // of two runs, one
+      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, one
     }
   }
 
@@ -177,21 +178,21 @@ class Machine {
 
   /** Show both rules as lines, all results, and the marks of a faulty rule on the bar. */
   mistake() {
-    const { rule, events } = this.data;
+    const { mistake: rule, events } = this.data;
     for (const node of [this.rules, this.table]) node.hidden = !rule;
     this.marks.replaceChildren();
     if (!rule) return;
-    const lines = rule.name === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
+    const lines = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
     this.rules.replaceChildren();
     if (lines[0]) html("span", {}, this.rules, `✓ a replaced value: ${lines[0]}   `);
-    html("span", { class: "wrong" }, this.rules, `✗ ${rule.name}: ${lines[1]}`);
+    html("span", { class: "wrong" }, this.rules, `✗ ${rule.rule}: ${lines[1]}`);
     this.offer(rule);
     this.table.replaceChildren();
     for (const row of [["", "correct", "faulty", "finite differences", "ratio"], ...rule.table]) {
       const line = html("tr", {}, this.table);
       row.forEach((text, n) => html(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, line, text));
     }
-    for (const [text, moment] of [["first wrong", rule.wrong], ["first read", rule.read]]) {
+    for (const [text, moment] of [["first wrong", rule.first_wrong], ["first read", rule.first_read]]) {
       if (moment === null) continue;
       const at = (this.edges[moment] / this.data.moments) * 100;
       const mark = html("button", { type: "button", class: "mark", title: `${text}: ${events[moment - 1].heading}` }, this.marks, text === "first read" ? "▲ read" : "▲ wrong");
@@ -243,7 +244,7 @@ class Machine {
   fill() {
     const x = this.toBar(this.p);
     for (const [n, node] of [...this.track.querySelectorAll("span")].entries()) {
-      const [from, to] = [this.edges[this.data.scans[n].from], this.edges[this.data.scans[n].to]];
+      const [from, to] = this.data.scans[n].events.map((event) => this.edges[event]);
       node.firstChild.style.width = `${100 * clamp((x - from) / (to - from || 1), 0, 1)}%`;
     }
   }
@@ -254,15 +255,15 @@ class Machine {
     const { runs } = this.data, parts = shownParts(group), { entry } = this.picture;
     this.sentence.replaceChildren();
     if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
-    else for (const part of parts) this.line(part.entries[entry] ?? part.sentence, part.exact, runs.length && group.parts.some((each) => each.second) ? `${runs[Number(part.second)]} ` : "");
-    if (!group) this.sentence.textContent = at.event ? at.event.heading : this.data.start;
-    this.reason.textContent = group ? group.reason : this.data.question.join("");
+    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact, runs.length && group.parts.some((each) => each.is_second) ? `${runs[Number(part.is_second)]} ` : "");
+    if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
+    this.reason.textContent = group ? group.reason : this.data.results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
     this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
     if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;
-    const { rule } = this.data;
-    if (rule?.wrong === at.number) this.more.textContent += " · first wrong number";
-    if (rule?.read === at.number) this.more.textContent += " · first read of a wrong number";
+    const { mistake: rule } = this.data;
+    if (rule?.first_wrong === at.number) this.more.textContent += " · first wrong number";
+    if (rule?.first_read === at.number) this.more.textContent += " · first read of a wrong number";
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     if (entry !== null) this.more.textContent += ` · entry ${entry + 1} of each array`;
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
@@ -283,7 +284,7 @@ class Machine {
   line(sentence, exact = "", before = "") {
     const line = html("div", { class: "line", title: exact }, this.sentence);
     if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
-    for (const [text, ink] of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
+    for (const { text, ink } of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
   }
 
   // ---- time ---------------------------------------------------------------------------------
@@ -420,7 +421,7 @@ class Machine {
     this.picture.explain(number, story.part, story.readers);
     this.sentence.replaceChildren();
     if (story.part) {
-      html("div", { class: "line" }, this.sentence, story.part.exact || story.part.sentence.map(([text]) => text).join(""));
+      html("div", { class: "line" }, this.sentence, story.part.exact || story.part.sentence.map(({ text }) => text).join(""));
     } else this.sentence.textContent = story.given;
     this.reason.textContent = story.reason;
     this.more.textContent = [story.read, story.held].filter(Boolean).join(" · ");
@@ -433,11 +434,11 @@ class Machine {
     for (const [n, event] of this.data.events.entries())
       for (const each of event.groups.flatMap((group) => group.parts)) {
         if (each.target === number && n + 1 <= moment && each.kind !== "restored") [part, when] = [each, n + 1];
-        const used = each.moves.some((move) => move.source === number || move.saved.includes(number));
+        const used = each.terms.some((move) => move.source === number || move.saved.includes(number));
         if (used && n + 1 > when) { readers.add(each.target); reads.push(event.heading); }
       }
-    const held = cell.keys.filter(([m, , text], n) => m <= moment && text && text !== cell.keys[n - 1]?.[2]).map((key) => key[2]);
-    const [, , text] = keyAt(cell, moment);
+    const held = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
+    const { text } = keyAt(cell, moment);
     return {
       part, readers,
       reason: part ? this.data.events[when - 1].groups.find((group) => group.parts.includes(part)).reason : "",

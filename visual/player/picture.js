@@ -2,19 +2,21 @@
 // 5 and 6 this event is in progress. Playing, stepping, and dragging change only p.
 
 /**
+ * The records of `visual.pictures.machine.content`, with places from `arrange` and `tracks`:
  * @typedef {[number, number]} Point
+ * @typedef {{text: string, ink: string}} Phrase
+ * @typedef {{moment: number, role: string, text: string, full: string, entries: string[]}} Key
  * @typedef {{source: number|null, value: string, factor: string, symbol: string, product: string,
- *   label: string, points: Point[], chip: Point|null, turn: number, saved: number[],
- *   lines: Point[][]}} Move
- * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean,
- *   sentence: [string, string][], entries: [string, string][][], exact: string, formula: string, moves: Move[],
- *   second: boolean}} Part
- * @typedef {{weight: number, summary: [string, string][], reason: string, parts: Part[]}} Group
+ *   points: Point[], chip: Point|null, turn: number, saved: number[], drops: Point[][]}} Term
+ * @typedef {{kind: string, target: number, old: string, new: string, adds: boolean, sentence: Phrase[],
+ *   by_entry: Phrase[][], exact: string, formula: string, terms: Term[], is_second: boolean}} Part
+ * @typedef {{weight: number, summary: Phrase[], reason: string, parts: Part[]}} Group
  * @typedef {{number: number, scan: number, step: number|null, heading: string, weight: number,
  *   groups: Group[]}} Event
- * @typedef {{scan: number, tape: string, position: number, name: string, x: number, y: number,
- *   w: number, h: number, size: number, keys: [number, string, string, string, string[]][], result: string,
- *   seed: boolean, faulty: boolean}} Cell
+ * @typedef {{scan: number, tape: string, position: number, name: string, label: string, x: number,
+ *   y: number, width: number, height: number, letters: number, keys: Key[], given: number|null,
+ *   has_seed: boolean, is_faulty: boolean, wrong_from: number|null}} Cell
+ * @typedef {{number: number, event: Event|null, group: number, share: number}} Place  of a moment
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -61,10 +63,10 @@ function along(points, share) {
   return points[0];
 }
 
-/** The key of a cell at a moment: [moment, role, number, all digits]. */
+/** The key of a cell at a moment. @param {Cell} cell @param {number} moment @returns {Key} */
 function keyAt(cell, moment) {
   let found = cell.keys[0];
-  for (const key of cell.keys) if (key[0] <= moment) found = key;
+  for (const key of cell.keys) if (key.moment <= moment) found = key;
   return found;
 }
 
@@ -108,25 +110,30 @@ class Picture {
 
   headings() {
     const { data } = this;
-    this.labels = data.headings.filter((heading) => !heading.ground).map((heading) => {
-      const kind = heading.bold ? "scan" : "tape";
+    this.labels = data.headings.filter((heading) => !heading.has_ground).map((heading) => {
+      const kind = heading.is_bold ? "scan" : "tape";
       const node = shape("text", {
-        x: heading.x, y: heading.y, class: `${kind}${heading.faulty ? " faulty" : ""}`,
+        x: heading.x, y: heading.y, class: `${kind}${this.isFaulty(heading) ? " faulty" : ""}`,
       }, this.under, heading.text);
       const scan = data.scans[heading.scan - 1];
-      if (heading.bold) shape("title", {}, node, `${scan.printed}\n${scan.taps}`);
+      if (heading.is_bold) shape("title", {}, node, `${scan.printed}\n${scan.taps}`);
       return { node, scan: heading.scan };
     });
     for (const [x, hidden] of data.gaps)
       shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
   }
 
+  isFaulty(heading) {
+    return heading.is_second && this.data.mistake;
+  }
+
   /** On a narrow sheet, names of Scans and tapes are strips, at which lines end. */
   strips() {
-    for (const { ground, x, y, text, bold, faulty } of this.data.headings) {
-      if (!ground) continue;
+    for (const heading of this.data.headings) {
+      const { x, y, text, has_ground, is_bold } = heading;
+      if (!has_ground) continue;
       shape("rect", { x: 0, y: y - 13, width: this.data.width, height: 17, class: "strip" }, this.svg);
-      shape("text", { x, y, class: `${bold ? "scan" : "tape"}${faulty ? " faulty" : ""}` }, this.svg, text);
+      shape("text", { x, y, class: `${is_bold ? "scan" : "tape"}${this.isFaulty(heading) ? " faulty" : ""}` }, this.svg, text);
     }
   }
 
@@ -135,16 +142,16 @@ class Picture {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
       "data-position": cell.position, tabindex: number ? -1 : 0, role: "button",
       ...(typeof cell.given === "number" ? { "data-given": "" } : {}),
-      ...(cell.faulty ? { "data-rule": this.data.rule.name } : {}),
+      ...(cell.is_faulty ? { "data-rule": this.data.mistake.rule } : {}),
     }, this.svg);
-    const left = cell.x - cell.w / 2, top = cell.y - cell.h / 2;
-    shape("rect", { x: left, y: top, width: cell.w, height: cell.h, rx: 5 }, group);
-    shape("rect", { x: left + 3, y: top + 3, width: cell.w - 6, height: cell.h - 6, rx: 3, class: "inner" }, group);
-    if (cell.seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
-    const number_ = shape("text", { x: cell.x, y: cell.y + cell.size * 0.36, "font-size": cell.size, class: "number" }, group);
+    const left = cell.x - cell.width / 2, top = cell.y - cell.height / 2;
+    shape("rect", { x: left, y: top, width: cell.width, height: cell.height, rx: 5 }, group);
+    shape("rect", { x: left + 3, y: top + 3, width: cell.width - 6, height: cell.height - 6, rx: 3, class: "inner" }, group);
+    if (cell.has_seed) shape("path", { d: `M${left + 1} ${top + 1}h8l-8 8z`, class: "corner" }, group);
+    const number_ = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
     const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
-    const mark = shape("text", { x: cell.x + cell.w / 2 - 1, y: top + 11, class: "mark" }, group);
-    const place = shape("text", { x: cell.x, y: top + cell.h + 10, class: "position" }, group, `${cell.position}`);
+    const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
+    const place = shape("text", { x: cell.x, y: top + cell.height + 10, class: "position" }, group, `${cell.position}`);
     const list = shape("g", { class: "entries" }, group);
     const title = shape("title", {}, group);
     return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
@@ -152,9 +159,9 @@ class Picture {
 
   /** The lines of a part, drawn once; only their class changes. */
   track(part) {
-    const { cells, tall } = this.data;
-    const drawn = (move) => part.kind !== "fill" && ![null, part.target].includes(move.source) && (tall || cells[move.source].y === cells[part.target].y);
-    const lines = part.moves.filter(drawn).map((move) =>
+    const { cells, is_tall } = this.data;
+    const drawn = (move) => part.kind !== "fill" && ![null, part.target].includes(move.source) && (is_tall || cells[move.source].y === cells[part.target].y);
+    const lines = part.terms.filter(drawn).map((move) =>
       shape("path", { d: path(move.points), class: "arrow", "marker-end": this.head }, this.under));
     return { lines, scan: cells[part.target].scan };
   }
@@ -187,7 +194,7 @@ class Picture {
       changed.set(part.target, share >= ADD || (share >= MOVE && !isSum(part)));
       if (!isNow && !done) continue;
       lit.add(part.target);
-      for (const move of part.moves) {
+      for (const move of part.terms) {
         if (move.source !== null) lit.add(move.source);
         for (const saved of move.saved) lit.add(saved);
       }
@@ -196,10 +203,10 @@ class Picture {
     for (const [number, node] of this.cells.entries()) {
       const { cell } = node;
       const is = done || lit.has(number);
-      let [, role, text, , entries] = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
+      let { role, text, entries } = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
       if (!is && COLORED.has(role)) role = "intermediate";
-      if (changed.has(number) && !changed.get(number)) [, , text, , entries] = keyAt(cell, at.number - 1);
-      const named = few || cell.scan === open || lit.has(number) || data.tall;
+      if (changed.has(number) && !changed.get(number)) ({ text, entries } = keyAt(cell, at.number - 1));
+      const named = few || cell.scan === open || lit.has(number) || data.is_tall;
       const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " far"}${this.wrong(cell, at.number, is)}`;
       this.put(node, role, kind, text, entries);
     }
@@ -212,15 +219,15 @@ class Picture {
 
   /** A number is wrong only from the moment of its first difference. */
   wrong(cell, moment, is) {
-    if (cell.wrong === undefined || cell.wrong === null) return "";
-    return cell.wrong < moment || (is && cell.wrong === moment) ? " wrong" : "";
+    if (cell.wrong_from === null) return "";
+    return cell.wrong_from < moment || (is && cell.wrong_from === moment) ? " wrong" : "";
   }
 
   /** The numbers of an array: up to four below each other, otherwise a strip or the chosen entry. */
   entries(node, entries) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
-    const isListed = count <= LISTED && Math.max(...entries.map((text) => textWidth(text, 11))) <= cell.w;
+    const isListed = count <= LISTED && Math.max(...entries.map((text) => textWidth(text, 11))) <= cell.width;
     if (!isListed && this.entry !== null && this.entry < count) {
       node.number.textContent = entries[this.entry];
       return;
@@ -230,9 +237,9 @@ class Picture {
       x: cell.x, y: cell.y + 13 * (n - (count - 1) / 2) + 4, "data-entry": n, class: n === this.entry ? "chosen" : "",
     }, list, text));
     const largest = Math.max(...entries.map((text) => Math.abs(Number(text))).filter(Number.isFinite)) || 1;
-    const apart = (cell.w - 8) / count, half = cell.h / 2 - 3;
+    const apart = (cell.width - 8) / count, half = cell.height / 2 - 3;
     entries.forEach((text, n) => {
-      const high = half * clamp(Number(text) / largest || 0, -1, 1), x = cell.x - cell.w / 2 + 4 + apart * n;
+      const high = half * clamp(Number(text) / largest || 0, -1, 1), x = cell.x - cell.width / 2 + 4 + apart * n;
       shape("rect", { x, y: cell.y - half, width: apart, height: 2 * half, class: "bar", "data-entry": n }, list);
       shape("path", { d: `M${x + apart / 2} ${cell.y}v${-high}`, "stroke-width": Math.max(1, apart - 1) }, list);
     });
@@ -271,7 +278,7 @@ class Picture {
   /** Instead of the event, show the sum that computed a number, and the cells that read it. */
   explain(number, part, readers) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
-    for (const { source, saved } of part?.moves ?? []) {
+    for (const { source, saved } of part?.terms ?? []) {
       for (const n of saved) kinds.set(n, "saved named");
       if (source !== null) kinds.set(source, "preserved named");
     }
@@ -284,7 +291,7 @@ class Picture {
   }
 
   pill(kind, text) {
-    const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.tall ? 13 : 11;
+    const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.is_tall ? 13 : 11;
     const wide = textWidth(text, size) + 8;
     shape("rect", { x: -wide / 2, y: -size * 0.72, width: wide, height: size * 1.44, rx: 4 }, node);
     shape("text", { y: size * 0.36, "font-size": size }, node, text);
@@ -293,9 +300,9 @@ class Picture {
 
   prepare(part) {
     const cell = this.data.cells[part.target];
-    const moves = part.moves.map((move) => ({
+    const moves = part.terms.map((move) => ({
       move,
-      lines: (isOne(move) ? [] : move.lines).map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
+      lines: (isOne(move) ? [] : move.drops).map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
       line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.lines),
       factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
       symbol: this.symbol(move),
@@ -306,22 +313,22 @@ class Picture {
   }
 
   symbol(move) {
-    const { pitch, tall, cells } = this.data, room = tall ? pitch * 0.9 : (pitch - cells[0].w) / 2;
-    if (this.data.down || !move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
-    const [x, y] = move.lines[0]?.at(-1) ?? move.chip;
-    return shape("text", { x: x + 5, y: y - (tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
+    const { pitch, is_tall, cells } = this.data, room = is_tall ? pitch * 0.9 : (pitch - cells[0].width) / 2;
+    if (this.data.is_down || !move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
+    const [x, y] = move.drops[0]?.at(-1) ?? move.chip;
+    return shape("text", { x: x + 5, y: y - (is_tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
 
   /** The sum in its slot: the old value, each product with a plus sign, then the result. */
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
-    const terms = [part.old, ...part.moves.map((move) => move.product || move.value)].filter(Boolean);
-    const size = this.data.tall ? 13 : 11, line = size + 2, high = Math.max(cell.h, line * terms.length + 6);
+    const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
+    const size = this.data.is_tall ? 13 : 11, line = size + 2, high = Math.max(cell.height, line * terms.length + 6);
     const above = terms.map((text, n) => (n && text.startsWith("-") ? `(${text})` : text)).join(" + ");
-    const wide = Math.max(cell.w, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = cell.y - cell.h / 2, { tall, down, pitch, width } = this.data;
+    const wide = Math.max(cell.width, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
+    const top = cell.y - cell.height / 2, { is_tall, is_down, pitch, width } = this.data;
     const x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
-    const fits = tall && !down && wide <= cell.w + 0.25 * (pitch - cell.w); // else the cell shows its sum alone
+    const fits = is_tall && !is_down && wide <= cell.width + 0.25 * (pitch - cell.width); // else the cell shows its sum alone
     shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
       const y = top + 3 + line * (n + 0.8);
@@ -361,7 +368,7 @@ class Picture {
 Picture.count = 0;
 
 const isSum = (part) => // norms do not add up, and zeros need no sum
-  part.kind === "sum" && part.adds && Boolean(Number(part.old)) && part.moves.some((move) => Boolean(Number(move.product || move.value)));
+  part.kind === "sum" && part.adds && Boolean(Number(part.old)) && part.terms.some((move) => Boolean(Number(move.product || move.value)));
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 

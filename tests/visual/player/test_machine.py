@@ -427,7 +427,7 @@ def test_a_value_travels_from_its_slot_to_the_slot_that_it_is_added_to(name, ord
             assert near(way.points[-1], arrangement.boxes[part.target])
             if term.source is not None:
                 assert near(way.points[0], arrangement.boxes[term.source])
-            for n, line in zip(term.saved, way.saved, strict=False):
+            for n, line in zip(term.saved, way.drops, strict=False):
                 assert near(line[0], arrangement.boxes[n])
             for x, y in way.points:
                 assert 0 <= x <= arrangement.width

@@ -85,7 +85,7 @@ class Heading:
     is_bold: bool
     is_second: bool = False
     has_ground: bool = False  # a strip, on which lines do not show
-    room: float = float("inf")  # the width of its text
+    room: float = 10_000.0  # the width of its text
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 It decides no role and no sum itself; `lab.events` does.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,12 +13,10 @@ from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Read, Slot, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
-from lab.notation import integers
 from lab.records import cached_property
 from lab.traces.program import Program
-from lab.traces.trace import TapeTrace, Trace
+from lab.traces.trace import Trace
 from visual.layout.cells import full_text
-from visual.layout.legend import INDEX
 from visual.pictures.machine.columns import MOST_COLUMNS, Address, Columns
 from visual.pictures.machine.content import (
     Key,
@@ -28,16 +26,21 @@ from visual.pictures.machine.content import (
     Part,
     PartGroup,
     PartKind,
-    ScanRows,
     SlotCell,
-    TapeRow,
 )
-from visual.pictures.machine.filling import filling, filling_reason
+from visual.pictures.machine.naming import (
+    common_factor,
+    filled,
+    filled_from,
+    results,
+    scan_rows,
+    tape_row,
+    title_of,
+)
 from visual.pictures.machine.places import Places
 from visual.pictures.machine.wording import Wording
 
-MOST_FACTOR = 8  # characters of a factor in a title
-MOST_ROWS, MOST_TOLD = 80, 12  # tapes of a machine, entries of a result
+MOST_ROWS = 80  # tapes of a machine
 
 
 def machine_of(
@@ -85,11 +88,6 @@ class _Builder:
         return Columns(self.trace, self.around, self.most)
 
     @cached_property
-    def numbers(self) -> dict[Address, int]:
-        """The index of the cell of every slot that has one."""
-        return {slot: n for n, slot in enumerate(self.columns.places)}
-
-    @cached_property
     def wording(self) -> Wording:
         return Wording(self.events, self.entry, self.places)
 
@@ -105,16 +103,16 @@ class _Builder:
         played = list(self._events())
         ends = {event.number: moment for moment, event in enumerate(played, start=1)}
         cells = tuple(self._cell(place, ends) for place in self.columns.places)
-        rows = tuple(self._row(scan, tape) for scan, tape in self.columns.tapes)
+        rows = tuple(tape_row(self.wording, *pair) for pair in self.columns.tapes)
         return MachineContent(
-            title=self._title(_common_factor(played, cells, rows)),
-            scans=tuple(self._scan(number, played) for number in range(len(self.trace.scans))),
+            title=title_of(self.trace, common_factor(played, cells, rows)),
+            scans=tuple(scan_rows(self.wording, self.columns, played)),
             rows=rows,
             cells=cells,
             events=tuple(played),
             columns=self.columns.hidden,
             times=tuple(self.columns.shown),
-            results=tuple(self._results()),
+            results=tuple(results(self.trace, self.wording, self.places)),
         )
 
     def _cell(self, place: Address, ends: Mapping[int, int]) -> SlotCell:
@@ -191,10 +189,10 @@ class _Builder:
         return MachineEvent(event.number, event.scan + 1, event.step, (), heading)
 
     def _groups(self, event: RunEvent) -> Iterator[PartGroup]:
-        writes = [write for write in event.writes if address(write.slot) in self.numbers]
+        writes = [write for write in event.writes if address(write.slot) in self.columns.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield PartGroup(parts, filling(self.wording, event), filling_reason(event))
+            yield PartGroup(parts, filled(self.wording, event), filled_from(event))
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:
@@ -217,7 +215,7 @@ class _Builder:
         adds = write.adds_old and write.old is not None
         terms = () if kind is PartKind.RESTORED else tuple(self._terms(event, write))
         old = "" if write.old is None else number(write.old)
-        target = self.numbers[address(write.slot)]
+        target = self.columns.numbers[address(write.slot)]
         return Part(
             kind,
             target,
@@ -244,9 +242,6 @@ class _Builder:
         number, source = self.wording.number, term.source
         cell = self._cell_of(source)
         has_factor = _is_elementwise(term) and self.wording.scalar(term.factor) is not None
-        label = ""
-        if event.step is None and source is not None and source.slot is not None:
-            label = f"output of Scan {source.slot.scan + 1}"
         saved = tuple(
             dict.fromkeys(
                 n
@@ -261,12 +256,11 @@ class _Builder:
             term.symbols if has_factor or cell is None else "",
             number(term.value),
             saved if source is not None else tuple(n for n in saved if n != cell),
-            label,
         )
 
     def _inputs(self, write: Write) -> Iterator[Movement]:
         """The values that a forward formula reads travel without a factor."""
-        number, target = self.wording.number, self.numbers[address(write.slot)]
+        number, target = self.wording.number, self.columns.numbers[address(write.slot)]
         for read in dict.fromkeys(write.reads):
             cell = self._cell_of(read)
             if cell is not None and cell != target:
@@ -275,81 +269,7 @@ class _Builder:
     def _cell_of(self, read: Read | None) -> int | None:
         if read is None or read.slot is None:
             return None
-        return self.numbers.get(address(read.slot))
-
-    # Headings.
-
-    def _row(self, number: int, tape: TapeTrace) -> TapeRow:
-        named = self.wording.named[number]
-        name = named.whole_label(tape, None) if tape.collects else ""
-        return TapeRow(number + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
-
-    def _scan(self, number: int, played: Sequence[MachineEvent]) -> ScanRows:
-        scan = self.trace.scans[number]
-        own = [n for n, event in enumerate(played) if event.scan == number + 1]
-        taps = "; ".join(
-            f"{tape.name} reads {integers(*tape.tape.reads) or 'nothing'}, "
-            f"writes {integers(*tape.tape.writes)}"
-            for tape in scan.held
-        )
-        events = range(own[0], own[-1] + 1) if own else range(0)
-        backward = scan.parent is not None and self.columns.runs_backward(number)
-        return ScanRows(
-            number + 1,
-            self.wording.scan_name(number),
-            f"{scan.name} {scan.place}".strip(),
-            backward,
-            scan.order,
-            events,
-            taps,
-        )
-
-    def _results(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        numbers = () if self.program is None else self.program.numbers.outputs
-        for n, (name, value) in enumerate(zip(self.trace.names, self.trace.outputs, strict=False)):
-            if name:
-                if self.places is not None:
-                    self.places.learn(value, numbers[n])
-                yield name, tuple(self._pieces(value))
-
-    def _pieces(self, value: np.ndarray) -> Iterator[str]:
-        """A number, the entries of a short vector, or of a larger array its norm and shape."""
-        if value.ndim == 1 and len(value) <= MOST_TOLD:
-            for entry in range(len(value)):
-                yield ", " if entry else "["
-                yield self.wording.number(value, entry=entry)
-            yield "]"
-        else:
-            yield self.wording.number(value)
-            if value.ndim:
-                yield f" ({'×'.join(map(str, value.shape))})"
-
-    def _title(self, factor: str) -> str:
-        scans = self.trace.scans
-        order = max(scan.order for scan in scans)
-        if not order:
-            return f"{scans[0].name}: each step reads earlier values and writes one"
-        if order == 1:
-            if factor == "1":
-                return "Each backward step adds to the gradients of earlier values"
-            return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"
-        return f"{len(scans)} Scans: each gradient passes back through all earlier ones"
-
-
-def _common_factor(
-    played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
-) -> str:
-    """Return the factor of every sum without indices, as ``2·x``; empty if they have none."""
-    factors = set()
-    for part in (part for event in played for group in event.groups for part in group.parts):
-        for term in part.terms if part.kind is PartKind.SUM else ():
-            factor = term.symbol if term.factor and len(part.terms) == 1 else ""
-            for saved in (cells[n] for n in term.saved):
-                factor = factor.replace(saved.name, rows[saved.row].name)
-            factors.add(factor)
-    factor = factors.pop() if len(factors) == 1 else ""
-    is_general = not set(factor) & set(INDEX)  # a window can lack the slot of a saved value
-    return factor if is_general and len(factor) <= MOST_FACTOR else ""
+        return self.columns.numbers.get(address(read.slot))
 
 
 def _is_elementwise(term: RunTerm) -> bool:

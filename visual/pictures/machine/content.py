@@ -114,7 +114,6 @@ class Movement:
     symbol: str = ""
     product: str = ""
     saved: tuple[int, ...] = ()
-    label: str = ""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def moves(arrangement: Arrangement, part: Part, tracks: Sequence[Track], name: s
         return shapes
     size = factor_size(arrangement)
     for n, (term, way) in enumerate(zip(part.terms, tracks, strict=True)):
-        lines = [Arrow(line, saved=True, straight=True) for line in way.saved]
+        lines = [Arrow(line, saved=True, straight=True) for line in way.drops]
         lines.append(Arrow(way.points, accent=True, straight=True))
         shapes[f"move {name} {n}"] = Shapes(tuple(lines))
         if way.chip is not None and (term.factor or term.symbol):

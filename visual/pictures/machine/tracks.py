@@ -41,7 +41,7 @@ class Track:
     points: tuple[Point, ...]
     chip: Point | None = None
     turn: float = 0.5
-    saved: tuple[tuple[Point, ...], ...] = ()
+    drops: tuple[tuple[Point, ...], ...] = ()
 
 
 def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
@@ -63,7 +63,7 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
             if way.chip is not None and (term.factor or term.symbol):
                 area = _Area.of(way.chip, factor_text(term), factor_size(arrangement))
                 if any(area.overlaps(other) for other in taken):
-                    way = replace(way, chip=None, saved=())
+                    way = replace(way, chip=None, drops=())
                 else:
                     taken.append(area)
             tracks.append(way)
@@ -118,7 +118,7 @@ def _mirrored(track: Track) -> Track:
         return tuple((y, x) for x, y in points)
 
     chip = None if track.chip is None else line((track.chip,))[0]
-    return replace(track, points=line(track.points), chip=chip, saved=tuple(map(line, track.saved)))
+    return replace(track, points=line(track.points), chip=chip, drops=tuple(map(line, track.drops)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,142 @@
+"""The title of a machine, the names of its rows and Scans, its results, and its filled tapes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lab.equations.events.records import Event
+from lab.notation import integers
+from lab.traces.trace import TapeTrace, Trace
+from visual.pictures.machine.columns import Columns
+from visual.pictures.machine.content import (
+    LISTED,
+    Ink,
+    MachineEvent,
+    PartKind,
+    Phrase,
+    ScanRows,
+    SlotCell,
+    TapeRow,
+)
+from visual.pictures.machine.places import Places
+from visual.pictures.machine.wording import Wording
+
+MOST_FACTOR = 8  # characters of a factor in a title
+MOST_TOLD = 12  # entries of a result
+INDEX = "₀₁₂₃₄₅₆₇₈₉"
+
+
+def title_of(trace: Trace, factor: str) -> str:
+    """Return the claim of a machine; `factor` is the result of `common_factor`."""
+    order = max(scan.order for scan in trace.scans)
+    if not order:
+        return f"{trace.scans[0].name}: each step reads earlier values and writes one"
+    if order > 1:
+        return f"{len(trace.scans)} Scans: each gradient passes back through all earlier ones"
+    if factor == "1":
+        return "Each backward step adds to the gradients of earlier values"
+    return f"Each backward step multiplies by {factor or 'the local derivative'} and adds"
+
+
+def common_factor(
+    played: Iterable[MachineEvent], cells: Sequence[SlotCell], rows: Sequence[TapeRow]
+) -> str:
+    """Return the factor of every sum without indices, as ``2·x``; empty if they have none."""
+    factors = set()
+    for part in (part for event in played for group in event.groups for part in group.parts):
+        for term in part.terms if part.kind is PartKind.SUM else ():
+            factor = term.symbol if term.factor and len(part.terms) == 1 else ""
+            for saved in (cells[n] for n in term.saved):
+                factor = factor.replace(saved.name, rows[saved.row].name)
+            factors.add(factor)
+    factor = factors.pop() if len(factors) == 1 else ""
+    is_general = not set(factor) & set(INDEX)  # a window can lack the slot of a saved value
+    return factor if is_general and len(factor) <= MOST_FACTOR else ""
+
+
+def tape_row(wording: Wording, scan: int, tape: TapeTrace) -> TapeRow:
+    """Return the row of a tape of a Scan, given by its index."""
+    named = wording.named[scan]
+    name = named.whole_label(tape, None) if tape.collects else ""
+    return TapeRow(scan + 1, tape.name, name or named.row_name(tape), not tape.tape.reads)
+
+
+def scan_rows(
+    wording: Wording, columns: Columns, played: Sequence[MachineEvent]
+) -> Iterator[ScanRows]:
+    """Yield the name, the direction, the taps, and the events of each Scan."""
+    for number, scan in enumerate(columns.trace.scans):
+        own = [n for n, event in enumerate(played) if event.scan == number + 1]
+        taps = "; ".join(
+            f"{tape.name} reads {integers(*tape.tape.reads) or 'nothing'}, "
+            f"writes {integers(*tape.tape.writes)}"
+            for tape in scan.held
+        )
+        yield ScanRows(
+            number + 1,
+            wording.scan_name(number),
+            f"{scan.name} {scan.place}".strip(),
+            scan.parent is not None and columns.runs_backward(number),
+            scan.order,
+            range(own[0], own[-1] + 1) if own else range(0),
+            taps,
+        )
+
+
+def results(
+    trace: Trace, wording: Wording, places: Places | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the name and the value, in pieces, of each named output."""
+    numbers = () if places is None else places.program.numbers.outputs
+    for n, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=False)):
+        if name:
+            if places is not None:
+                places.learn(value, numbers[n])
+            yield name, tuple(_pieces(wording, value))
+
+
+def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
+    """A number, the entries of a short vector, or of a larger array its norm and shape."""
+    if value.ndim == 1 and len(value) <= MOST_TOLD:
+        for entry in range(len(value)):
+            yield ", " if entry else "["
+            yield wording.number(value, entry=entry)
+        yield "]"
+    else:
+        yield wording.number(value)
+        if value.ndim:
+            yield f" ({'×'.join(map(str, value.shape))})"
+
+
+def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
+    """Return the sentence of a filling: the nonzero initial gradients."""
+    known = [w for w in event.writes if np.any(w.new)]
+    pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
+    for n, write in enumerate(known[:3]):
+        pieces.append(Phrase(", " if n else ""))
+        pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
+        entries = wording.entries(write.new)
+        is_short = 0 < len(entries) <= LISTED
+        for k, number in enumerate(entries if is_short else [wording.number(write.new)]):
+            pieces.append(Phrase(("[" if is_short else "") if k == 0 else ", "))
+            pieces.append(Phrase(number, Ink.OLD))
+        pieces.append(Phrase("]" if is_short else ""))
+    if not known:
+        return (*pieces, Phrase("all slots start at 0"))
+    rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
+    zeros = len(known) < len(event.writes)
+    return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
+
+
+def filled_from(event: Event) -> str:
+    """Return where the initial gradients of a tape come from."""
+    sources = {
+        term.source.slot.scan + 1
+        for write in event.writes
+        for term in write.terms
+        if term.source is not None and term.source.slot is not None
+    }
+    direct = any(t.source is None for w in event.writes for t in w.terms)
+    told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
+    told += ["the cost itself"] if direct else []
+    return f"Initial gradients: {' and '.join(told)}." if told else ""
