@@ -10,14 +10,10 @@ from typing import Any
 from lab.equations.events.records import SlotRole
 from lab.errors import listing
 from lab.notation import integers
-from lab.reports.breaking.breakage import Breakage
 from lab.traces.trace import Trace
-from visual.layout.sheet import SCREEN
-from visual.options import FEWEST
 from visual.pictures.machine.arrange import Arrangement, arrange
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.content import MachineContent, MachineEvent, PartGroup, SlotCell
-from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
@@ -47,23 +43,6 @@ def inside(trace: Trace | None) -> list[dict[str, Any]]:
         for step, inner in enumerate(nested)
         if any(scan.steps for scan in inner.scans)
     ]
-
-
-def data_of(trace: Trace, width: float = 0) -> dict[str, Any]:
-    """Return the data of a run's machine for a page of `width` pixels, 0 if it is unknown.
-
-    Pages below the standard width get an own arrangement; wider pages scale the machine.
-    """
-    return {**as_data(arrange(machine_of(trace), _sheet(width))), "inside": inside(trace)}
-
-
-def _sheet(width: float) -> float:
-    return max(width, FEWEST) if 0 < width < SCREEN.width else SCREEN.width
-
-
-def pair_data(breakage: Breakage, width: float = 0) -> dict[str, Any]:
-    """Return the machine of a faulty rule next to the correct one, as `data_of` does."""
-    return as_data(arrange(pair_of(breakage), _sheet(width)))
 
 
 def as_data(arrangement: Arrangement) -> dict[str, Any]:

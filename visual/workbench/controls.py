@@ -6,7 +6,6 @@ declares labels and ranges.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -210,16 +209,13 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
         case ["loop"]:
             return with_loop(bench, value)
         case ["link"]:
-            return replace(bench_of(str(value))[0], room=bench.room)
+            return bench_of(str(value))[0]
         case ["written"]:
             match value:
                 case [str(text), str(values)]:
                     return rewritten(bench, text, values)
             raise ArgumentError(f"written = {quote(value)}: expected two texts, a step and values.")
-    change = _change(bench, key, value)
-    if "view" in change:
-        return bench.seen(change["view"])
-    return bench.changed(**change)
+    return bench.changed(**_change(bench, key, value))
 
 
 def without_invalid_options(bench: Bench) -> Bench:

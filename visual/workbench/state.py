@@ -31,8 +31,10 @@ from visual.drawing.draw import cached_study, draw
 from visual.drawing.study import Chosen, Frozen, choose, with_shape
 from visual.options import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Choice, Value
 from visual.pictures.machine.arrange import arrange
+from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.still import still
+from visual.player.data import for_page
 from visual.retired import RETIRED_NAMES, refuse_retired
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
@@ -146,17 +148,11 @@ def _tuples(value: Value) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """The subject of a workbench, the choices about it, and the `usual` state without choices.
-
-    `room` is the width that a page has for the machine, 0 if it is unknown.  `left` has the last
-    state of each other view, by the name of the view.
-    """
+    """The subject of a workbench, the choices about it, and the `usual` state without choices."""
 
     state: BenchState
     usual: BenchState
     name: str
-    room: int = field(default=0, kw_only=True)
-    left: Mapping[str, BenchState] = field(default_factory=_nothing, kw_only=True)
 
     @property
     @abstractmethod
@@ -171,15 +167,6 @@ class Bench(ABC):
     @abstractmethod
     def changed(self, **changes: object) -> "Bench":
         """Return the bench with other choices; raise LabError for an impossible one."""
-
-    def seen(self, view: str) -> "Bench":
-        """Return the bench in another view, with the last options of that view if they fit."""
-        bench = self.changed(view=view)
-        was = self.left.get(view, bench.state)
-        if was.beside(bench.state).keys() <= {OPTIONS.name}:
-            bench = bench.changed(options=was.options)
-        left = MappingProxyType({**self.left, self.state.view: self.state})
-        return replace(bench, left=left)
 
     @abstractmethod
     def _draw(self, **options: object) -> Scene:
@@ -213,6 +200,16 @@ class Bench(ABC):
             machine = pair_of(self.breakage)
             return still(arrange(machine), machine.moments).themed(state.theme)
         return self._draw(**state.options)
+
+    @cached_property
+    def machine(self) -> Mapping[str, object]:
+        """The data of the machine if the bench shows it or a faulty rule; otherwise nothing."""
+        if self.breakage is not None:
+            return for_page(pair_of(self.breakage))
+        trace = self.picture.trace
+        if self.state.view != "machine" or trace is None:
+            return {}
+        return for_page(machine_of(trace), trace)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -424,7 +421,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     if isinstance(bench.state.cost, str):
         kept["cost"] = bench.state.cost
-    return replace(LoopBench.of(loop).changed(**kept), room=bench.room)
+    return LoopBench.of(loop).changed(**kept)
 
 
 def _loop_named(name: str) -> Loop:

@@ -7,37 +7,11 @@
 // cancels the first picture and draws the result of both changes.
 
 const PATIENCE = 300; // ms
-const SETTLED = 50; // ms
 const RESTING = 250; // ms
 const AROUND = 123; // pixels of JupyterLab's bars and of the line below the picture
 const ENOUGH = 400; // pixels of a picture
 const BAR = 80; // pixels above the picture on the full screen
 const CARDS = "[data-cell^='scan:']"; // groups of a picture that open a Scan
-
-/** The size of the picture: natural, as wide as the page, or as large as the full screen. */
-class Zoom {
-  constructor(frame) {
-    this.frame = frame;
-    this.root = element("select", { "aria-label": "zoom" });
-    for (const name of ["100 %", "width"]) this.root.append(element("option", { value: name }, name));
-    this.show = this.show.bind(this);
-  }
-
-  get isAlone() {
-    return Boolean(document.fullscreenElement?.contains(this.frame));
-  }
-
-  show() {
-    const svg = this.frame.querySelector("svg");
-    if (!svg) return;
-    const { width, height } = svg.viewBox.baseVal;
-    const large = Math.min(this.frame.clientWidth / width, (innerHeight - BAR) / height);
-    const natural = this.root.value === "width" ? this.frame.clientWidth / width : 1;
-    const scale = this.isAlone ? large : natural;
-    svg.setAttribute("width", Math.round(width * scale));
-    svg.setAttribute("height", Math.round(height * scale));
-  }
-}
 
 const MAIN = 4; // tabs: machine, faulty rule, tapes, unrolled; a menu has the other views
 
@@ -309,7 +283,6 @@ class Bench {
   prepare() {
     const { stage } = this;
     this.frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
-    this.zoom = new Zoom(this.frame);
     const present = element("button", { type: "button", title: "the picture on the full screen (F)" }, "present");
     const leave = element("button", { type: "button", class: "scantape-leave", title: "back to the page (Escape or F)" }, "leave");
     const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen());
@@ -317,8 +290,7 @@ class Bench {
     this.root.addEventListener("keydown", (event) => {
       if (event.key.toLowerCase() === "f" && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
     }, { capture: true });
-    const zoom = element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", this.zoom.root), present);
-    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root, zoom));
+    this.head.append(element("span", { class: "scantape-tools" }, this.undoing.root, present));
     this.bend();
     this.equation = element("span", { class: "scantape-equation" });
     this.hint = element("span", { class: "scantape-hint", role: "status" });
@@ -336,15 +308,6 @@ class Bench {
       card.addEventListener("keydown", (event) => event.key === "Enter" && open());
     }
     this.hint.textContent = cards.length ? "click a Scan to open it" : "";
-  }
-
-  /** Once the width is constant, report it to the kernel. */
-  size() {
-    this.zoom.show();
-    clearTimeout(this.settled);
-    this.settled = setTimeout(() => {
-      if (this.frame.clientWidth) share(this.model, { room: this.frame.clientWidth }); // the page shows it
-    }, SETTLED);
   }
 
   show() {
@@ -396,7 +359,17 @@ class Bench {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
     this.openCards(frame.firstChild);
-    this.zoom.show();
+    this.scale();
+  }
+
+  /** Scale a picture to the full screen, or give it its own size. */
+  scale() {
+    const svg = this.frame.querySelector(":scope > svg");
+    if (!svg) return;
+    const { width, height } = svg.viewBox.baseVal, isFull = document.fullscreenElement?.contains(this.frame);
+    const scale = isFull ? Math.min(this.frame.clientWidth / width, (innerHeight - BAR) / height) : 1;
+    svg.setAttribute("width", Math.round(width * scale));
+    svg.setAttribute("height", Math.round(height * scale));
   }
 
   receive(message, buffers) {
@@ -407,7 +380,7 @@ class Bench {
   }
 
   listen() {
-    const { model, frame } = this, draw = () => this.draw(), size = () => this.size();
+    const { model, frame } = this, draw = () => this.draw(), scale = () => this.scale();
     const write = () => this.saving.show({ python: model.get("python"), link: model.get("link") });
     const move = () => this.player && model.get("moment") >= 0 && Math.floor(this.player.p + 1e-9) !== model.get("moment") && this.player.jump(model.get("moment"));
     const stopListening = listening(model, {
@@ -418,24 +391,16 @@ class Bench {
     draw();
     this.show();
     write();
-    this.size();
-    this.zoom.root.addEventListener("change", this.zoom.show);
-    let width = frame.clientWidth;
-    const resized = new ResizeObserver(() => {
-      if (frame.clientWidth !== width) size();
-      width = frame.clientWidth;
-    });
+    const ends = [stopListening, follow(model, this.ask), model.get("is_shown") ? () => {} : appear(this.root)];
+    const resized = new ResizeObserver(() => frame.clientWidth && !model.get("is_shown") && share(model, { is_shown: true }));
     resized.observe(frame);
-    addEventListener("resize", size);
     phone.addEventListener("change", this.bend);
-    document.addEventListener("fullscreenchange", this.zoom.show);
-    const ends = [stopListening, follow(model, this.ask), model.get("room") ? () => {} : appear(this.root)];
+    document.addEventListener("fullscreenchange", scale);
     this.end = () => {
       for (const end of ends) end();
-      for (const timer of [this.settled, this.resting]) clearTimeout(timer);
+      clearTimeout(this.resting);
       resized.disconnect();
-      removeEventListener("resize", size);
-      document.removeEventListener("fullscreenchange", this.zoom.show);
+      document.removeEventListener("fullscreenchange", scale);
       phone.removeEventListener("change", this.bend);
     };
   }

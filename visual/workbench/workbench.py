@@ -12,7 +12,7 @@ picture, or they change nothing and report an error.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypedDict
@@ -42,7 +42,6 @@ from visual.workbench.controls import (
     without_invalid_options,
 )
 from visual.workbench.link import ChangeHistory, bench_of, link_of
-from visual.workbench.playing import machine_data
 from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
@@ -54,17 +53,17 @@ CHOSEN = tuple(one.name for one in fields(BenchState))
 
 @dataclass(frozen=True)
 class BenchDrawing:
-    """A bench, its picture as SVG, and the data of its machine; empty in other views."""
+    """A bench with its picture and machine, and the picture as SVG."""
 
     bench: Bench
     svg: str
-    machine: Mapping[str, object]
 
     @classmethod
     def of(cls, bench: Bench, keeps_options: bool = True) -> "BenchDrawing":
         """Draw a bench, without invalid options unless it `keeps_options`; this may take long."""
         bench = bench if keeps_options else without_invalid_options(bench)
-        return cls(bench, bench.picture.svg(), machine_data(bench))
+        bench.machine  # noqa: B018 (it is cached)
+        return cls(bench, bench.picture.svg())
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class Workbench(Widget):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    room = traitlets.Int(0).tag(sync=True)  # the width in pixels; 0 before a page shows it
+    is_shown = traitlets.Bool(False).tag(sync=True)  # by a page
     _bench: Bench
     _request: Request | None = None  # the page waits for it
     _ahead = Job()  # on probable next requests
@@ -215,15 +214,13 @@ class Workbench(Widget):
             if bench is None:
                 self._update_form()
             else:
-                drawing = Job().run(lambda: BenchDrawing.of(replace(bench, room=self.room)))
+                drawing = Job().run(lambda: BenchDrawing.of(bench))
                 self._show(drawing, is_new=False)
 
     def _show(self, drawing: BenchDrawing, is_new: bool = True) -> None:
         """Show a drawing; undo can go back from a drawing that `is_new`."""
         with self._lock:
-            if self.room != drawing.bench.room:  # the page was resized meanwhile
-                drawing = BenchDrawing.of(replace(drawing.bench, room=self.room))
-            if self.machine and drawing.machine.get("moments") != self.machine["moments"]:
+            if self.machine and drawing.bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
             if is_new and hasattr(self, "_bench"):
                 self._history.note(self._bench, drawing.bench)
@@ -231,7 +228,7 @@ class Workbench(Widget):
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
-                self.svg, self.machine = drawing.svg, dict(drawing.machine)
+                self.svg, self.machine = drawing.svg, dict(drawing.bench.machine)
                 self._update_form()
                 self._update_copies()
 
@@ -242,11 +239,12 @@ class Workbench(Widget):
             self.python = cell(self._bench, self.moment)
             self.link = link_of(self._bench, self.moment)
 
-    def _look_ahead(self) -> None:
+    @traitlets.observe("is_shown")
+    def _look_ahead(self, _: object = None) -> None:
         """After a moment without requests, draw pictures that will probably be requested."""
         self._ahead.cancel()
         self._ahead, bench = Job(), self._bench
-        if self.room and is_in_loop():
+        if self.is_shown and is_in_loop():
             begin(lambda: draw_ahead(bench), self._ahead, lambda _: None, CALM)
 
     @traitlets.validate(*CHOSEN)
@@ -259,14 +257,6 @@ class Workbench(Widget):
             except LabError as error:
                 raise traitlets.TraitError(str(error)) from None
         return getattr(self.state, name) if hasattr(self, "_bench") else value
-
-    @traitlets.observe("room")
-    def _resize(self, _: object) -> None:
-        with self._lock:
-            if self._request is None:  # otherwise its answer will have this width
-                self._bench = replace(self._bench, room=self.room)
-                self.machine = dict(machine_data(self._bench))
-                self._look_ahead()
 
     def _update_form(self, key: Iterable[object] = (), text: str = "") -> None:
         """Send the choices to the page, and the `text` of an error about the control with a key."""

@@ -234,25 +234,6 @@ def test_python_comes_first(monkeypatch):
     in_a_loop(play)
 
 
-def test_a_window_that_grows_meanwhile_answers_nothing(monkeypatch):
-    """Else controls would be told anew, and what somebody types just then would be lost."""
-
-    async def play():
-        begun, bench = slow(monkeypatch), Workbench(view="tapes")
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        told = dict(bench.form)
-        bench.room = 1092
-        assert bench.form == told
-        bench.receive({"number": 2, "key": ["order"], "value": "2"})
-        await until(answered(bench, 2))
-        assert bench.state.order == 2
-        assert bench._bench.room == 1092
-        bench.close()
-
-    in_a_loop(play)
-
-
 def test_another_workbench_does_not_wait(monkeypatch):
     async def play():
         begun, one, other = (
@@ -295,7 +276,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
     bench = Workbench(gallery.loops["square"], view="tapes")
 
     async def look():
-        bench.room = 1300  # a page has shown it
+        bench.is_shown = True
         await until(lambda: not bench._ahead.is_canceled and not at_work())
 
     def shown():
@@ -318,7 +299,7 @@ def test_who_asks_meanwhile_does_not_wait_for_what_may_come_next(monkeypatch):
     monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
 
     async def play():
-        bench.room = 1300
+        bench.is_shown = True
         await until(started.is_set)
         bench.receive({"number": 1, "key": ["order"], "value": 2})
         await until(lambda: bench.state.order == 2)

@@ -169,7 +169,7 @@ def test_another_run_is_shown_from_its_start():
 
 def test_the_example_of_a_rule_is_opened_by_its_text():
     bench = Workbench(order=2, rule="accumulate-overwritten", steps=2)
-    example = bench.machine["rule"]["example"]
+    example = bench.machine["mistake"]["example"]
     if example is None:  # the rule shows at order 3, which is compared in any case
         example = "loop=square&taps.x=-2,-1&steps=2&order=2&rule=accumulate-overwritten"
     assert ask(bench, ["link"], example) == ""

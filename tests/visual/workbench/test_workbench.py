@@ -85,17 +85,6 @@ def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, v
     assert ask(bench, ["theme"], "print") == ""
 
 
-def test_an_error_stays_when_the_page_is_resized():
-    bench = Workbench(order=2, view="tapes")
-    bench.room = 1000
-    told, svg = ask(bench, ["steps"], "-3"), bench.svg
-    assert "steps = -3" in told
-    bench.room = 500
-    assert bench.svg == svg
-    assert bench.form["problem"] == {"key": ["steps"], "text": told}
-    assert ask(bench, ["steps"], "5") == ""
-
-
 def test_weights_begin_as_the_cost_before_them():
     bench = Workbench(view="tapes")
     assert ask(bench, ["cost"], "weights") == ""

@@ -3,14 +3,14 @@
 It decides no role and no sum itself; `lab.events` does.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lab.equations.events.events import Events, events
 from lab.equations.events.records import Event as RunEvent
-from lab.equations.events.records import Read, Slot, Write, WriteKind
+from lab.equations.events.records import Slot, Write, WriteKind
 from lab.equations.events.records import Term as RunTerm
 from lab.errors import GraphError
 from lab.records import cached_property
@@ -110,7 +110,6 @@ class _Builder:
             rows=rows,
             cells=cells,
             events=tuple(played),
-            columns=self.columns.hidden,
             times=tuple(self.columns.shown),
             results=tuple(results(self.trace, self.wording, self.places)),
         )
@@ -205,71 +204,65 @@ class _Builder:
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
-        kind = PartKind.SUM if write.terms else PartKind.FORMULA
-        if write.kind is WriteKind.RESTORED:
-            kind = PartKind.RESTORED
-        if event.step is None:
-            kind = PartKind.FILL
-        sentence = self.wording.sentence(event, write)
-        number = self.wording.number
-        adds = write.adds_old and write.old is not None
-        terms = () if kind is PartKind.RESTORED else tuple(self._terms(event, write))
-        old = "" if write.old is None else number(write.old)
-        target = self.columns.numbers[address(write.slot)]
-        return Part(
-            kind,
-            target,
-            old,
-            number(write.new),
-            adds,
-            terms,
-            sentence.pieces,
-            sentence.exact,
-            formula=write.formula,
-            check=sentence.check,
-            by_entry=tuple(
-                each.sentence(event, write).pieces for each in self.wording.each(write.new)
-            ),
-        )
+        return part_of(self.wording, self._cell_of, event, write)
 
-    def _terms(self, event: RunEvent, write: Write) -> Iterator[Movement]:
-        if not write.terms:
-            yield from self._inputs(write)
-        for term in write.terms:
-            yield self._term(event, term)
+    def _cell_of(self, slot: Slot) -> int | None:
+        return self.columns.numbers.get(address(slot))
 
-    def _term(self, event: RunEvent, term: RunTerm) -> Movement:
-        number, source = self.wording.number, term.source
-        cell = self._cell_of(source)
-        has_factor = _is_elementwise(term) and self.wording.scalar(term.factor) is not None
-        saved = tuple(
-            dict.fromkeys(
-                n
-                for read in term.reads
-                if read is not source and (n := self._cell_of(read)) is not None
-            )
-        )
-        return Movement(
-            cell,
-            number(source.value) if source is not None and cell is not None else "",
-            number(term.factor) if has_factor else "",
-            term.symbols if has_factor or cell is None else "",
-            number(term.value),
-            saved if source is not None else tuple(n for n in saved if n != cell),
-        )
 
-    def _inputs(self, write: Write) -> Iterator[Movement]:
-        """The values that a forward formula reads travel without a factor."""
-        number, target = self.wording.number, self.columns.numbers[address(write.slot)]
-        for read in dict.fromkeys(write.reads):
-            cell = self._cell_of(read)
-            if cell is not None and cell != target:
-                yield Movement(cell, number(read.value), product=number(write.new))
+CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, if it has one
 
-    def _cell_of(self, read: Read | None) -> int | None:
-        if read is None or read.slot is None:
-            return None
-        return self.columns.numbers.get(address(read.slot))
+
+def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) -> Part:
+    """Return a write of an event as a part of a machine."""
+    kind = PartKind.SUM if write.terms else PartKind.FORMULA
+    if write.kind is WriteKind.RESTORED:
+        kind = PartKind.RESTORED
+    if event.step is None:
+        kind = PartKind.FILL
+    sentence = wording.sentence(event, write)
+    target = cell_of(write.slot)
+    assert target is not None  # only writes of shown slots are parts
+    terms = () if kind is PartKind.RESTORED else tuple(_terms(wording, cell_of, write, target))
+    return Part(
+        kind,
+        target,
+        "" if write.old is None else wording.number(write.old),
+        wording.number(write.new),
+        write.adds_old and write.old is not None,
+        terms,
+        sentence.pieces,
+        sentence.exact,
+        formula=write.formula,
+        check=sentence.check,
+        by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
+    )
+
+
+def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
+    """Yield the terms of a sum; the values that a formula reads travel without a factor."""
+    for read in () if write.terms else dict.fromkeys(write.reads):
+        cell = None if read.slot is None else cell_of(read.slot)
+        if cell not in (None, target):
+            yield Movement(cell, wording.number(read.value), product=wording.number(write.new))
+    for term in write.terms:
+        yield _term(wording, cell_of, term)
+
+
+def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
+    source = term.source
+    cell = None if source is None or source.slot is None else cell_of(source.slot)
+    has_factor = _is_elementwise(term) and wording.scalar(term.factor) is not None
+    reads = (read.slot for read in term.reads if read is not source and read.slot is not None)
+    saved = dict.fromkeys(n for n in map(cell_of, reads) if n is not None)
+    return Movement(
+        cell,
+        wording.number(source.value) if source is not None and cell is not None else "",
+        wording.number(term.factor) if has_factor else "",
+        term.symbols if has_factor or cell is None else "",
+        wording.number(term.value),
+        tuple(saved),
+    )
 
 
 def _is_elementwise(term: RunTerm) -> bool:

@@ -84,15 +84,6 @@ class Columns:
         return items
 
     @cached_property
-    def hidden(self) -> tuple[int, ...]:
-        """0 for each shown column, and the number of hidden columns for each gap."""
-        counts = []
-        for n, column in enumerate(self.shown):
-            before, after = self.shown[n - 1], self.shown[(n + 1) % len(self.shown)]
-            counts.append((after or 0) - (before or 0) - 1 if column is None else 0)
-        return tuple(counts)
-
-    @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:
         """Row and column of every slot that has a cell."""
         order = {column: n for n, column in enumerate(self.shown) if column is not None}

@@ -229,11 +229,16 @@ class MachineContent:
     rows: tuple[TapeRow, ...]
     cells: tuple[SlotCell, ...]
     events: tuple[MachineEvent, ...]
-    columns: tuple[int, ...]  # 0, or for a gap the number of hidden columns
-    times: tuple[int | None, ...]  # the step that computes a column, negative for initial values
+    times: tuple[int | None, ...]  # the step that computes a column, or None for hidden columns
     results: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names, and values in pieces
     mistake: RuleEffect | None = None
     runs: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """0 for each shown column, and the number of hidden columns for each gap."""
+        around = zip((0, *self.times), self.times, (*self.times[1:], 0), strict=False)
+        return tuple((b or 0) - (a or 0) - 1 if time is None else 0 for a, time, b in around)
 
     @property
     def moments(self) -> int:

@@ -6,7 +6,7 @@ the nodes of all tapes, in the order in which the program appended them.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,13 +17,12 @@ from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
 from lab.records import cached_property
 from visual.layout.cells import full_text
+from visual.pictures.machine.build import part_of
 from visual.pictures.machine.content import (
     Ink,
     Key,
     MachineContent,
     MachineEvent,
-    Movement,
-    Part,
     PartGroup,
     PartKind,
     Phrase,
@@ -109,7 +108,6 @@ class _Builder:
             ),
             cells=tuple(map(self._cell, self.events.slots)),
             events=tuple(map(self._event, self.events)),
-            columns=(0,) * len(self.recording.nodes),
             times=tuple(range(len(self.recording.nodes))),
             results=(("result", (self.wording.number(np.asarray(result)),)),),
         )
@@ -143,7 +141,9 @@ class _Builder:
 
     def _event(self, event: RunEvent) -> MachineEvent:
         (write,) = event.writes
-        slot, part = write.slot, self._part(event, write)
+        slot, part = write.slot, part_of(self.wording, self.numbers.get, event, write)
+        if write.terms and write.terms[0].source is None:
+            part = replace(part, kind=PartKind.FILL)
         number = self.rows.index((slot.scan, slot.argument)) + 1
         reason = write.formula.replace(" = given", " is an argument") + "."
         heading = f"{slot} is appended to the tape"
@@ -154,38 +154,3 @@ class _Builder:
         return MachineEvent(
             event.number, number, event.step, (PartGroup((part,), reason=reason),), heading
         )
-
-    def _part(self, event: RunEvent, write: Write) -> Part:
-        sentence, wording = self.wording.sentence(event, write), self.wording
-        is_seed = bool(write.terms) and write.terms[0].source is None
-        kind = PartKind.FILL if is_seed else PartKind.SUM if write.terms else PartKind.FORMULA
-        return Part(
-            kind,
-            self.numbers[write.slot],
-            wording.number(write.old),
-            wording.number(write.new),
-            write.adds_old,
-            tuple(self._terms(write)),
-            sentence.pieces,
-            sentence.exact,
-            formula=write.formula,
-            by_entry=tuple(each.sentence(event, write).pieces for each in wording.each(write.new)),
-        )
-
-    def _terms(self, write: Write) -> Iterator[Movement]:
-        number = self.wording.number
-        for read in () if write.terms else dict.fromkeys(write.reads):
-            if read.slot is not None:
-                yield Movement(
-                    self.numbers[read.slot], number(read.value), product=number(write.new)
-                )
-        for term in write.terms:
-            source = term.source
-            slot = None if source is None else source.slot
-            yield Movement(
-                None if slot is None else self.numbers[slot],
-                number(None if source is None else source.value),
-                number(term.factor),
-                term.symbols,
-                number(term.value),
-            )

@@ -49,7 +49,6 @@ class _Stack:
             ),
             tuple(self._cell(c, m, n * below) for n, m in enumerate(both) for c in m.cells),
             events,
-            self._hidden(),
             self.times,
             tuple(
                 (f"{run} {name}", value)
@@ -69,13 +68,6 @@ class _Stack:
                 found.append(None)
             found.append(time)
         return tuple(found)
-
-    def _hidden(self) -> tuple[int, ...]:
-        around = zip((None, *self.times), self.times, (*self.times[1:], None), strict=False)
-        return tuple(
-            (after or 0) - (before or 0) - 1 if time is None else 0
-            for before, time, after in around
-        )
 
     @cached_property
     def ticks(self) -> list[Tick]:
