@@ -18,7 +18,7 @@ from visual.workbench.state import Bench, BenchState, LoopBench
 from visual.workbench.written import START, STEPS, WRITTEN, text_of, written
 
 MOST = 30  # changes that can be undone
-TOGETHER = 1.0  # seconds in which changes of one choice, as by a slider, are one change
+TOGETHER = 1.0  # seconds in which changes of one value, as by a slider, are one change
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
@@ -70,12 +70,13 @@ class ChangeHistory:
     _last: tuple[frozenset[str], float] = (frozenset(), 0.0)
 
     def note(self, before: Bench, after: Bench) -> None:
-        """Store a change; combine changes of the same choice within a second."""
+        """Store a change; combine changes of the same value within a second."""
         changed = _differences(before, after)
         if not changed:
             return
         now = time.monotonic()
-        is_same = self._last[0] == changed and now - self._last[1] < TOGETHER
+        are_values = all(name.startswith("at.") for name in changed)
+        is_same = are_values and self._last[0] == changed and now - self._last[1] < TOGETHER
         self._last = changed, now
         if not (is_same and self.past):
             self._store(self.past, before)
