@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.equations.quantities import cost_name
+from lab.notation import ranges_text
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.layout.names import NamedScan, counted, listed
+from visual.layout.names import NamedScan, counted
 from visual.pictures.unrolled.placing import Lane, Placing
 from visual.pictures.unrolled.quantities import LanePlace
 from visual.pictures.unrolled.room import Room
@@ -90,7 +91,7 @@ class Labels:
         """Name the Scans that compute a direct part, if any."""
         feeds = self.trace.scans[place.scan].feeds
         scans = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
-        return [f"from {'Scan' if len(scans) == 1 else 'Scans'} {listed(scans)}"] if scans else []
+        return [f"from Scan{'s' * (len(scans) > 1)} {ranges_text(scans)}"] if scans else []
 
     def is_part(self, row: Lane) -> bool:
         """Return whether a repeated row contains contributions, not saved values."""

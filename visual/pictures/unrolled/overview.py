@@ -1,12 +1,9 @@
 """A strip of cards: all Scans of a trace, with a frame around the Scan drawn below."""
 
-from collections.abc import Sequence
-
 from lab.notation import ranges_text
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import fed_places
@@ -21,21 +18,21 @@ ANOTHER = "scan=1 shows the first"
 EVERYTHING = f"{ANOTHER}, all=True shows all"
 
 
-def overview(
-    trace: Trace,
-    opened: int,
-    hint: str = EVERYTHING,
-    sheet: Sheet = SCREEN,
-) -> Piece:
+def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
     """Draw the Scans in execution order, in lines of up to four.
 
     The `opened` Scan has a frame, and the Scans that it reads have a thin frame.  Of more than
-    eight Scans, the strip shows both ends, the `opened` Scan, and the Scan that it differentiates.
+    eight Scans, the strip shows the first, the last, the `opened` Scan, and the Scan that it
+    differentiates.
     """
     scans = list(NamedScan.each(trace))
-    shown = with_gaps(_chosen(trace, opened))
-    left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
-    words = [f"{counted(len(scans), 'Scan')}{f', {left} of them folded' if left else ''}"]
+    parent, last = scans[opened].parent, scans[-1]
+    shown = scans
+    if len(scans) > MOST_CARDS:
+        kept = {0, opened, last.number, parent.number if parent is not None else 0}
+        shown = [of for of in scans if of.number in kept]
+    hidden = len(scans) - len(shown)
+    words = [f"{counted(len(scans), 'Scan')}{f', {hidden} of them not shown' if hidden else ''}"]
     words.append(f"below: Scan {opened + 1}")
     if len(scans) > 2 and (read := [n + 1 for n in feeding(scans[opened].scan)]):
         words[-1] += f", which reads {ranges_text(read)} (thin frames)"
@@ -43,26 +40,13 @@ def overview(
         words.append(option)
     across = int((sheet.line + APART) / (NARROWEST + APART))
     wide = (sheet.line + APART) / across - APART
-    cards = [
-        _folded(item, wide) if isinstance(item, Gap) else card(scans[item], opened, wide)
-        for item in shown
-    ]
-    lines = [
-        beside(*cards[start : start + across], apart=APART)
-        for start in range(0, len(cards), across)
-    ]
+    cards = [card(of, opened, wide) for of in shown]
+    rows = (cards[start : start + across] for start in range(0, len(cards), across))
+    lines = (beside(*row, apart=APART) for row in rows)
     heads = folded(" · ".join(words), sheet.line, 12)
     texts = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
     strip = above(sized(sheet.line, 5 + 17 * len(texts), *texts), *lines, apart=8)
     return over(gap(sheet.width - sheet.margin), shifted(strip, sheet.margin, 0))
-
-
-def _chosen(trace: Trace, opened: int) -> Sequence[int]:
-    count = len(trace.scans)
-    if count <= MOST_CARDS:
-        return range(count)
-    parent = trace.scans[opened].parent
-    return sorted({0, 1, count - 1, opened, *([] if parent is None else [parent])})
 
 
 def feeding(scan: ScanTrace) -> list[int]:
@@ -115,10 +99,3 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
         if tape.axis is not None
         for row in reached_rows(of, tape, fed)
     }
-
-
-def _folded(gap: Gap, wide: float) -> Piece:
-    """Draw a card for the Scans that are not shown."""
-    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} hidden", wide - 20, 12)
-    texts = [Text(10, HIGH / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
-    return sized(wide, HIGH, *texts)

@@ -260,4 +260,4 @@ def test_a_direct_part_names_the_scans_that_compute_it(name):
     texts = [visual.draw(gallery.loops[name], "unrolled", order=o).text() for o in (1, 2, 3)]
     assert ["from Scan" in text for text in texts] == [False, True, True]
     assert "from Scan 3" in texts[1]
-    assert "from Scans 5, 6, 7" in texts[2]
+    assert "from Scans 5–7" in texts[2]
