@@ -25,7 +25,7 @@ PURPOSES = (
     "Scan", "Results",
 )  # fmt: skip
 SUBJECT = 160  # width of the subject of a decision
-INDENT, NAMES, PIECES, BETWEEN = 34.0, 138.0, 316.0, 8.0
+INDENT, NAMES, PIECES, BETWEEN, LEAST = 34.0, 138.0, 316.0, 8.0, 120.0
 
 
 @picture_function
@@ -75,6 +75,8 @@ def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
     record = pieces.record
     drawn = {phase.number: pieces.draw(phase.number) for phase in record.phases}
     widest = max(piece.envelope.width for piece in drawn.values())
+    room = sheet.line - NAMES - widest - 20
+    is_narrow = room < LEAST  # the parts are below their names, and the sentences below the parts
     for phase, sentence in zip(record.phases, sentences(record, pieces.source), strict=True):
         number, muted = phase.number, sentence.startswith(NOTHING)
         name = sized(
@@ -84,19 +86,24 @@ def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
             Text(12, 15, str(number), SMALL, "middle", bold=True, muted=muted),
             Text(INDENT, 15, PURPOSES[number - 1], 13, bold=True, muted=muted),
         )
-        lines = folded(sentence, sheet.line - NAMES - widest - 20, SMALL)
+        lines = folded(sentence, sheet.line - INDENT if is_narrow else room, SMALL)
         texts = (Text(0, 15 + 16 * n, line, SMALL, muted=muted) for n, line in enumerate(lines))
         text = sized(0, LINE + 16 * (len(lines) - 1), *texts)
-        row = beside(name, over(gap(widest + 20), drawn[number]), text)
+        if is_narrow:
+            row = above(name, *(beside(gap(INDENT), part) for part in (drawn[number], text)))
+        else:
+            row = beside(name, over(gap(widest + 20), drawn[number]), text)
         if all:
             details = above(*_details(pieces, phase, sheet.line - INDENT - SUBJECT - 14), apart=0)
             row = above(row, beside(gap(INDENT), details), apart=4)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
         yield grouped(over(row, sized(0, 0, thread)), moment(phase))
-    if step := [*pieces.finished(sheet.line - NAMES)]:
+    if step := [*pieces.finished(sheet.line - (INDENT if is_narrow else NAMES))]:
         sign = Text(12, 15, "=", 13, "middle", bold=True)
         name = sized(NAMES, LINE, sign, Text(INDENT, 15, "The step", 13, bold=True))
-        yield grouped(beside(name, above(*step, apart=4)), moment(phase))
+        whole = above(*step, apart=4)
+        row = above(name, beside(gap(INDENT), whole)) if is_narrow else beside(name, whole)
+        yield grouped(row, moment(phase))
 
 
 def moment(phase: Phase) -> Group:

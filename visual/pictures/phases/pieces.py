@@ -229,8 +229,8 @@ class Pieces:
             tape.name == name and self.of.share(tape) and not tape.collects
             for tape in self.of.scan.held
         )
-        note = self.words("a part: other Scans add to it", muted=True) if is_part else gap()
-        return beside(arrow, chip, gap(8), note)
+        note = [self.words("a part: other Scans add to it", muted=True)] if is_part else []
+        return above(*flow([beside(arrow, chip, gap(8)), *note], self.width, 0))
 
     # the finished step
 
