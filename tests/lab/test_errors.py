@@ -284,14 +284,6 @@ def test_an_undefined_gradient_is_one_readable_sentence():
     assert "wrt = v" in str(caught.value)
 
 
-@pytest.mark.parametrize("suffix", ["", ".jpg", ".svg.gz"])
-def test_an_unknown_suffix_is_refused(tmp_path, suffix):
-    scene = visual.tapes(square().trace())
-    with pytest.raises(ArgumentError, match=r"\.svg, \.pdf"):
-        scene.save(tmp_path / f"picture{suffix}")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_unwritable_path_leaves_nothing(tmp_path):
     scene = visual.tapes(square().trace())
     with pytest.raises(ArgumentError, match="does not exist"):

@@ -11,7 +11,7 @@ import lab
 import visual
 from lab.gradients.derivative import ManyScansWarning
 from lab.loops import gallery
-from lab.progress import Interrupted, Progress, hide_progress, is_watched, pause, watch_work
+from lab.progress import Interrupted, Progress, hide_progress, is_watched, watch_work
 
 
 def counting(most=None):
@@ -58,12 +58,6 @@ def test_work_can_be_given_up_at_every_pause(name):
     assert not is_watched()
 
 
-def test_every_step_of_a_long_loop_is_a_pause():
-    loop = gallery.loops["square"]
-    short, long = (worked(lambda n=n: loop.with_steps(n).trace(order=1))[0] for n in (10, 110))
-    assert long - short == 2 * 100  # forwards and backwards
-
-
 def test_what_was_given_up_is_right_when_it_is_asked_for_again():
     loop, (_, watch) = rnn(), counting(60)
     with pytest.raises(Interrupted), watch_work(watch):
@@ -85,14 +79,6 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
             assert list(bar.steps("loop", 200)) == list(range(200))
             bar.close()
     assert capsys.readouterr().err == ""
-
-
-def test_being_quiet_keeps_the_one_who_watches():
-    counted, watch = counting()
-    with watch_work(watch), hide_progress():
-        pause()
-    pause()
-    assert len(counted) == 1
 
 
 def test_one_thread_is_watched_and_not_another():

@@ -22,7 +22,7 @@ def add_command(commands: Commands) -> None:
     parser = add_graph(commands, "compiled", summary, returns, ".html or .txt", _compiled)
     add(parser, WRT, help="include the gradient wrt this variable (loops only)")
     parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
-    add(parser, SCAN, help="number of the only Scan to show, with its slots")
+    add(parser, SCAN, help="number of the only Scan to show")
 
 
 def _compiled(options: argparse.Namespace) -> None:

@@ -29,7 +29,7 @@ from lab.gradients.derivative import check_differentiable, differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
-from lab.reports.compile.circular_buffers import (
+from lab.reports.compile.buffers import (
     Count,
     full_count,
     read_buffer,

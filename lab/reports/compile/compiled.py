@@ -11,10 +11,10 @@ from lab.errors import listing
 from lab.notation import number_text
 from lab.records import record_of_arrays
 from lab.reports.breaking.breakage import Effect
-from lab.reports.compile.circular_buffers import Buffer, Count, Retention
+from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, ReportTable, Section
 
-FEW = 3  # Scans whose slots are shown
+FEW = 3  # Scans whose buffers are shown
 MOST_ENTRIES = 6  # of an array that is printed
 MANY = 12  # Scans with a row each; more are counted by outcome
 
@@ -88,10 +88,9 @@ class ScanAfter(Report):
 
     @property
     def document(self) -> Section:
-        """The buffers of the Scan, and their slots."""
-        blocks = [block for buffer in self.buffers for block in buffer.slots()]
+        """The buffers of the Scan."""
         table = ReportTable(HEADER[1:], tuple(buffer.cells for buffer in self.buffers))
-        return Section(self.title, (table, *blocks) if self.buffers else ("no buffers",))
+        return Section(self.title, (table,) if self.buffers else ("no buffers",))
 
 
 @dataclass(frozen=True)
@@ -144,11 +143,6 @@ def _value_text(value: np.ndarray) -> str:
 
 
 HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")
-SLOTS = (
-    "x₀ is the first initial value; with m initial values, step k writes value k + m. A buffer "
-    "of L slots stores value r in slot r mod L. After the last step PyTensor rotates the buffer, "
-    "so that the oldest value comes first."
-)
 
 
 @dataclass(frozen=True)
@@ -235,10 +229,6 @@ class Compiled(Report):
             return
         cells = ((str(scan.number), *b.cells) for scan in self.after for b in scan.buffers)
         yield ReportTable(HEADER, tuple(cells))
-        slots = [block for buffer in self.buffers for block in buffer.slots()]
-        yield from slots
-        if any(isinstance(block, Section) for block in slots):
-            yield SLOTS
 
     def _gradient(self) -> Iterator[str | ReportTable | Section]:
         complete = {(scan.sources, b.name): b for scan in self.after for b in scan.buffers}

@@ -68,13 +68,6 @@ def test_a_loop_in_single_precision():
     assert abs(np.subtract(*test.products)) < 1e-5
 
 
-def test_the_inner_product_is_real_and_in_double_precision():
-    assert check.inner([(np.array([1j, 2]), np.array([3j, 1j]))]) == 3
-    ones = np.full(4, np.float32(0.1))
-    exact = 4 * float(np.float32(0.1)) ** 2
-    assert check.inner([(ones, ones)]) == pytest.approx(exact, rel=1e-15)
-
-
 def test_an_undefined_derivative_is_refused_and_the_others_are_not():
     loop = gallery.loops["undefined"]
     assert lab.dot_product(loop, wrt=["x"]).products[0] != 0
@@ -162,20 +155,6 @@ def test_what_does_not_move_has_no_tangent():
     assert check.value_at(ours, {x: -3.0, v: 2.0}) == -12
     theirs = gradient.pushforward(x**2, x, v, use_op_pushforward=True)
     assert np.isnan(check.value_at(theirs, {x: -3.0, v: 2.0}))
-
-
-def test_forwards_over_backwards_is_backwards_over_backwards():
-    """The tangent of a gradient, whose Scan is a mit-mot: a Hessian times a vector."""
-    loop = gallery.loops["gap"]
-    graph = loop.build()
-    x, v = graph.inputs["x"], pt.dvector("v")
-    slope = loop.derivative(1, "x", "sum", graph=graph).value
-    (forwards,) = lab.pushforward([slope], [x], [v])
-    backwards = lab.derivative(graph.outputs["x"].sum(), x, 2, direction=v).value
-    given = {**graph.given, v: np.array([1.0, -2.0, 0.5])}
-    found = [check.value_at(value, given) for value in (forwards, backwards)]
-    np.testing.assert_allclose(*found, rtol=1e-12)
-    assert np.all(found[0] != 0)
 
 
 def test_what_the_pushforward_refuses():

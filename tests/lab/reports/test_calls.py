@@ -130,34 +130,6 @@ def test_a_sequence_with_two_taps():
     assert "calls the step once" in printed
 
 
-def test_the_report_contains_every_value():
-    report = lab.canonical(gallery.loops["window"])
-    lines = [" ".join(line.split()) for line in str(report).splitlines()]
-    assert "n_steps length of the shortest sequence (default)" in lines
-    assert "1 input sequence u[t−1] 0 du: nit-sot u[0:-2][:n] (in older texts" in lines
-    page = report._repr_html_()
-    assert all(f"<td>{each.word}</td>" in page for each in (*report.inputs, *report.outputs))
-
-
-def test_mit_sots_come_before_sit_sots():
-    x, y = pt.dvector("x"), pt.dscalar("y")
-    found = lab.canonical(
-        lambda y, older, newer: (y + older, older + newer * y),
-        outputs_info=[y, {"initial": x, "taps": [-2, -1]}],
-        n_steps=3,
-    )
-    assert [item.name for item in found.inputs[1:]] == ["x", "y"]
-    assert [out.name for out in found.outputs] == ["x", "y"]
-    assert found.outputs[0].note == "returned from row 2 on"
-
-
-def test_no_scan_for_one_step():
-    found = lab.canonical(gallery.loops["square"].with_steps(1))
-    assert found.inputs == ()
-    assert found.outputs == ()
-    assert "for a constant n_steps of 1" in str(found)
-
-
 @pytest.mark.parametrize(
     ("subject", "arguments", "message"),
     [
@@ -201,26 +173,6 @@ def test_numbers_of_variables(name):
         assert (random.name, "non-numeric output state") in words
 
 
-def test_the_order_of_results_with_a_generator_and_an_output():
-    """Outputs that no step reads come before generators among the results."""
-
-    def step(x, rng):
-        rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
-        return x * 0.5 + draw, draw, rng
-
-    loop = lab.Loop(
-        step,
-        states=(lab.State("x", 1.0),),
-        outputs=("draw",),
-        random=(lab.RandomState("rng", 1),),
-        n_steps=3,
-    )
-    outputs = lab.canonical(loop).outputs
-    assert [each.word for each in outputs] == ["output state", "output", "non-numeric output state"]
-    assert outputs[2].name == "rng"
-    assert not hasattr(theirs(loop)[0].outputs[2].type, "dtype")
-
-
 def test_the_gradients_of_variables():
     """Oracle: the kinds and taps in a trace of the gradient."""
     report = lab.canonical(gallery.loops["gap"])
@@ -261,14 +213,6 @@ def test_loops_without_a_section_on_few_steps():
     short = gallery.loops["sequence"].with_steps(1).with_values({"y": [0.5]})
     for loop in (gallery.loops["newton"], short):
         assert lab.canonical(loop).few_steps is None
-
-
-@pytest.mark.parametrize(
-    ("steps", "message"), [(0, "a loop of 0 steps has empty results"), (-2, "backwards")]
-)
-def test_a_loop_needs_a_step(steps, message):
-    with pytest.raises(ArgumentError, match=message):
-        gallery.loops["square"].with_steps(steps)
 
 
 def test_pytensor_raises_an_error_when_negative_steps_run():

@@ -11,27 +11,23 @@ import pytensor.tensor as pt
 import pytest
 from broken_rules import following
 from graphs import known_mistakes
-from graphs.to_explain import new_draws
-from pytensor import config
-from pytensor.gradient import DisconnectedType, grad
+from pytensor.gradient import grad
 from pytensor.scan.op import Scan
 
 import lab
 from lab.checks.finite_differences import along
-from lab.errors import ArgumentError, GraphError
-from lab.gradients.derivative import ManyScansWarning
+from lab.errors import ArgumentError
 from lab.gradients.status import Disconnected
 from lab.loops import gallery
 from lab.reports.breaking.rules import BROKEN
-from lab.reports.compare.compare import SIDES, _compared, compare
+from lab.reports.compare.compare import SIDES, compare
 from lab.reports.compare.comparison import Agreement
 from lab.reports.compare.subject import subject_of
 from lab.reports.compare.watching import watched
-from lab.scans.node import TapeScan, without_backtraces
-from lab.scans.replacing import scan_nodes, with_plain, with_tapes
+from lab.scans.node import TapeScan
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import before_end, sliced
 from lab.traces.parting import contrast, far
-from lab.traces.run import run
 from visual.cli.main import main
 
 OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
@@ -128,21 +124,6 @@ def test_two_undefined_sequences():
     assert "undefined" in str(row.ours.status)
 
 
-def test_no_steps_over_vectors():
-    row = row_of(of_mistake("no_steps", order=1), "u", 1)
-    assert row.verdict is Agreement.OURS_ONLY
-    assert not row.ours.value.any()
-    assert "broadcast" in str(row.theirs.status)
-
-
-def test_a_state_that_is_its_own_past():
-    found = of_mistake("returned_twice")
-    for order, right in enumerate((6 * 0.6 + 9 * 0.6**2, 6 + 18 * 0.6), start=1):
-        row = row_of(found, "x0", order)
-        np.testing.assert_allclose(row.ours.value, right)
-        assert row.confirmed(row.ours)
-
-
 def test_a_mitmot_beside_a_mitsot():
     found = of_mistake("mixed", order=1)
     assert [row.verdict for row in found.rows] == [Agreement.OURS_ONLY] * 2
@@ -200,20 +181,6 @@ def test_the_first_difference_of_a_faulty_rule(name, rule):
     np.testing.assert_allclose(parting.broken, wanted.broken)
 
 
-def test_a_cotangent_that_is_twice_too_large_differs_at_the_first_step():
-    original = Scan.pullback
-
-    def pullback(op, inputs, outputs, output_gradients):
-        return original(op, inputs, outputs, [2 * g for g in output_gradients])
-
-    with patch.object(Scan, "pullback", pullback):
-        found = compare(gallery.loops["logistic"], order=1)
-    assert [row.error for row in found.found] == [pytest.approx(1)] * 2
-    parting = found.contrast.parting
-    assert (parting.step, float(parting.broken)) == (0, pytest.approx(2 * float(parting.true)))
-    assert "ours writes" in " ".join(str(found).split())
-
-
 def test_a_pullback_of_ours_that_is_wrong_is_detected():
     def pullback(op, inputs, outputs, output_gradients):
         made = lab.derive(
@@ -246,33 +213,6 @@ def test_lack_of_memory_or_time_raises_memory_error(kind):
 
     with patch.object(Scan, "pullback", pullback), pytest.raises(kind):
         compare(gallery.loops["square"])
-
-
-def test_a_gradient_that_does_not_fit_into_memory_raises_memory_error():
-    original = Scan.pullback
-
-    def pullback(op, *args):
-        huge = pt.alloc(pt.constant(0.0), 10**14).sum()  # 800 TB
-        return [
-            g if isinstance(g.type, DisconnectedType) else g + huge for g in original(op, *args)
-        ]
-
-    with patch.object(Scan, "pullback", pullback), pytest.raises(MemoryError):
-        compare(gallery.loops["square"])
-
-
-@pytest.mark.parametrize("order", [20, 10**30])
-def test_orders_that_derivative_refuses_are_refused(order):
-    with pytest.raises(ArgumentError, match="at most 16,384"):
-        compare(gallery.loops["square"], order=order)
-
-
-def test_an_order_of_many_scans_warns():
-    with (
-        patch("lab.reports.compare.compare._compared", lambda *_: None),
-        pytest.warns(ManyScansWarning, match="32 Scans"),
-    ):
-        compare(gallery.loops["square"], order=5)
 
 
 # What is compared.
@@ -333,27 +273,6 @@ def test_graphs_are_not_altered():
     assert set(vars(node.op)) == attributes
 
 
-def test_watching_ends_with_an_error():
-    own = Scan.pullback
-    with pytest.raises(ZeroDivisionError), watched(Scan) as calls:
-        _ = 1 / len(calls)
-    assert Scan.pullback is own
-
-
-def test_flags_are_put_back_by_whoever_of_several_threads_ends_last(monkeypatch):
-    limit, longer = config.traceback__limit, without_backtraces()
-
-    def beside(*arguments):
-        longer.__enter__()
-        return _compared(*arguments)
-
-    monkeypatch.setattr("lab.reports.compare.compare._compared", beside)
-    compare(gallery.loops["square"])
-    assert config.traceback__limit == 0
-    longer.__exit__(None, None, None)
-    assert config.traceback__limit == limit
-
-
 def test_two_threads_that_watch_see_their_own_calls():
     own, waiting = Scan.pullback, Event()
 
@@ -375,17 +294,6 @@ def test_two_threads_that_watch_see_their_own_calls():
     assert Scan.pullback is own
 
 
-def test_our_own_scans_are_differentiated_by_pytensor_too():
-    loop = gallery.loops["coupled"]
-    graph = loop.build()
-    cost = loop.cost(graph)
-    assert type(scan_nodes([with_plain([cost])[cost]])[0].op) is Scan
-    found = compare(cost, [graph.inputs["prey"]], graph.given, order=2)
-    assert found.agree
-    assert found.contrast.written
-    assert type(graph.node.op) is TapeScan
-
-
 def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
     x0, xs = square()
     ys = pytensor.scan(
@@ -395,11 +303,6 @@ def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
     assert found.agree
     assert [s.name for s in found.ours.scans if s.parent is None] == ["scan_fn", "scan_fn2"]
     assert (found.contrast.parting, found.contrast.unlike) == (None, ())
-
-
-def test_draws_are_the_same_on_both_sides():
-    cost, wrt = new_draws()
-    assert compare(cost, wrt, {wrt: 0.5}).agree
 
 
 @pytest.mark.parametrize(
@@ -430,18 +333,6 @@ def test_draws_are_the_same_on_both_sides():
 def test_errors(call, message):
     with pytest.raises(ArgumentError, match=message):
         call(*square())
-
-
-def test_a_cost_that_cannot_be_run():
-    x0, xs = square()
-    with pytest.raises(GraphError, match="out of bounds"):
-        compare(xs[5], x0, {x0: 0.5})
-
-
-def test_a_graph_without_a_scan():
-    x = pt.dscalar("x")
-    with pytest.raises(GraphError, match="there is no Scan"):
-        compare(x**2)
 
 
 # The pieces.
@@ -519,34 +410,6 @@ def test_differences_along_directions():
     through = np.array([1.0, 0.0])
     found = along(function, at, direction, 2, through)
     np.testing.assert_allclose(found.value, through @ hessian @ direction, rtol=1e-9)
-
-
-def test_copies_with_pytensors_scans_compute_the_same():
-    graph = gallery.loops["gap"].build()
-    cost = gallery.loops["gap"].cost(graph)
-    plain = with_plain([cost])[cost]
-    values, _ = run([cost, plain], graph.given, record=False)
-    assert values[cost] == values[plain]
-    gradient = grad(plain, graph.inputs["x"])
-    assert type(scan_nodes([gradient])[-1].op) is Scan
-    again = with_tapes([plain])[plain]
-    assert type(scan_nodes([again])[0].op) is TapeScan
-
-
-def test_hostile_names_stay_text():
-    x = pt.dscalar("<script>x\n\u2028")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=3, return_updates=False)
-    found = compare(xs[-1], x, {x: 0.5})
-    assert "<script" not in found._repr_html_()
-    assert "&lt;script" in found._repr_html_()
-    assert not {"\u2028"} & {*str(found)}
-
-
-def test_the_formulas_of_the_first_difference():
-    with following("unreversed-sequences"):
-        found = compare(gallery.loops["square"], order=1, cost="sum")
-    lines = [line for line in str(found).splitlines() if "←" in line]
-    assert [line.split()[0] for line in lines] == ["ours", "PyTensor's"]
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

@@ -9,7 +9,6 @@ import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
 from pytensor.graph.traversal import explicit_graph_inputs
-from strange_loops import HOSTILE
 
 import lab
 from lab.errors import ArgumentError, first_line
@@ -171,13 +170,6 @@ def test_too_few_initial_values_lose_steps():
     assert len(compiled("one_start_for_two_taps", lambda o: o[0][2:])(x0=1.0)) != 3
 
 
-def test_a_gradient_wrt_an_output_is_not_the_chain():
-    cost, wrt = to_explain.of_output()
-    (x0,) = (v for v in pytensor.graph.traversal.ancestors([cost]) if v.name == "x0")
-    value = lab.trace(lab.derivative(cost, wrt).value, {x0: 0.9}).outputs[0]
-    assert value.tolist() == [0, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"), [("truncated", 0.0), ("truncated_late", 16 * 0.9**15)]
 )
@@ -185,29 +177,6 @@ def test_a_truncated_gradient_is_zero(name, expected):
     cost, x0 = getattr(to_explain, name)()
     value = lab.trace(lab.derivative(cost, x0).value, {x0: 0.9}).outputs[0]
     assert value == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("name", "same"), [("same_draws", True), ("new_draws", False)])
-def test_draws_are_the_same_or_new(name, same):
-    cost, x0 = getattr(to_explain, name)()
-    xs = lab.trace(cost, {x0: 0.5}).scans[0].tapes[0].final
-    draws = xs[1:] - 0.9 * xs[:-1]
-    assert np.allclose(draws, draws[0]) == same
-
-
-def test_small_whole_numbers_overflow():
-    cost, w = to_explain.small_number()
-    value = lab.trace(cost, {w: 1.0}).scans[0].tapes[0].final
-    assert value.dtype == "int8"
-    assert value.tolist() == [1, 3, 9, 27, 81, -13, -39]
-
-
-def test_zero_steps_give_nothing():
-    cost, x0 = to_explain.never()
-    f = pytensor.function([x0], [cost, cost.owner.inputs[0][-1:]], mode="FAST_COMPILE")
-    value, last = f(0.9)
-    assert value == 0
-    assert last.shape == (0,)
 
 
 # Sizes, and numbers of Scans.
@@ -254,26 +223,9 @@ def test_sizes_of_second_derivatives(name):
         assert item.bytes == sizes[item.name], item
 
 
-def test_a_longer_loop_stores_more():
-    square = gallery.loops["square"]
-    (short,) = {s.bytes for s in explained(square).scans[0].saved}
-    (long,) = {s.bytes for s in explained(square.with_steps(1000)).scans[0].saved}
-    assert (short, long) == (5 * 8, 1001 * 8)
-
-
 def explained(loop):
     graph = loop.build()
     return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])
-
-
-@pytest.mark.parametrize("name", ["of_input", "of_what_went_in", "oldest_first", "now_first"])
-def test_numbers_of_scans_per_order(name):
-    cost, wrt = getattr(to_explain, name)()
-    orders = lab.explain(cost, wrt).orders
-    assert orders[0] == len(scan_nodes(list(lab.derivative(cost, wrt).values)))
-    for order in (2, 3):
-        scans = scan_nodes([lab.derivative(cost, wrt, order).value])
-        assert len(scans) <= orders[order - 1] <= 2 * orders[order - 2]
 
 
 # When there is no gradient, or no Scan.
@@ -328,44 +280,6 @@ def test_arguments_are_checked():
 # Models as written with PyMC, and graphs with many Scans.
 
 
-def garch():
-    """Return the likelihood of a GARCH(1, 1) model around an AR(2) mean."""
-    y = pt.dvector("y")
-    rho, omega, alpha, beta = (pt.dscalar(n) for n in ("rho", "omega", "alpha", "beta"))
-    mean = scan_of_means(y, rho)
-    residuals = y[2:] - mean
-    variance = to_explain.scan(
-        lambda before, variance, omega, alpha, beta: omega + alpha * before**2 + beta * variance,
-        sequences=[residuals[:-1]],
-        outputs_info=[omega / (1 - alpha - beta)],
-        non_sequences=[omega, alpha, beta],
-        name="garch",
-    )
-    logp = -0.5 * (pt.log(2 * np.pi * variance) + residuals[1:] ** 2 / variance)
-    return logp.sum(), rho
-
-
-def scan_of_means(y, rho):
-    return to_explain.scan(
-        lambda older, newer, rho: rho * newer - 0.2 * older,
-        sequences=[{"input": y[:-1], "taps": [-1, 0]}],
-        non_sequences=[rho],
-        name="ar",
-    )
-
-
-def test_a_model_with_two_scans():
-    logp, rho = garch()
-    explanation = lab.explain(logp, rho)
-    assert [scan.name for scan in explanation.scans] == ["ar", "garch"]
-    assert explanation.traps == ()
-    ar, garch_ = (" ".join(str(scan).split()) for scan in explanation.scans)
-    assert "v[t] = rho·y[t+1] − 0.2·y[t]" in ar
-    assert "omega + " in garch_
-    assert "omega/(1 − (alpha + beta))" in garch_
-    assert "whole numbers" not in garch_
-
-
 def chained(count):
     x = x0 = pt.dscalar("x")
     for number in range(count):
@@ -384,18 +298,6 @@ def test_fifty_scans_are_summarized():
     assert "x[t] = " not in printed
     assert "sin(" in str(explanation.scans[7])
     assert explanation.orders[0] == 100
-
-
-def test_a_scan_inside_a_scan_is_found():
-    x0 = pt.dscalar("x0")
-
-    def outer(x):
-        return to_explain.scan(lambda y: y**2, outputs_info=[x], n_steps=2, name="inner")[-1]
-
-    xs = to_explain.scan(outer, outputs_info=[x0], n_steps=3, name="outer")
-    explanation = lab.explain(xs[-1], x0)
-    assert [(s.name, s.inside) for s in explanation.scans] == [("outer", ""), ("inner", "outer")]
-    assert "inside the step of outer" in str(explanation)
 
 
 # The command and the page.
@@ -437,24 +339,6 @@ def test_errors_of_the_command(arguments, message, capsys):
 
 def page_of(explanation, folder):
     return save_report(explanation, folder / "x.html").read_text(encoding="utf-8")
-
-
-def test_hostile_names_do_not_leave_the_page(tmp_path):
-    x0 = pt.dscalar(HOSTILE)
-    xs = to_explain.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, name=HOSTILE)
-    page = page_of(lab.explain(xs[-1], x0), tmp_path)
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    assert "default-src 'none'" in page
-
-
-def test_a_report_is_written_or_refused(tmp_path):
-    explanation = lab.explain(*to_explain.truncated())
-    written = save_report(explanation, tmp_path / "x.txt").read_text(encoding="utf-8")
-    assert written == f"{explanation}\n"
-    assert "<h2>Known traps</h2>" in page_of(explanation, tmp_path)
-    with pytest.raises(ArgumentError, match="does not exist"):
-        save_report(explanation, tmp_path / "missing" / "x.html")
 
 
 LOGISTIC = """\
@@ -502,14 +386,6 @@ def test_the_gradient_of_each_input():
     back = gallery.loops["gap"].trace(order=1).scans[1].tapes[0].tape
     assert (back.overwritten, back.preserved) == ((3, 1), (0,))
     assert "reads 0, 3, 1; overwrites 3, 1; preserves 0" in str(explained(gallery.loops["gap"]))
-
-
-def test_names_move_no_cursor():
-    x0 = pt.dscalar("\x1b[2J\u202ex")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
-    printed = str(lab.explain(xs[-1], x0))
-    assert "[2J" in printed
-    assert all(line.isprintable() for line in printed.splitlines())
 
 
 # PyTensor's own errors.

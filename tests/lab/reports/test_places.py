@@ -6,7 +6,6 @@ from inspect import getsourcelines
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs import to_explain
 from graphs.prints import line_with, misplaced, printed
 from pytensor.graph.traversal import ancestors
 
@@ -76,20 +75,6 @@ def test_the_phase_is_that_which_the_derivation_tells(found):
         assert name in str(phases[decided[name] - 1])
 
 
-def test_the_report_prints_the_three_together(found):
-    cost, x0, stands = found
-    words = " ".join(str(lab.explain(cost, x0).details).split())
-    for stand in stands:
-        assert stand.id in words
-        assert stand.printed in words
-    assert "8: Build the backward Scan's mit-mots" in words
-
-
-def test_what_is_not_in_the_print_has_no_place():
-    cost, x0 = to_explain.once()  # PyTensor has no Scan there
-    assert lab.explain(cost, x0).scans[0].locations == ()
-
-
 def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
     monkeypatch.setattr(of_print, "MAX_PRINTED", 1)
     cost, x0 = graph()
@@ -141,23 +126,6 @@ def test_every_variable_of_a_trace_stands_where_it_is_printed(traced):
     first, second, *rest = scan.places
     for wrong in ((second, first, *rest), (replace(first, inner=second.inner), second, *rest)):
         assert first.name in misplaced(replace(scan, places=tuple(wrong)), traced[0][3])
-
-
-def test_lines_and_phases_of_a_trace_are_those_of_code_and_derivation(traced):
-    derivative, _, trace, _ = traced[0]
-    number = getsourcelines(graph)[1]
-    loop, back = trace.scans
-    assert loop.place.endswith(f"made by test_places.py:{number + 2}: xs = pytensor.scan(")
-    lines = {place.name: place.line for place in (*loop.places, *back.places)}
-    assert lines.pop("a").startswith(f"test_places.py:{number + 1}: x0, a = ")
-    assert set(lines.values()) == {""}  # nobody wrote them, or the call of the Scan did
-    phases = derivation_of(scan_nodes([derivative.value])[-1]).record.phases
-    told = {place.name: place.phase for place in back.places}
-    assert told == {
-        name: f"{n}: {phases[n - 1].name}"
-        for name, n in {"x0": 7, "dx0": 8, "da": 9, "a": 10}.items()
-    }
-    assert {place.phase for place in loop.places} == {""}
 
 
 @pytest.mark.parametrize(

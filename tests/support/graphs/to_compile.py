@@ -99,18 +99,6 @@ def unnamed():
     return [scan(lambda v: v * 2, outputs_info=[x], n_steps=3)[-1]]
 
 
-def counting(taps, n):
-    """A loop whose values are the numbers of their rows."""
-    start = pt.constant(np.arange(-min(taps), dtype="float64"))
-    newest = taps.index(max(taps))
-    first = pt.dscalar("first")
-    return scan(
-        lambda *values: values[newest] - max(taps),
-        outputs_info=[{"initial": start + first, "taps": list(taps)}],
-        n_steps=n,
-    )
-
-
 def garch():
     """The likelihood of a GARCH(1, 1) model of returns, as it is sampled from."""
     returns, theta = pt.dvector("returns"), pt.dvector("theta")

@@ -1,15 +1,10 @@
 """The gradient after shortening, compared with PyTensor and finite differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import scan, to_compile
-from graphs.to_compile import GIVEN
-from pytensor.compile import Mode
-from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
 
 import lab
@@ -80,43 +75,11 @@ def test_full_buffers_lose_nothing(mode):
     assert found.scans == ()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_dropped_steps_lose_nothing(mode):
-    """xs[2] of ten steps: PyTensor runs three steps and stores all their values."""
-    (cost,) = to_compile.third_of_ten()
-    x0 = next(v for v in ancestors([cost]) if v.name == "x0")
-    found = lab.compiled(cost, x0, mode, {x0: 0.95}).late
-    assert found.gradient == pytest.approx(8 * 0.95**7)
-    assert found.late == pytest.approx(8 * 0.95**7)
-    assert found.scans == ()
-
-
 def test_an_infinite_gradient_is_wrong():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**8, outputs_info=[x0], n_steps=5)
     found = lab.compiled(xs[-1], x0, "NUMBA", {x0: 1e9}).late
     assert (found.gradient, found.late, found.effect) == (np.inf, 1.0, Effect.WRONG)
-
-
-def test_pytensor_rewrites_the_gradient_correctly():
-    loop = gallery.loops["gap"]
-    found = lab.compiled(loop, "x", "CVM").late
-    call = scan_call(loop)
-    cost = call.results()["x"][-1]
-    rewrites = Mode("py", "fast_run").excluding("inplace")
-    in_time = pytensor.function(
-        list(call.given), pytensor.grad(cost, call.inputs["x"]), mode=rewrites
-    )
-    assert np.allclose(in_time(*call.given.values()), found.gradient)
-
-
-def test_garch_stores_the_rows_of_its_gradient():
-    (logp,), theta = to_compile.garch()
-    roots = [v for v in ancestors([logp]) if v.owner is None and not isinstance(v, Constant)]
-    given = {v: GIVEN[v.name] for v in roots}
-    found = lab.compiled(logp, theta, "CVM", given).late
-    assert found.effect is Effect.RIGHT
-    assert differences_wrt(logp, theta, given)[0].admits(found.gradient)
 
 
 def test_text():
@@ -142,10 +105,3 @@ def test_missing_values():
     middle = pt.dscalar("x0") * 2
     xs = scan(lambda x: x**2, outputs_info=[middle], n_steps=3)
     assert lab.compiled(xs[-1], middle, "CVM", {middle: 0.5}).late is None
-
-
-def test_two_reports_are_the_same():
-    first, second = (lab.compiled(gallery.loops["square"], "x", "CVM") for _ in range(2))
-    assert first == second
-    late = replace(first.late, gradient=first.late.gradient + 1)
-    assert first != replace(first, late=late)

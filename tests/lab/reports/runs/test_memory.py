@@ -2,11 +2,10 @@
 
 import subprocess
 import sys
-from functools import cache, partial
+from functools import cache
 from itertools import product
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.scan.checkpoints import scan_checkpoints
@@ -147,17 +146,6 @@ def test_the_last_reader_of_a_buffer():
     x = next(b for b in report.buffers if b.name == "x" and b.last > 1)
     assert (x.first, x.last, x.why) == (1, 4, "Scan 4 reads it")
     assert report.during(1) == 80  # 5 rows of 8 bytes, before and after
-
-
-def test_a_loop_of_zero_steps_has_initial_contents():
-    x, n = pt.dscalar("x"), pt.lscalar("n")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=n, return_updates=False)
-    trace = lab.trace(lab.derivative(xs.sum(), x), {x: 0.9, n: 0})
-    report = lab.memory(trace)
-    assert report.peak >= 2 * 8  # the row of the initial value, before and after
-    assert not report.plans
-    drawn = partial(visual.draw, lab.derivative(xs.sum(), x), "memory", given={x: 0.9, n: 0})
-    assert drawn().height < 1200
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,4 @@
-"""The buffers of a rewritten Scan: numbers of rows before and after, and the row in each slot.
-
-Rows are counted in the full buffer, as on a tape.  A state with k initial values has them in rows
-0 to k − 1, and step t writes row t + k.  A buffer of L slots stores row r in slot ::
-
-    slot(r) = r mod L
-
-Step r + L − k therefore overwrites row r with row r + L.  After the last step PyTensor rotates the
-buffer so that the oldest row comes first.
-"""
+"""The buffers of a rewritten Scan: their numbers of rows before and after, and the reason."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +9,8 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
-from lab.errors import ArgumentError, LabError
-from lab.notation import value_symbol
+from lab.errors import LabError
 from lab.reports.calls.written import index_text, written
-from lab.reports.tables import ReportTable, Section
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
@@ -30,62 +19,7 @@ from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
 
-
-@dataclass(frozen=True)
-class Ring:
-    """A buffer of `length` slots for a state with `initial` initial values, in a loop of `steps`.
-
-    An output that no step reads has no initial values.  The buffer has at least one slot, and a
-    slot for each initial value.
-    """
-
-    initial: int
-    length: int
-    steps: int
-
-    def __post_init__(self) -> None:
-        if self.initial < 0 or self.steps < 0:
-            raise ArgumentError(f"{self}: expected numbers of rows and steps from 0.")
-        if self.length < max(1, self.initial) and self.rows:
-            raise ArgumentError(
-                f"length = {self.length}: expected at least {max(1, self.initial)} slots for "
-                f"{self.initial} initial values."
-            )
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of the full buffer: the initial values, and one row per step."""
-        return self.initial + self.steps
-
-    @property
-    def is_circular(self) -> bool:
-        """Whether rows are overwritten, because there are fewer slots than rows."""
-        return self.length < self.rows
-
-    def slot(self, row: int) -> int:
-        """Return the slot of `row`."""
-        return row % self.length
-
-    def overwritten(self, step: int) -> int | None:
-        """Return the row that `step` overwrites; None if its slot is free."""
-        row = step + self.initial - self.length
-        return row if row >= 0 else None
-
-    def contents(self, done: int) -> tuple[int | None, ...]:
-        """Return the row in every slot after `done` steps; None for uninitialized memory."""
-        newest = self.initial + done - 1
-        rows = (newest - self.slot(newest - slot) for slot in range(self.length))
-        return tuple(row if row >= 0 else None for row in rows)
-
-    def returned(self) -> tuple[int | None, ...]:
-        """Return the rows of the result, rotated so that the oldest row comes first."""
-        rows = self.contents(self.steps)
-        oldest = self.slot(self.rows) if self.is_circular else 0
-        return rows[oldest:] + rows[:oldest]
-
-
 LONGEST = 24  # characters of an expression for a number of rows; a longer one is not shown
-MOST_SHOWN = 12  # slots, and steps, of a table of slots
 MOST_READERS = 3
 CUTS = ("Subtensor", "ScalarSubtensor")
 FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
@@ -129,7 +63,7 @@ class Buffer:
     """A buffer of a Scan before and after rewriting.
 
     `name` is the name of the variable before.  `was` and `before` are None if the graph before is
-    unknown (a compiled function).  `steps` are those of the Scan after.
+    unknown (a compiled function).
     """
 
     name: str
@@ -138,23 +72,8 @@ class Buffer:
     tape: Tape
     before: Count | None
     after: Count
-    steps: Count
     readers: tuple[str, ...]
     retention: Retention
-    stops_early: bool
-
-    @property
-    def ring(self) -> Ring | None:
-        """The slots of the buffer.
-
-        None for a mit-mot, for unknown numbers of rows, and for an ``until`` loop, whose number of
-        steps is known only after a run.
-        """
-        if self.retention in (Retention.MIT_MOT, Retention.UNTRACED) or self.stops_early:
-            return None
-        if self.after.number is None or self.steps.number is None:
-            return None
-        return Ring(self.tape.origin, self.after.number, self.steps.number)
 
     @property
     def is_shortened(self) -> bool:
@@ -170,40 +89,9 @@ class Buffer:
         if len(self.readers) > MOST_READERS:
             readers.append(f"and {len(self.readers) - MOST_READERS} more")
         reason = str(self.retention) + (f" ({'; '.join(readers)})" if readers else "")
-        if self.stops_early and self.is_shortened:
-            reason += ". The loop may stop early: its slots are known only after a run"
         if self.retention is Retention.UNTRACED:
             return self.name, kinds, "–", "–", reason
         return self.name, kinds, str(self.before or "?"), after, reason
-
-    def slots(self) -> Iterator[Section | str]:
-        """Describe the slots of a shortened buffer, step by step if there are few."""
-        ring = self.ring
-        if ring is None or not ring.is_circular:
-            return
-        if ring.length == 1:
-            last = self.row(ring.rows - 1)
-            yield f"{self.name}: every step overwrites the single slot; the last value is {last}."
-        elif max(ring.length, ring.steps) > MOST_SHOWN:
-            rows = [self.row(row) for row in ring.returned()]
-            shown = rows if len(rows) <= MOST_SHOWN else [*rows[:3], "…", rows[-1]]
-            yield f"{self.name}: the buffer contains {', '.join(shown)} after the last step."
-        else:
-            slots = (f"slot {slot}" for slot in range(ring.length))
-            table = ReportTable(("step", *slots, "overwritten"), tuple(self._steps(ring)))
-            yield Section(f"Slots of {self.name}", (table,))
-
-    def _steps(self, ring: Ring) -> Iterator[tuple[str, ...]]:
-        """Yield the rows in all slots before the loop, after every step, and in the result."""
-        for done in range(ring.steps + 1):
-            old = ring.overwritten(done - 1) if done else None
-            step = str(done - 1) if done else "initial"
-            yield step, *map(self.row, ring.contents(done)), "" if old is None else self.row(old)
-        yield "result", *map(self.row, ring.returned()), ""
-
-    def row(self, row: int | None) -> str:
-        """Return the name of a row: ``x₃``."""
-        return "–" if row is None else value_symbol(self.name, row)
 
 
 def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
@@ -296,10 +184,8 @@ def read_buffer(
         tape=new.tape,
         before=before,
         after=after,
-        steps=steps,
         readers=tuple(f"{who} reads {index or 'all rows'}" for index, who in readers),
         retention=retention,
-        stops_early=parts.until is not None,
     )
 
 
