@@ -17,11 +17,12 @@ class Live {
     if (run.lines) this.bind(data);
   }
 
-  /** Compute all numbers; `values` are those that differ from the given ones. */
+  /** Compute all numbers; `values` are those that differ from the given ones. @param {any} values */
   compute(values) {
     if (this.run.lines) this.numbers = computed(this.run.lines, { ...this.run.base, ...values });
   }
 
+  /** @param {any} node */
   bind(node) {
     if (node.check?.length) this.equation(node);
     for (const [key, value] of Object.entries(node)) {
@@ -31,11 +32,12 @@ class Live {
     }
   }
 
+  /** @param {any} node @param {string} key @param {() => any} get */
   property(node, key, get) {
     Object.defineProperty(node, key, { get, enumerable: true, configurable: true });
   }
 
-  /** The sign of a sentence, and the equation with enough digits to be true. */
+  /** The sign of a sentence, and the equation with enough digits to be true. @param {any} part */
   equation(part) {
     const { sentence, check } = part, at = sentence.findIndex(({ ink }) => ink === "sign");
     const [{ text: name }, left] = sentence;

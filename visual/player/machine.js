@@ -13,7 +13,7 @@ function shownParts(group) {
   return [first[Math.min(n, first.length - 1)], second[n]];
 }
 
-/** The lines of a sentence: a piece with a line break ends one. */
+/** The lines of a sentence: a piece with a line break ends one. @param {Phrase[]} pieces */
 function lines(pieces) {
   const end = pieces.findIndex(({ text }) => text === "\n");
   return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
@@ -33,13 +33,15 @@ const LEGEND = [
   ["pending", "pending", "nothing added yet"],
 ];
 
-/** Whether a group has more than one sentence. */
+/** Whether a group has more than one sentence. @param {any} record */
 const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
 
 /** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
 class Machine {
+  /** @param {any} data @param {Element=} parent @param {any=} options */
   constructor(data, parent, options = {}) {
-    Object.assign(this, { p: 0, goal: null, isPlaying: false, last: 0, picked: null, options });
+    Object.assign(this, { p: 0, goal: null, isPlaying: false, last: 0, picked: null });
+    this.options = options;
     this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
     this.root.machine = this;
     this.title = html("h2", { class: "title" }, this.root);
@@ -63,7 +65,7 @@ class Machine {
     this.open(data, options.moment ?? 0);
   }
 
-  /** Show another machine at a moment, or at its last moment if it has fewer. */
+  /** Show another machine at a moment, or at its last moment if it has fewer. @param {any} data @param {number=} moment */
   open(data, moment = 0) {
     this.pause();
     this.whole = data;
@@ -91,7 +93,7 @@ class Machine {
     return whole.narrow && room && room < whole.width ? whole.narrow : whole;
   }
 
-  /** Draw the machine by an arrangement; the controls stay. */
+  /** Draw the machine by an arrangement; the controls stay. @param {any} data */
   draw(data) {
     this.data = data;
     this.root.classList.toggle("narrow", data.width < NARROW);
@@ -102,7 +104,7 @@ class Machine {
     this.picture.show(this.p);
   }
 
-  /** Show or hide positions in buffers, and formulas in `buf[…]`. */
+  /** Show or hide positions in buffers, and formulas in `buf[…]`. @param {any} isOn */
   contribute(isOn) {
     this.options.contributor = this.buffers.checked = Boolean(isOn);
     this.root.classList.toggle("contributor", Boolean(isOn));
@@ -111,8 +113,8 @@ class Machine {
   controls() {
     this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, this.bar, "▶");
     this.button.onclick = () => (this.isPlaying ? this.pause() : this.play());
-    for (const [text, label, by] of [["◀", "previous event", -1], ["▶|", "next event", 1]])
-      html("button", { type: "button", class: "step", "aria-label": label }, this.bar, text === "◀" ? "|◀" : text).onclick = () => this.step(by);
+    html("button", { type: "button", class: "step", "aria-label": "previous event" }, this.bar, "|◀").onclick = () => this.step(-1);
+    html("button", { type: "button", class: "step", "aria-label": "next event" }, this.bar, "▶|").onclick = () => this.step(1);
     this.speed = html("select", { "aria-label": "speed" }, this.bar);
     for (const speed of SPEEDS) html("option", { value: speed, ...(speed === 1 ? { selected: "" } : {}) }, this.speed, `${speed}×`);
     const box = html("div", { class: "scrub" }, this.bar);
@@ -164,7 +166,7 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** Keep the slots of the current group in view where the picture scrolls. */
+  /** Keep the slots of the current group in view where the picture scrolls. @param {Place} at */
   follow(at) {
     const target = at.event?.groups[at.group]?.parts[0]?.target;
     const { stage: frame } = this, isWhole = frame.scrollHeight <= frame.clientHeight + 1 && frame.scrollWidth <= frame.clientWidth + 1;
@@ -201,7 +203,7 @@ class Machine {
     }
   }
 
-  /** If the rule changes no result, offer a loop in which it does. */
+  /** If the rule changes no result, offer a loop in which it does. @param {any} rule */
   offer({ example, offer }) {
     if (!example) return;
     html("span", {}, this.rules, "   It changes: ");
@@ -210,18 +212,19 @@ class Machine {
     if (onExample) node.onclick = () => onExample(example);
   }
 
-  /** Convert between p and a place on the bar; an event is as wide as its duration. */
+  /** Convert between p and a place on the bar; an event is as wide as its duration. @param {number} x */
   ofBar(x) {
     const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, this.data.moments - 1);
     return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, this.data.moments);
   }
 
+  /** @param {number} p */
   toBar(p) {
     const n = Math.min(Math.floor(p), this.data.moments - 1);
     return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
   }
 
-  /** Go to p without animation. */
+  /** Go to p without animation. @param {number} p */
   go(p) {
     this.p = clamp(Number(p) || 0, 0, this.data.moments);
     const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
@@ -249,6 +252,7 @@ class Machine {
     }
   }
 
+  /** @param {Place} at @param {string=} said */
   say(at, said = "") {
     this.said = said;
     const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
@@ -269,7 +273,7 @@ class Machine {
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
   }
 
-  /** The Scans inside the current step, in a fold below. */
+  /** The Scans inside the current step, in a fold below. @param {any} nested */
   inside(nested) {
     const [summary, place] = this.inner.children;
     this.nested = nested;
@@ -281,6 +285,7 @@ class Machine {
     else this.innermost = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
   }
 
+  /** @param {Phrase[]} sentence @param {string=} exact @param {string=} before */
   line(sentence, exact = "", before = "") {
     const line = html("div", { class: "line", title: exact }, this.sentence);
     if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
@@ -306,11 +311,13 @@ class Machine {
     this.button.setAttribute("aria-label", "play");
   }
 
+  /** @param {number} goal */
   glide(goal) {
     this.goal = clamp(goal, 0, this.data.moments);
     this.start();
   }
 
+  /** @param {number} by */
   step(by) {
     this.forget();
     this.pause();
@@ -331,6 +338,7 @@ class Machine {
     this.frame = requestAnimationFrame(tick);
   }
 
+  /** @param {number} elapsed */
   tick(elapsed) {
     const event = this.data.events[Math.min(Math.floor(this.p), this.data.moments - 1)];
     const by = (elapsed / SUM / (event?.weight || 1)) * Number(this.speed.value);
@@ -348,11 +356,12 @@ class Machine {
 
   // ---- keys and provenance ------------------------------------------------------------------
 
+  /** @param {any} event */
   key(event) {
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const cell = event.target.closest?.("[data-cell]"), onButton = event.target.tagName === "BUTTON";
-    const does = cell ? this.cellKeys(cell, event) : {
+    const does = cell ? this.cellKeys(cell) : {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1),
       Home: () => this.jump(0), End: () => this.jump(this.data.moments),
     };
@@ -362,6 +371,7 @@ class Machine {
     act();
   }
 
+  /** @param {number=} moment */
   jump(moment) {
     this.forget();
     this.pause();
@@ -369,13 +379,14 @@ class Machine {
     this.go(moment);
   }
 
+  /** @param {any} node */
   cellKeys(node) {
     const keys = { Enter: () => this.pick(node), " ": () => this.pick(node) };
     for (const [name, [dx, dy]] of Object.entries(ARROWS)) keys[name] = () => this.neighbor(node, dx, dy);
     return keys;
   }
 
-  /** Focus the nearest cell in a direction. */
+  /** Focus the nearest cell in a direction. @param {any} node @param {number} dx @param {number} dy */
   neighbor(node, dx, dy) {
     const { cell } = this.picture.cells[Number(node.dataset.cell)];
     const cost = (other) => {
@@ -395,7 +406,7 @@ class Machine {
     if (this.picked !== null) this.explain(this.picked);
   }
 
-  /** A click on an entry of an array follows the entry; on a cell, it shows the provenance. */
+  /** A click on an entry of an array follows the entry; on a cell, it shows the provenance. @param {any} target */
   click(target) {
     const entry = target.closest?.("[data-entry]");
     if (!entry) return this.pick(target.closest?.("[data-cell]"));
@@ -405,7 +416,7 @@ class Machine {
     this.go(this.p);
   }
 
-  /** Highlight the provenance of a cell: the sources of its number, and its readers. */
+  /** Highlight the provenance of a cell: the sources of its number, and its readers. @param {any} node */
   pick(node) {
     const number = node ? Number(node.dataset.cell) : null;
     if (number === null || number === this.picked) return this.forget();
@@ -416,6 +427,7 @@ class Machine {
     this.explain(number);
   }
 
+  /** @param {number} number */
   explain(number) {
     const story = this.story(number, Math.round(this.p));
     this.picture.explain(number, story.part, story.readers);
@@ -428,6 +440,7 @@ class Machine {
     this.said = "";
   }
 
+  /** @param {number} number @param {number} moment */
   story(number, moment) {
     const cell = this.data.cells[number], readers = new Set(), reads = [];
     let part = null, when = 0;

@@ -39,7 +39,7 @@ const OPERATIONS = {
   NEQ: (a, b) => Number(a !== b),
 };
 
-/** The results of all lines; `given` has the entries of the given values by name. */
+/** The results of all lines; `given` has the entries of the given values by name. @param {any[]} lines @param {any} given */
 function computed(lines, given) {
   const found = [];
   for (const [name, ...operands] of lines) {
@@ -52,15 +52,16 @@ function computed(lines, given) {
 
 // Round a finite nonzero number to significant digits, half to even; return the mantissa and the
 // power of ten.
-/** @returns {[string, number]} */
+/** @returns {[string, number]} @param {number} value @param {number} digits */
 function rounded(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
   const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
-  const before = all.slice(0, digits + (digits > 1)); // and the point
+  const before = all.slice(0, digits + Number(digits > 1)); // and the point
   const isHalf = /^\.?50*$/.test(all.slice(before.length));
   return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(its)] : [mantissa, Number(power)];
 }
 
+/** @param {number} value @param {number} digits @param {boolean} keepsZeros */
 function written(value, digits, keepsZeros) {
   const [mantissa, power] = rounded(value, digits);
   const trimmed = (text) => (keepsZeros || !text.includes(".") ? text : text.replace(/\.?0+$/, ""));
@@ -74,7 +75,7 @@ function written(value, digits, keepsZeros) {
 
 const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
 
-/** A number with these significant digits; final zeros show that it has more. */
+/** A number with these significant digits; final zeros show that it has more. @param {number} value @param {number=} digits */
 function numberText(value, digits = 4) {
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
@@ -83,7 +84,10 @@ function numberText(value, digits = 4) {
   return isAll ? short : written(value, digits, true);
 }
 
-/** Whether a number equals its printed text to half a unit of the last digit, as in Python. */
+/**
+ * Whether a number equals its printed text to half a unit of the last digit, as in Python.
+ * @param {string} told @param {number} worth
+ */
 function holds(told, worth) {
   if (!Number.isFinite(worth) || told.startsWith("⚠")) return numberText(worth) === told;
   const [mantissa, power = "0"] = told.split("e");

@@ -7,13 +7,14 @@ const NARROW = 600; // pixels below which the arrangement for phones is shown
 const CORRECT = "correct";
 const HIGH = 500; // pixels of a window below the controls in which a machine fits
 
+/** @param {string} packed */
 async function unpacked(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Numbers as in a link: commas separate numbers, semicolons rows. */
+/** Numbers as in a link: commas separate numbers, semicolons rows. @param {number[]} entries @param {number[]} shape */
 function vectorText(entries, shape) {
   if (!shape.length) return String(entries[0]);
   const wide = shape.at(-1), rows = [];
@@ -23,11 +24,13 @@ function vectorText(entries, shape) {
 
 /** The choices of a page, and where the run of a combination is. */
 class Choices {
+  /** @param {any} data */
   constructor(data) {
     this.data = data;
     this.at = Object.fromEntries(FIELDS.map((field) => [field, 0])); // indices of options
   }
 
+  /** @param {string} field */
   options(field) {
     return field === "taps" ? this.data.loops[this.at.loop].taps : this.data[`${field}s`];
   }
@@ -47,7 +50,7 @@ class Choices {
     return [["loop", option("loop")], ["order", option("order")], ...taps, ["cost", option("cost")], ...rule];
   }
 
-  /** Apply the choices of a link that this page has. */
+  /** Apply the choices of a link that this page has. @param {Map<string, string>} pairs */
   read(pairs) {
     const find = (field, value) => {
       const index = this.options(field).findIndex((option) => option.value === value);
@@ -64,6 +67,7 @@ class Choices {
 }
 
 class Lesson {
+  /** @param {any} place @param {number} number */
   constructor(place, number) {
     this.place = place;
     this.prefix = number ? `${number + 1}.` : ""; // of several on a page
@@ -125,6 +129,7 @@ class Lesson {
     reset.hidden = !Object.keys(this.values).length;
   }
 
+  /** @param {string} field @param {number} index */
   choose(field, index) {
     this.remember();
     this.choices.at[field] = index;
@@ -165,7 +170,7 @@ class Lesson {
     }, SETTLED);
   }
 
-  /** Show the state of a text; parts that are unknown are ignored. */
+  /** Show the state of a text; parts that are unknown are ignored. @param {string} text */
   restore(text) {
     const pairs = new Map();
     for (const part of text.split("&")) {
@@ -202,6 +207,7 @@ class Lesson {
     this.restore(this.future.pop());
   }
 
+  /** @param {any} event */
   key(event) {
     if (!(event.ctrlKey || event.metaKey) || event.target.type === "number") return;
     const act = { z: event.shiftKey ? () => this.redo() : () => this.undo(), y: () => this.redo() }[event.key.toLowerCase()];
@@ -212,7 +218,7 @@ class Lesson {
 
   // ---- the machine --------------------------------------------------------------------------
 
-  /** Show the run of the choices; the old run stays until the new one is unpacked. */
+  /** Show the run of the choices; the old run stays until the new one is unpacked. @param {number=} moment */
   async load(moment) {
     const { choices } = this, found = choices.run;
     this.showControls();
@@ -242,6 +248,7 @@ class Lesson {
     this.write();
   }
 
+  /** @param {any} data @param {number=} moment */
   make(data, moment) {
     const controls = this.tools.offsetHeight + 32;
     const top = this.stage.getBoundingClientRect().top + scrollY + 16; // all in one window if it is high enough
@@ -270,6 +277,7 @@ class Lesson {
     this.dragged.replaceChildren(...inside);
   }
 
+  /** @param {any} record */
   field({ kind, label, key: [, name, place], min, max, step }) {
     if (kind !== "range") return element("span", { class: "field" }, label);
     const range = element("input", { type: "range", min, max, step: step / 10, "aria-label": label });
@@ -292,7 +300,7 @@ class Lesson {
     }
   }
 
-  /** Change one entry; one undo takes back a whole drag. */
+  /** Change one entry; one undo takes back a whole drag. @param {string} name @param {any} place @param {number} value */
   set(name, place, value) {
     if (this.isNew) this.remember();
     this.isNew = false;
@@ -302,6 +310,7 @@ class Lesson {
     this.recompute();
   }
 
+  /** @param {any} values */
   change(values) {
     this.remember();
     this.values = values;
@@ -345,6 +354,5 @@ class Lesson {
   }
 }
 
-for (const [number, place] of document.querySelectorAll("[data-lesson]").entries()) {
-  if (!place.lesson) place.lesson = new Lesson(place, number);
-}
+for (const [number, place] of /** @type {NodeListOf<any>} */ (document.querySelectorAll("[data-lesson]")).entries())
+  place.lesson ??= new Lesson(place, number);

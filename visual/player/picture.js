@@ -26,7 +26,10 @@ const LISTED = 4; // numbers of an array below each other
 const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "written"]);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** @returns {SVGElement} */
+/**
+ * @returns {SVGElement}
+ * @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text
+ */
 function shape(tag, attributes, parent, text) {
   const node = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
@@ -35,6 +38,7 @@ function shape(tag, attributes, parent, text) {
   return node;
 }
 
+/** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
 function html(tag, attributes, parent, text) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
@@ -43,20 +47,25 @@ function html(tag, attributes, parent, text) {
   return node;
 }
 
+/** @param {number} x @param {number} low @param {number} high */
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+/** @param {number} f @param {number} from @param {number} to */
 const phase = (f, from, to) => clamp((f - from) / (to - from), 0, 1);
+/** @param {number} f */
 const ease = (f) => f * f * (3 - 2 * f);
+/** @param {Point[]} points */
 const path = (points) => `M${points.map((point) => point.map((x) => x.toFixed(1))).join("L")}`;
+/** @param {string} text @param {number} size */
 const textWidth = (text, size) => text.length * size * 0.6;
 
-/** The point of a line after a share of its length. */
+/** The point of a line after a share of its length. @param {Point[]} points @param {number} share @returns {Point} */
 function along(points, share) {
   const lengths = points.slice(1).map((b, i) => Math.hypot(b[0] - points[i][0], b[1] - points[i][1]));
   let left = share * lengths.reduce((a, b) => a + b, 0);
   for (let i = 0; i < lengths.length; i++) {
     if (left <= lengths[i] || i === lengths.length - 1) {
       const k = lengths[i] ? clamp(left / lengths[i], 0, 1) : 1;
-      return [0, 1].map((n) => points[i][n] + (points[i + 1][n] - points[i][n]) * k);
+      return [points[i][0] + (points[i + 1][0] - points[i][0]) * k, points[i][1] + (points[i + 1][1] - points[i][1]) * k];
     }
     left -= lengths[i];
   }
@@ -70,7 +79,10 @@ function keyAt(cell, moment) {
   return found;
 }
 
-/** The place of p: the event in progress (or the last one), its group, and the group's progress. */
+/**
+ * The place of p: the event in progress (or the last one), its group, and the group's progress.
+ * @param {any} data @param {number} p
+ */
 function locate(data, p) {
   const number = clamp(Math.ceil(p - 1e-9), 0, data.moments);
   if (!number) return { number, event: null, group: -1, share: 1 };
@@ -86,6 +98,7 @@ function locate(data, p) {
 
 /** The picture: an SVG whose cells never move. */
 class Picture {
+  /** @param {any} data @param {Element=} parent */
   constructor(data, parent) {
     this.data = data;
     this.entry = null; // of arrays, the one that is followed
@@ -123,6 +136,7 @@ class Picture {
       shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
   }
 
+  /** @param {any} heading */
   isFaulty(heading) {
     return heading.is_second && this.data.mistake;
   }
@@ -137,6 +151,7 @@ class Picture {
     }
   }
 
+  /** @param {Cell} cell @param {number} number */
   cell(cell, number) {
     const group = shape("g", {
       "data-cell": number, "data-scan": cell.scan, "data-tape": cell.tape, "data-name": cell.name,
@@ -157,7 +172,7 @@ class Picture {
     return { group, number: number_, name, mark, title, place, list, cell, shown: "" };
   }
 
-  /** The lines of a part, drawn once; only their class changes. */
+  /** The lines of a part, drawn once; only their class changes. @param {Part} part */
   track(part) {
     const { cells, is_tall } = this.data;
     const drawn = (move) => part.kind !== "fill" && ![null, part.target].includes(move.source) && (is_tall || cells[move.source].y === cells[part.target].y);
@@ -172,7 +187,7 @@ class Picture {
     this.staged = "";
   }
 
-  /** Show the moment p. */
+  /** Show the moment p. @param {number} p */
   show(p) {
     const at = locate(this.data, p);
     const done = at.share >= 1 && (!at.event || at.group === at.event.groups.length - 1);
@@ -181,15 +196,16 @@ class Picture {
     return at;
   }
 
-  /** The parts of the event that have begun: [part, its progress, whether it is playing]. */
+  /** The parts that have begun, their progress, and whether they play. @param {Place} at @returns {any[]} */
   begun(at) {
     const groups = at.event?.groups.slice(0, at.group + 1) ?? [];
     return groups.flatMap((group, n) => group.parts.map((part) => [part, n < at.group ? 1 : at.share, n === at.group]));
   }
 
+  /** @param {Place} at @param {boolean} done */
   color(at, done) {
     const { data } = this, lit = new Set(), changed = new Map(), open = at.event?.scan;
-    const few = data.scans.length < 3 + 2 * (data.runs.length > 0);
+    const few = data.scans.length < (data.runs.length ? 5 : 3);
     for (const [part, share, isNow] of this.begun(at)) {
       changed.set(part.target, share >= ADD || (share >= MOVE && !isSum(part)));
       if (!isNow && !done) continue;
@@ -217,13 +233,19 @@ class Picture {
       }
   }
 
-  /** A number is wrong only from the moment of its first difference. */
+  /**
+   * A number is wrong only from the moment of its first difference.
+   * @param {Cell} cell @param {number} moment @param {boolean} is
+   */
   wrong(cell, moment, is) {
     if (cell.wrong_from === null) return "";
     return cell.wrong_from < moment || (is && cell.wrong_from === moment) ? " wrong" : "";
   }
 
-  /** The numbers of an array: up to four below each other, otherwise a strip or the chosen entry. */
+  /**
+   * The numbers of an array: up to four below each other, otherwise a strip or the chosen entry.
+   * @param {any} node @param {string[]} entries
+   */
   entries(node, entries) {
     const { cell, list } = node, count = entries.length;
     list.replaceChildren();
@@ -245,6 +267,7 @@ class Picture {
     });
   }
 
+  /** @param {any} node @param {string} role @param {string} kind @param {string} text @param {string[]=} entries */
   put(node, role, kind, text, entries = []) {
     const state = `${kind}|${text}|${entries.join()}|${this.entry}`;
     if (node.shown === state) return;
@@ -259,7 +282,7 @@ class Picture {
     node.group.setAttribute("aria-label", label);
   }
 
-  /** Everything that moves in the current group. */
+  /** Everything that moves in the current group. @param {Place} at */
   stage(at) {
     const name = `${at.number}.${at.group}`;
     if (this.staged !== name) {
@@ -269,13 +292,17 @@ class Picture {
     for (const act of this.acts) this.move(act, at.share);
   }
 
+  /** @param {Part[]} parts */
   act(parts) {
     this.over.replaceChildren();
     this.lines = shape("g", {}, this.over); // below all factors and values
     this.acts = parts.map((part) => this.prepare(part));
   }
 
-  /** Instead of the event, show the sum that computed a number, and the cells that read it. */
+  /**
+   * Instead of the event, show the sum that computed a number, and the cells that read it.
+   * @param {number} number @param {Part} part @param {Set<number>} readers
+   */
   explain(number, part, readers) {
     const kinds = new Map([...readers].map((n) => [n, "reader"]));
     for (const { source, saved } of part?.terms ?? []) {
@@ -290,6 +317,7 @@ class Picture {
     for (const { adder } of this.acts) adder?.group.remove(); // the slot may have changed since
   }
 
+  /** @param {string} kind @param {string} text */
   pill(kind, text) {
     const node = shape("g", { class: `pill ${kind}` }, this.over), size = this.data.is_tall ? 13 : 11;
     const wide = textWidth(text, size) + 8;
@@ -298,6 +326,7 @@ class Picture {
     return node;
   }
 
+  /** @param {Part} part */
   prepare(part) {
     const cell = this.data.cells[part.target];
     const moves = part.terms.map((move) => ({
@@ -312,6 +341,7 @@ class Picture {
     return { part, cell, moves, adder: isSum(part) ? this.adder(part, cell) : null };
   }
 
+  /** @param {Term} move */
   symbol(move) {
     const { pitch, is_tall, cells } = this.data, room = is_tall ? pitch * 0.9 : (pitch - cells[0].width) / 2;
     if (this.data.is_down || !move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
@@ -319,7 +349,7 @@ class Picture {
     return shape("text", { x: x + 5, y: y - (is_tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
 
-  /** The sum in its slot: the old value, each product with a plus sign, then the result. */
+  /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {Cell} cell */
   adder(part, cell) {
     const group = shape("g", { class: "adder" }, this.over);
     const terms = [part.old, ...part.terms.map((move) => move.product || move.value)].filter(Boolean);
@@ -343,7 +373,7 @@ class Picture {
     return { group, rows, sum, fits };
   }
 
-  /** Move the acts of a part to a share of its time. */
+  /** Move the acts of a part to a share of its time. @param {any} act @param {number} share */
   move({ part, moves, adder }, share) {
     const adding = share >= MOVE, quick = part.kind === "fill" || part.kind === "restored";
     for (const { move, lines, line, factor, value, product, symbol } of moves) {
@@ -367,11 +397,15 @@ class Picture {
 }
 Picture.count = 0;
 
+/** @param {Part} part */
 const isSum = (part) => // norms do not add up, and zeros need no sum
   part.kind === "sum" && part.adds && Boolean(Number(part.old)) && part.terms.some((move) => Boolean(Number(move.product || move.value)));
+/** @param {Term} move */
 const isOne = (move) => move.factor === "1" && move.symbol === "1";
+/** @param {Term} move */
 const factorText = (move) => (move.factor ? `×${move.factor}` : move.symbol);
 
+/** @param {SVGElement} node @param {Point} point @param {number} opacity */
 function place(node, [x, y], opacity) {
   node.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
   node.style.opacity = String(opacity);

@@ -1,6 +1,6 @@
 // The machine as a widget, and in pages without a kernel.
 
-/** Follow the theme of JupyterLab or of the screen; return a function that stops this. */
+/** Follow the theme of JupyterLab or of the screen; return a function that stops this. @param {any} machine */
 function followTheme(machine) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const look = () => { machine.root.dataset.theme = isJupyterDark() ?? (!("jpThemeLight" in document.body.dataset) && dark.matches) ? "dark" : "light"; };
@@ -10,7 +10,7 @@ function followTheme(machine) {
   return () => { dark.removeEventListener("change", look); stop(); };
 }
 
-/** The widget: the kernel sends `data`; `moment` is synchronized. */
+/** The widget: the kernel sends `data`; `moment` is synchronized. @param {any} widget */
 function render({ model, el }) {
   const machine = new Machine(model.get("data"), el, {
     moment: model.get("moment"), contributor: model.get("contributor"),
@@ -26,7 +26,7 @@ function render({ model, el }) {
 }
 
 /** Pages without a kernel: each element with data gets its machine. */
-for (const place of document.querySelectorAll("[data-machine]:not([data-ready])")) {
+for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-machine]:not([data-ready])"))) {
   place.dataset.ready = "";
   const { data, moment } = JSON.parse(place.querySelector("script").textContent);
   followTheme(new Machine(data, place, { moment }));

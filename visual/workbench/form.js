@@ -3,6 +3,7 @@
 // controls.js, and calls its `made`.
 
 class Form {
+  /** @param {any} ask */
   constructor(ask) {
     this.ask = ask;
     this.rows = new Map();
@@ -16,6 +17,7 @@ class Form {
   }
 
   // Show the present values; build new controls only if their records differ.
+  /** @param {any} record @param {any} waiting */
   show({ controls, problem }, waiting) {
     this.controls = controls;
     const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
@@ -33,6 +35,7 @@ class Form {
     }
   }
 
+  /** @param {any} controls */
   build(controls) {
     const all = (chosen) => this.parts.flatMap((part) => [...part.querySelectorAll(chosen)]);
     const focused = this.line.getRootNode().activeElement;
@@ -61,6 +64,7 @@ class Form {
 
 const HEADS = { written: "step as text", derivative: "derivative", rule: "rule", options: "this view", look: "look", values: "values" };
 
+/** @param {string} name */
 function group(name) {
   const head = HEADS[name] ? [element("summary", {}, HEADS[name])] : [];
   return element(head.length ? "details" : "div", { class: `scantape-group scantape-${name}`, open: "" }, ...head);

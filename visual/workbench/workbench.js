@@ -17,6 +17,7 @@ const MAIN = 4; // tabs: machine, faulty rule, tapes, unrolled; a menu has the o
 
 /** The views as tabs; arrow keys move between them. */
 class Tabs {
+  /** @param {HTMLElement} panel @param {any} ask */
   constructor(panel, ask) {
     this.list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
     this.more = element("select", { "aria-label": "more views" }, element("option", { value: "" }, "more …"));
@@ -34,6 +35,7 @@ class Tabs {
     });
   }
 
+  /** @param {any} record */
   show({ views, view }) {
     if (!this.tabs.length) {
       this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
@@ -58,6 +60,7 @@ class Tabs {
 
 /** Requests to the kernel: one at a time, as long as it answers quickly. */
 class Requests {
+  /** @param {any} model @param {any} working */
   constructor(model, working) {
     this.model = model;
     this.working = working;
@@ -67,6 +70,7 @@ class Requests {
     this.late = false;
   }
 
+  /** @param {string} key @param {number} value */
   ask(key, value) {
     const name = JSON.stringify(key);
     this.waiting.delete(name);
@@ -81,12 +85,13 @@ class Requests {
     this.send(request);
   }
 
-  /** The requests that an answer does not include: the open one, and those that wait. */
+  /** The requests that an answer does not include: the open one, and those that wait. @param {number} answered */
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
     return new Map([[name, this.sent], ...this.waiting]);
   }
 
+  /** @param {any} request */
   send(request) {
     this.asked = ++this.number;
     this.sent = request;
@@ -117,6 +122,7 @@ class Requests {
     if (this.asked !== null) this.send({ cancel: true });
   }
 
+  /** @param {number} number */
   answered(number) {
     if (number !== this.asked) return;
     this.asked = this.sent = null;
@@ -130,7 +136,10 @@ class Requests {
   }
 }
 
-/** Copy a text; a page without permission shows and selects it instead. */
+/**
+ * Copy a text; a page without permission shows and selects it instead.
+ * @param {string} text @param {any} shown @param {HTMLElement} note
+ */
 async function copyText(text, shown, note) {
   shown.textContent = text;
   try {
@@ -146,7 +155,7 @@ async function copyText(text, shown, note) {
 /** Whether JupyterLab is dark; outside of it, whether the reader's screen is. */
 const isDark = () => isJupyterDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
 
-/** Choose the dark or light theme when the page changes; returns a function that stops. */
+/** Choose the dark or light theme when the page changes; returns a function that stops. @param {any} model @param {any} ask */
 function follow(model, ask) {
   let was = false;
   const look = () => {
@@ -205,6 +214,7 @@ class Saving {
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && (this.root.open = false));
   }
 
+  /** @param {any} record */
   show({ python, link }) {
     this.source.textContent = python;
     this.root.querySelector("[data-copies=link]").disabled = !link;
@@ -213,6 +223,7 @@ class Saving {
 
 /** Undo and redo: two buttons, and Ctrl+Z outside of text fields. */
 class Undoing {
+  /** @param {HTMLElement} root @param {any} ask */
   constructor(root, ask) {
     const button = (way, sign) => {
       const node = element("button", { type: "button", title: `${way} the last choice`, "aria-label": way }, sign);
@@ -229,16 +240,19 @@ class Undoing {
     }, { capture: true });
   }
 
+  /** @param {any} form */
   show(form) {
     for (const [way, button] of Object.entries(this.buttons)) button.disabled = !form[way];
   }
 }
 
 const phone = matchMedia("(max-width:600px)"); // there, one row hides all controls
+/** @param {any} event */
 const isTyping = (event) => event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 /** A workbench in a page: the controls, the tabs, and the picture or the machine. */
 class Bench {
+  /** @param {any} model @param {any} el */
   constructor(model, el) {
     this.model = model;
     this.root = placed(el, { class: "scantape scantape-bench" });
@@ -297,7 +311,7 @@ class Bench {
     stage.append(element("div", { class: "scantape-below" }, this.equation, this.hint), leave, this.frame);
   }
 
-  /** Cards of Scans open their Scan, by a click or by Enter. */
+  /** Cards of Scans open their Scan, by a click or by Enter. @param {any} svg */
   openCards(svg) {
     const cards = [...svg.querySelectorAll(CARDS)];
     if (cards.length) svg.setAttribute("role", "group"); // an image has no buttons
@@ -326,7 +340,7 @@ class Bench {
     this.requests.answered(shown.answered);
   }
 
-  /** Show the machine; another machine with as many events keeps the moment. */
+  /** Show the machine; another machine with as many events keeps the moment. @param {any} data */
   drawMachine(data) {
     const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
     if (this.player) this.player.open(data, this.player.data.moments === data.moments ? this.player.p : start);
@@ -340,7 +354,7 @@ class Bench {
     this.player.root.dataset.theme = isDark() ? "dark" : "light";
   }
 
-  /** Report the moment to the kernel when the machine rests. */
+  /** Report the moment to the kernel when the machine rests. @param {number=} moment */
   rest(moment) {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
@@ -372,6 +386,7 @@ class Bench {
     svg.setAttribute("height", Math.round(height * scale));
   }
 
+  /** @param {any} message @param {any} buffers */
   receive(message, buffers) {
     if (!message.file) return;
     download(message.file, buffers[0]);
@@ -412,6 +427,7 @@ class Bench {
   }
 }
 
+/** @param {any} widget */
 function renderWorkbench({ model, el }) {
   const bench = new Bench(model, el);
   return () => bench.destroy();

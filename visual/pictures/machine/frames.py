@@ -1,19 +1,30 @@
-"""The frames of a sum: its lines, its factors, and the sum in its slot."""
+"""The shapes of a frame: cells, and the lines, factors, and numbers of the sum that plays."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from visual.pictures.machine.arrange import CHIP, Arrangement, Point
-from visual.pictures.machine.content import Part, PartKind
-from visual.pictures.machine.foot import Stage
+import numpy as np
+
+from visual.pictures.machine.arrange import CHIP, ENTRY, Arrangement, CellBox, Point
+from visual.pictures.machine.content import LISTED, Key, Part, PartKind
+from visual.pictures.machine.foot import Moment, Stage
 from visual.pictures.machine.tracks import Track, divided, factor_size, factor_text
 from visual.pictures.machine.wording import bracketed
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Arrow, Box, Shape, Text, fitted, walk
+from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, fitted, outline, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
 Frame = dict[str, Shape]
+ROLES = {
+    "overwritten": Role.OVERWRITTEN,
+    "preserved": Role.PRESERVED,
+    "restored": Role.PRESERVED,
+    "saved": Role.READ,
+    "pending": Role.WAITING,
+    "empty": Role.WAITING,
+}
+COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 
 
 def clear_names(shapes: Frame, pill: Shape) -> None:
@@ -123,3 +134,96 @@ def _pill(center: Point, text: str, size: float, role: Role) -> Iterator[Shape]:
     wide = text_width(text, size, bold=True) + 8
     yield Box(center[0] - wide / 2, center[1] - CHIP / 2, wide, CHIP, role)
     yield Text(center[0], center[1] + 0.36 * size, text, size, "middle", bold=True, role=role)
+
+
+def _numbers(place: CellBox, key: Key, role: Role) -> Iterator[Shape]:
+    """Yield the number of a cell, the numbers of a short array, or a strip of bars."""
+    count = len(key.entries)
+    widest = max((text_width(number, 11, bold=True) for number in key.entries), default=0.0)
+    if 1 < count <= LISTED and widest <= place.width - 4:
+        for n, number in enumerate(key.entries):
+            y = place.y + ENTRY * (n - (count - 1) / 2) + 4
+            yield fitted(place.x, y, number, place.width - 4, 11, "middle", bold=True, role=role)
+        return
+    if count:
+        yield from _strip(place, key.entries)
+        return
+    middle, room = place.y + 0.36 * place.letters, place.width - 4
+    yield fitted(place.x, middle, key.text, room, place.letters, "middle", bold=True, role=role)
+
+
+def _strip(place: CellBox, entries: Sequence[str]) -> Iterator[Shape]:
+    """Yield a bar for each number, upward or downward from the middle; the largest is full."""
+    values = [float(number) for number in entries]
+    largest = max((abs(v) for v in values if np.isfinite(v)), default=0.0) or 1.0
+    apart = (place.width - 8) / len(values)
+    for n, value in enumerate(values):
+        x = place.left + 4 + apart * (n + 0.5)
+        high = (place.height / 2 - 3) * max(
+            -1.0, min(1.0, value / largest if value == value else 0)
+        )
+        yield Polyline(((x, place.y), (x, place.y - high)))
+
+
+def _touched(moment: Moment, ended: bool) -> set[int]:
+    """Return the cells that the shown group reads and writes; at its end, those of the event."""
+    event = moment.event
+    if event is None:
+        return set()
+    groups = event.groups if ended else event.groups[moment.group : moment.group + 1]
+    parts = [part for group in groups for part in group.parts]
+    cells = {part.target for part in parts}
+    for part in parts:
+        for term in part.terms:
+            cells |= {*term.saved, *([] if term.source is None else [term.source])}
+    return cells
+
+
+def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
+    """Return all cells at a moment, in color if the shown group touches them."""
+    machine, shapes = arrangement.machine, Frame()
+    touched, changed = _touched(moment, ended), dict[int, bool]()
+    for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
+        done = ended or n < moment.group or moment.stage is Stage.REST
+        changed |= {part.target: done for part in group.parts}
+    few = len(machine.scans) < 3
+    for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
+        is_new = ended or number in touched or changed.get(number, False)
+        key = cell.at(moment.number if is_new else max(0, moment.number - 1))
+        role, text = key.role, key.text
+        if not is_new and role in COLORED:
+            role = "intermediate"
+        if not changed.get(number, True):
+            text = cell.at(moment.number - 1).text
+        is_near = few or (
+            moment.event is not None and machine.rows[cell.row].scan == moment.event.scan
+        )
+        named = arrangement.is_tall or number in touched or is_near
+        box = Box(
+            place.left,
+            place.top,
+            place.width,
+            place.height,
+            ROLES.get(role, Role.INTERMEDIATE),
+        )
+        inside: list[Shape] = [box]
+        if role in ("result", "written"):
+            inside.append(
+                outline(place.left + 1.5, place.top + 1.5, place.width - 3, place.height - 3)
+            )
+        if cell.has_seed and role != "empty":
+            corner = (
+                (place.left + 1, place.top + 9),
+                (place.left + 1, place.top + 1),
+                (place.left + 9, place.top + 1),
+            )
+            inside.append(Polyline((*corner, corner[0])))
+        if role == "restored":
+            inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
+        key = replace(key, text=text) if text == key.text else cell.at(moment.number - 1)
+        inside += _numbers(place, key, box.role)
+        if named and place.label:
+            inside.append(Text(place.x, place.top - 4, place.label, 11, "middle", muted=True))
+        title = f"{cell.name} = {key.full}" if key.full else f"{cell.name}: empty"
+        shapes[f"cell {number}"] = Shapes(tuple(inside), title=title)
+    return shapes
