@@ -152,13 +152,6 @@ def test_one_step_is_a_scan_as_well():
     assert trace.outputs[2] == 2.0
 
 
-def test_a_long_run_shows_its_progress(capsys):
-    progress = Progress(delay=-1.0)
-    assert list(progress.steps("loop", 200)) == list(range(200))
-    progress.close()
-    assert "loop" in capsys.readouterr().err
-
-
 def test_a_short_run_shows_nothing(capsys):
     gallery.loops["square"].trace(order=2)
     assert capsys.readouterr() == ("", "")
