@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from lab.errors import check_type, printable
-from lab.notation import integers, number_text
+from lab.notation import integers
 from visual.scene.combinators import Piece, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
@@ -149,7 +149,7 @@ class Panel:
         self.axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
         ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
         ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
-        self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit))
+        self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit + 0.0))
         self.axes.grid(axis="y")
         for (index, values, _), heights in zip(curves, scaled, strict=True):
             kept = thinned(heights)
@@ -237,20 +237,12 @@ def _powers(ticks: np.ndarray) -> list[str]:
 def _labels(ticks: np.ndarray) -> list[str]:
     """Return numbers with digits that differ; if they are too wide, the distance to the first."""
     for digits in range(4, 16):
-        words = [short_text(tick, digits) for tick in ticks]
+        words = [f"{tick:.{digits}g}".replace("e+", "e") for tick in ticks]
         if len(set(words)) == len(words):
             break
     if max((text_width(word, SMALL) for word in words), default=0.0) <= LABELS - 6:
         return words
-    first = short_text(ticks[0], 2)
-    return [first, *(f"… +{short_text(tick - ticks[0], 2)}" for tick in ticks[1:])]
-
-
-def short_text(value: float, digits: int) -> str:
-    """Return a number with so many digits, with an exponent if that is shorter."""
-    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return min(number_text(value, digits), f"{mantissa}e{int(exponent)}", key=len)
+    return [f"{ticks[0]:.2g}", *(f"… +{tick - ticks[0]:.2g}" for tick in ticks[1:])]
 
 
 def thinned(values: np.ndarray) -> np.ndarray:

@@ -52,10 +52,10 @@ class Series:
         usable = np.isfinite(largest) & (largest > 0)
         scale = np.where(usable, largest, 1.0)
         with np.errstate(invalid="ignore", over="ignore"):
-            norms = scale * np.sqrt(np.sum((sizes / scale[:, None]) ** 2, axis=1))
+            norms = scale * np.linalg.norm(sizes / scale[:, None], axis=1)
         bars = "|" if self.is_scalar else "‖"
-        norms = np.where(usable, norms, largest)
-        return replace(self, name=f"{bars}{self.name}{bars}", values=norms)
+        values = np.where(usable, norms, largest)
+        return replace(self, name=f"{bars}{self.name}{bars}", values=values)
 
     def within(self, steps: range | None) -> "Series":
         """Return the part that the shown steps read or write; all without `steps`."""
