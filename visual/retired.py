@@ -40,7 +40,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "figure": "`scantape draw figure4`",
     "inside": "visual.tapes(trace.scans[0].nested[1]); the machine opens Scans inside its steps",
     "height": "nothing; a picture is as high as it needs",
-    "limit": "lab.memory(trace, limit=…)",
+    "limit": "the plans of lab.memory(trace), each with its size",
     "moment": "scan and step, or visual.machine(trace, moment=7)",
     "phase": "all, which lists the decisions of all phases",
     "plans": "the picture memory, which always shows them",

@@ -4,13 +4,21 @@
 `WrongGradientError` with the entry of the largest difference.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import SupportsFloat
 
 import numpy as np
+import numpy.typing as npt
 from pytensor.graph.basic import Variable
 
-from lab.checks.finite_differences import finite_differences
+from lab.checks.finite_differences import (
+    MOST_ENTRIES,
+    Estimate,
+    along,
+    finite_differences,
+    remembered,
+)
 from lab.errors import (
     ArgumentError,
     LabError,
@@ -35,6 +43,50 @@ def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.
     return np.asarray(values[output])
 
 
+class MovedCost:
+    """A scalar cost as a function of some of its inputs, for finite differences.
+
+    `wrt` maps these inputs to their values; `given` has the values of the others.  No pullback is
+    used, and nothing is compiled.
+    """
+
+    def __init__(self, cost: Variable, wrt: Mapping[Variable, npt.ArrayLike], given: Values):
+        self.cost, self.given, self.ready = cost, given, Ready()
+        self.values = {v: np.asarray(value) for v, value in wrt.items()}
+        ends = np.cumsum([0, *(value.size for value in self.values.values())]).tolist()
+        self.parts = [slice(*pair) for pair in pairwise(ends)]
+        flat = [value.ravel().astype("float64") for value in self.values.values()]
+        self.at = np.concatenate(flat) if flat else np.zeros(0)
+        self.evaluate = remembered(self._evaluate)
+
+    def _evaluate(self, flat: np.ndarray) -> float:
+        moved = {
+            variable: flat[part].reshape(value.shape).astype(variable.type.dtype)
+            for (variable, value), part in zip(self.values.items(), self.parts, strict=True)
+        }
+        with np.errstate(all="ignore"):
+            return float(value_at(self.cost, {**self.given, **moved}, self.ready))
+
+    def differences(
+        self, number: int = 0, order: int = 1, summed: Sequence[int] = (0,)
+    ) -> Estimate | None:
+        """Return finite differences wrt all entries of input `number`; None if too many.
+
+        The lower orders are derivatives along the sum of all entries of the inputs `summed`.
+        """
+        shape, part = list(self.values.values())[number].shape, self.parts[number]
+        if np.prod(shape, dtype=int) > MOST_ENTRIES:
+            return None
+        direction = np.zeros_like(self.at)
+        for each in summed:
+            direction[self.parts[each]] = 1.0
+        units = np.eye(len(self.at))[part]
+        estimates = [along(self.evaluate, self.at, unit, order, direction) for unit in units]
+        value = np.array([float(e.value) for e in estimates]).reshape(shape)
+        error = np.array([float(e.error) for e in estimates]).reshape(shape)
+        return Estimate(value, error)
+
+
 def gradient(
     cost: Variable,
     wrt: Variable,
@@ -56,12 +108,8 @@ def gradient(
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
 
-    ready = Ready()
-
-    def moved(value: np.ndarray) -> float:
-        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}, ready))
-
-    expected = finite_differences(moved, given[wrt], step)
+    moved, at = MovedCost(cost, {wrt: given[wrt]}, given), np.asarray(given[wrt])
+    expected = finite_differences(lambda value: moved.evaluate(value.ravel()), at, step)
     return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")
 
 

@@ -19,7 +19,7 @@ def add_command(commands: Commands) -> None:
     parser = add_graph(commands, "explain", summary, returns, ".html or .txt", _explain)
     add(parser, SCAN, help="number of the only Scan to describe")
     add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
-    parser.add_argument("--details", action="store_true", help="add ids, source lines and orders")
+    parser.add_argument("--details", action="store_true", help="add ids and source lines")
 
 
 def _explain(options: argparse.Namespace) -> None:

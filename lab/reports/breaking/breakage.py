@@ -5,17 +5,16 @@
 >>> print(right.broken_by("swapped-taps"))  # computes only the faulty derivatives again
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pytensor.graph.basic import Variable
 
-from lab.checks.check import value_at
-from lab.checks.finite_differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.checks.check import MovedCost
+from lab.checks.finite_differences import Estimate
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, check_type, quote
@@ -53,25 +52,6 @@ def relative_error(true: np.ndarray, other: np.ndarray) -> float:
     size = float(np.max(np.abs(true), initial=0.0))
     error = float(np.max(np.abs(other - true), initial=0.0))
     return error / size if size else (float("inf") if error else 0.0)
-
-
-def differences_wrt(
-    cost: Variable, wrt: Variable, given: Values, orders: Iterable[int] = (1,)
-) -> tuple[Estimate | None, ...]:
-    """Return finite differences of a cost wrt one input, for each order.
-
-    None for an input that is not a float, or that has too many entries.
-    """
-    at = np.asarray(given[wrt])
-    if at.size > MOST_ENTRIES or not wrt.type.dtype.startswith("float"):
-        return tuple(None for _ in orders)
-
-    @remembered
-    def evaluate(value: np.ndarray) -> float:
-        with np.errstate(all="ignore"):
-            return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
-
-    return tuple(differences(evaluate, at, order) for order in orders)
 
 
 def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
@@ -189,8 +169,9 @@ class Truth:
     @cached_property
     def differences(self) -> tuple[Estimate | None, ...]:
         """Finite differences of the cost, for every order from 1."""
-        orders = range(1, self.derivative.order + 1)
-        return differences_wrt(self.derivative.values[0], self.derivative.wrt, self.given, orders)
+        wrt, orders = self.derivative.wrt, range(1, self.derivative.order + 1)
+        moved = MovedCost(self.derivative.values[0], {wrt: self.given[wrt]}, self.given)
+        return tuple(moved.differences(order=order) for order in orders)
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
         """Return the derivatives by a faulty rule, or by the rule of that name in `BROKEN`."""

@@ -14,12 +14,13 @@ import pytensor
 from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
+from lab.checks.check import MovedCost
 from lab.checks.finite_differences import MOST_ENTRIES
 from lab.errors import ArgumentError, printable, quote
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
-from lab.reports.compare.sides import MovedCost, SideResult, differentiate, run_side
+from lab.reports.compare.sides import SideResult, differentiate, run_side
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
 from lab.traces.parting import Contrast, contrast, far
@@ -60,7 +61,8 @@ def _compared(target: Subject, order: int) -> Comparison:
     *both, places = differentiate(target.cost, target.wrt, order)
     shapes = [np.shape(value) for value in target.at]
     ours, theirs = (run_side(side, target.given, shapes) for side in both)
-    moved = None if target.truncated else MovedCost(target)
+    values = dict(zip(target.wrt, target.at, strict=True))
+    moved = None if target.truncated else MovedCost(target.cost, values, target.given)
     rows: list[GradientRow] = []
     for number, pair in enumerate(zip(ours.answers, theirs.answers, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
@@ -98,7 +100,7 @@ def _rows(
         differences = None
         needs_differences = verdict not in (Agreement.SAME, Agreement.NEITHER)
         if moved is not None and (needs_differences or moved.at.size <= MOST_ENTRIES):
-            differences = moved.entries(place, order, summed)
+            differences = moved.differences(place, order, summed)
         rows.append(GradientRow(order, names[place], first, second, verdict, differences))
     return rows
 

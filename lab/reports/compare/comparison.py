@@ -12,7 +12,7 @@ from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import formula_lines, relative_error
+from lab.reports.breaking.breakage import formula_lines
 from lab.reports.compare.sides import SideResult
 from lab.reports.tables import Report, ReportTable, Section
 from lab.retired import RetiredAttribute
@@ -63,23 +63,12 @@ class GradientRow:
         return self.differences.confirms(answer.value)
 
     @property
-    def error(self) -> float | None:
-        """The largest difference of an entry, relative to the largest entry of ours."""
-        if self.ours.value is None or self.theirs.value is None:
-            return None
-        if self.ours.value.shape != self.theirs.value.shape:
-            return float("inf")
-        return relative_error(self.ours.value, self.theirs.value)
-
-    @property
     def cells(self) -> Iterator[tuple[str, str]]:
         """Who computed a value, and the value, for a table."""
         both = self.verdict in (Agreement.SAME, Agreement.NEITHER)
         answers = {"both": self.ours} if both else {"ours": self.ours, "PyTensor's": self.theirs}
         for name, answer in answers.items():
             yield name, f"{_answer_text(answer)}{MARKS[self.confirmed(answer)]}"
-        if self.error and not both:
-            yield "difference", f"up to {self.error:.3g} times the largest entry"
         if self.differences is not None:
             yield "finite differences", estimate_text(self.differences)
 

@@ -2,13 +2,11 @@
 
 Both differentiate copies of the same graph: derivative k+1 is the gradient of the sum of all
 entries of derivative k, wrt the same inputs.  The sum contains only gradients that both pullbacks
-can compute, so that both differentiate the same function.  `MovedCost` evaluates the cost at nearby
-points, for finite differences.
+can compute, so that both differentiate the same function.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import pytensor.tensor as pt
@@ -17,7 +15,6 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.checks.check import value_at
-from lab.checks.finite_differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
 from lab.gradients.decisions import scan_names
 from lab.gradients.status import (
@@ -30,11 +27,10 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.records import freeze
-from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import identify, watched
 from lab.scans.node import TapeScan, is_scan
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
-from lab.traces.run import Ready, Values
+from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
 
@@ -215,41 +211,3 @@ def _run(
         values |= value_of
         failed |= failure
     return values, failed, None
-
-
-class MovedCost:
-    """The cost as a function of all variables, concatenated in one vector."""
-
-    def __init__(self, subject: Subject) -> None:
-        self.subject, self.ready = subject, Ready()
-        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in subject.at]
-        ends = np.cumsum([0, *map(len, flat)]).tolist()
-        self.parts = [slice(*pair) for pair in pairwise(ends)]
-        self.at = np.concatenate(flat) if flat else np.zeros(0)
-        self.cost = remembered(self._cost)
-
-    def _cost(self, flat: np.ndarray) -> float:
-        given = dict(self.subject.given)
-        for variable, value, part in zip(
-            self.subject.wrt, self.subject.at, self.parts, strict=True
-        ):
-            given[variable] = flat[part].reshape(np.shape(value)).astype(variable.type.dtype)
-        with np.errstate(all="ignore"):
-            return float(value_at(self.subject.cost, given, self.ready))
-
-    def entries(self, number: int, order: int, summed: Sequence[int]) -> Estimate | None:
-        """Return finite differences wrt all entries of variable `number`; None if too many.
-
-        The lower orders are derivatives along the sum of all entries of the variables `summed`.
-        """
-        shape, part = np.shape(self.subject.at[number]), self.parts[number]
-        if np.prod(shape, dtype=int) > MOST_ENTRIES:
-            return None
-        direction = np.zeros_like(self.at)
-        for each in summed:
-            direction[self.parts[each]] = 1.0
-        units = np.eye(len(self.at))[part]
-        estimates = [along(self.cost, self.at, unit, order, direction) for unit in units]
-        value = np.array([float(e.value) for e in estimates]).reshape(shape)
-        error = np.array([float(e.error) for e in estimates]).reshape(shape)
-        return Estimate(value, error)

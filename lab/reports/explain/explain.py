@@ -42,7 +42,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport, SourceLocation
+from lab.reports.explain.explanation import Explanation, ScanReport, SourceLocation
 from lab.reports.explain.finders import describe, traps
 from lab.reports.explain.memory import saved_arrays
 from lab.scans.backtraces import without_backtraces
@@ -94,9 +94,9 @@ def explain(
     except GraphError:
         try:  # PyTensor's own answer
             gradients = pytensor_gradients(cost, variables)
-            return Explanation(*names, *_statuses(variables, gradients, None), (), ())
+            return Explanation(*names, *_statuses(variables, gradients, None), ())
         except TypeError as error:  # such as complex intermediate values
-            return Explanation(*names, Undefined(first_line(error)), (), (), ())
+            return Explanation(*names, Undefined(first_line(error)), (), ())
     root, targets, gradients, problem = _gradients(cost, variables)
     derivations, within = _derivations(root, gradients)
     nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
@@ -106,11 +106,7 @@ def explain(
         _report(number, node, inside, derivations, within, targets, locations.get(node, ()), scans)
         for number, (node, inside) in enumerate(_all_scans([root], scans), start=1)
     )
-    on_path, count = len(derivations), sum(not report.inside for report in reports)
-    status, lacking = _statuses(variables, gradients, problem)
-    orders = tuple(count - on_path + on_path * 2**order for order in ORDERS)
-    is_connected = isinstance(status, Connected)
-    return Explanation(*names, status, lacking, reports, orders if is_connected else ())
+    return Explanation(*names, *_statuses(variables, gradients, problem), reports)
 
 
 def _locations(

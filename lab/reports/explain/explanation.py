@@ -15,7 +15,6 @@ from lab.scans.disguised import SINGLE
 from lab.scans.printed import PrintedPlace
 from lab.tape import Kind
 
-ORDERS = (1, 2, 3, 4)
 FEW = 3  # Scans with a section each
 NO_SCAN = (
     "The graph contains no Scan, and no call of pytensor.scan is known that built it. A lab.Loop "
@@ -117,7 +116,7 @@ class Explanation(Report):
     """The report on a graph: its Scans, and its derivatives.
 
     `status` is the gradient of `cost` wrt `wrt`.  With several variables, `lacking` are those
-    without a gradient.  `orders` are the numbers of Scans in the derivatives of order 1 to 4.
+    without a gradient.
     """
 
     cost: str
@@ -125,7 +124,6 @@ class Explanation(Report):
     status: Status
     lacking: tuple[tuple[str, Status], ...]
     scans: tuple[ScanReport, ...]
-    orders: tuple[int, ...]
 
     @property
     def traps(self) -> tuple[Trap, ...]:
@@ -154,14 +152,8 @@ class Explanation(Report):
 
     @property
     def details(self) -> Section:
-        """Ids in PyTensor's print, source lines, and numbers of Scans per order."""
+        """Ids in PyTensor's print, and source lines."""
         sections = [location.section for scan in self.scans for location in scan.locations]
-        if self.orders:
-            pairs = zip(ORDERS, self.orders, strict=True)
-            counts = tuple((str(order), f"{count:,}") for order, count in pairs)
-            rule = "Each order differentiates every Scan on the path of the previous order."
-            sections.append(Section("Scans per order of the derivative",
-                                    (ReportTable(("order", "Scans"), counts), rule)))  # fmt: skip
         return Section("Details", tuple(sections) or ("none",))
 
     def _summary(self) -> Iterator[str]:

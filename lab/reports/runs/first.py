@@ -13,7 +13,6 @@ their first occurrence.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from numbers import Real
 from typing import NamedTuple
@@ -22,7 +21,7 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import ArgumentError, LabError, argument_error, check_type, first_line, quote
+from lab.errors import ArgumentError, check_type, quote
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
 from lab.records import freeze, record_of_arrays
@@ -41,8 +40,7 @@ POWER_RULE = (
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
     "x*x instead of x**2."
 )
-WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", a number, or a function of an array'
-ANSWER = "expected a function that returns, for an array, one True or False for each entry"
+WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", or a number'
 
 
 @record_of_arrays
@@ -125,15 +123,15 @@ class First:
         return f"step {value.step} of {self.scans[value.scan]}"
 
 
-def first(trace: Trace | Derivative, value: str | float | Look = "nan") -> First | None:
+def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None:
     """Return the first value of a run that matches `value`, and its causes; None without a match.
 
     A run is searched in the order of computation: the loop, then the backward Scans.  A Derivative
     is searched while PyTensor runs it, and only the steps around the match are traced; use it for a
     loop that is too long for a trace.
 
-    `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, a number or ``"=2"`` for
-    an exact value, or a function that returns True or False for every entry of an array.
+    `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, or a number or ``"=2"``
+    for an exact value.
 
     Raises ArgumentError for another `value`.
     """
@@ -177,9 +175,6 @@ def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
 
 def _parse_search(value: object) -> tuple[str, Look]:
     """Return the description of the search, and the function that finds matching entries."""
-    if callable(value):
-        name = str(getattr(value, "__name__", "match")).replace("<lambda>", "match")
-        return name, partial(_applied, value)
     if isinstance(value, str) and value in ("nan", "inf"):
         return value, np.isnan if value == "nan" else np.isinf
     try:
@@ -194,19 +189,6 @@ def _parse_search(value: object) -> tuple[str, Look]:
     if written.startswith(">"):
         return f"more than {number:g} in size", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
-
-
-def _applied(look: Look, values: np.ndarray) -> np.ndarray:
-    """Return the answers of a user's function, checked."""
-    try:
-        matches = np.asarray(look(values))
-    except LabError:
-        raise
-    except Exception as error:
-        raise argument_error("value", look, f"{ANSWER}; it raised {first_line(error)}.") from error
-    if matches.shape != np.shape(values) or matches.dtype != bool:
-        raise argument_error("value", look, f"{ANSWER}; it returned {quote(matches)}.")
-    return matches
 
 
 class _Place(NamedTuple):

@@ -1,7 +1,7 @@
 """Report the buffers of a derivative, their lifetimes, and checkpointing plans.
 
     >>> print(lab.memory(gallery.loops["rnn"].trace()))
-    >>> lab.memory(trace, limit=1_000_000).best  # the plan with the least work that fits
+    >>> lab.memory(trace).best  # the plan with the least work that saves half of the states
 
 A buffer lives from the Scan that fills it to the last Scan that reads it; initial contents live
 while their Scan runs.  The report describes the graph as written, which PyTensor runs in mode
@@ -88,7 +88,6 @@ class Memory(Report):
     lengths: tuple[int, ...]
     buffers: tuple[BufferLifetime, ...]
     plans: tuple[Plan, ...]
-    limit: int | None = None
 
     @property
     def peak(self) -> int:
@@ -101,25 +100,21 @@ class Memory(Report):
 
     @property
     def best(self) -> Plan | None:
-        """The plan with the least work within `limit`; by default, half the size of all states."""
+        """The plan with the least work that needs at most half the size of all states."""
         half = self.plans[0].room // 2 if self.plans else 0
-        limit = self.limit if self.limit is not None else half
-        fitting = [plan for plan in self.plans if plan.room <= limit]
+        fitting = [plan for plan in self.plans if plan.room <= half]
         return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The peak, and the best plan if there is one or a limit, as sentences."""
+        """The peak, and the best plan if there is one, as sentences."""
         peak = f"Peak: {size_text(self.peak)}, in {len(self.buffers)} buffers."
-        best, limit = self.best, "half of the states"
-        limit = limit if self.limit is None else size_text(self.limit)
-        if best is not None:
-            times = best.work / max(1, self.plans[0].work)
-            size = f"{size_text(best.room)} of states, {times:.3g} times the work"
-            return peak, f"Within {limit}: {best.name}, {size}."
-        if self.plans and self.limit is not None:
-            return peak, f"Within {limit}: no plan; one state needs {size_text(self.state)}."
-        return (peak,)
+        best = self.best
+        if best is None:
+            return (peak,)
+        times = best.work / self.plans[0].work
+        size = f"{size_text(best.room)} of states, {times:.3g} times the work"
+        return peak, f"The plan with the least work within half of the states: {best.name}, {size}."
 
     @property
     def document(self) -> Section:
@@ -140,13 +135,12 @@ class Memory(Report):
         return Section(f"Memory of {self.loop}", (*self.summary, *sections))
 
 
-def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
+def memory(trace: Trace, scan: int = 1) -> Memory:
     """Return the buffers of all Scans of a trace, and checkpointing plans for one loop.
 
     `scan` is the number of the Scan, from 1, whose loop has the plans: all states; every k-th state
     with the k that saves the fewest; and binomial plans, with as many states and with about
-    log₂ of the number of steps.  With a `limit` in bytes, the plans also include the smallest k
-    within the limit, and the binomial plan with as many states as fit.
+    log₂ of the number of steps.
 
     Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
@@ -155,14 +149,11 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         raise argument_error("scan", scan, f"the Scans of this trace are 1 to {len(trace.scans)}.")
     if trace.backend:
         raise argument_error("trace", trace, "expected a trace of all steps, without keep.")
-    if limit is not None and check_integer("limit", limit) < 1:
-        raise argument_error("limit", limit, "expected a number of bytes, 1 or more.")
     loop = ScanOf(trace, scan - 1).root.scan
     spans = Counter[int]()  # bytes of one value of every tape, by the number of values in a state
     for tape in loop.tapes:
         spans[tape.tape.origin] += tape.initial[:1].nbytes
     state = sum(span * size for span, size in spans.items())
-    capacity = None if limit is None or not state else limit // state
     has_plans = state and 0 < loop.steps <= MOST_STEPS
     return Memory(
         loop.name,
@@ -171,8 +162,7 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         tuple(each.name for each in trace.scans),
         tuple(each.steps for each in trace.scans),
         tuple(_buffers(trace)),
-        tuple(_plans(loop.steps, spans, capacity)) if has_plans else (),
-        limit,
+        tuple(_plans(loop.steps, spans)) if has_plans else (),
     )
 
 
@@ -207,22 +197,17 @@ def _buffers(trace: Trace) -> Iterator[BufferLifetime]:
             yield BufferLifetime(name, tape.final.nbytes, number, max(number, end), why)
 
 
-def _plans(steps: int, spans: Mapping[int, int], capacity: int | None) -> Iterator[Plan]:
-    """Yield the plans for a loop of `steps` steps; `capacity` states fit into the limit."""
+def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
+    """Yield the plans for a loop of `steps` steps."""
     yield Plan("all states", *_simulate(every(steps, 1), spans))
     if steps < 4:
         return
     peaks = {k: _peak_of_every(steps, k) for k in range(2, steps // 2 + 1)}
-    k = min(peaks, key=lambda distance: (peaks[distance], distance))
-    distances, counts = [k], {peaks[k], max(2, round(np.log2(steps)))}
-    if capacity is not None:
-        counts.add(capacity)
-        fitting = [n for n in peaks if peaks[n] <= capacity < steps][:1]
-        distances += [n for n in fitting if n != k]
-    for distance in distances:
-        yield Plan(f"every {distance} steps", *_simulate(every(steps, distance), spans))
-    for count in sorted(n for n in counts if 2 <= n < steps):
-        yield Plan(f"binomial, {count} kept", *_simulate(binomial(steps, count), spans))
+    distance = min(peaks, key=peaks.__getitem__)
+    yield Plan(f"every {distance} steps", *_simulate(every(steps, distance), spans))
+    for count in sorted({peaks[distance], max(2, round(np.log2(steps)))}):
+        if count < steps:
+            yield Plan(f"binomial, {count} kept", *_simulate(binomial(steps, count), spans))
 
 
 def _peak_of_every(steps: int, k: int) -> int:

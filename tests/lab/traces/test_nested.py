@@ -111,4 +111,3 @@ def test_the_gradient_of_a_scan_inside_is_explained():
         assert {str(one.verdict) for one in scan_report.outcomes} == {"connected"}
         assert scan_report.saved
     assert "x02 = x0[t−1]" in str(report)
-    assert report.orders == (2, 4, 8, 16)

@@ -18,9 +18,10 @@ from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 
 import lab
+from lab.checks.check import MovedCost
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.loops import gallery
-from lab.reports.breaking.breakage import Effect, differences_wrt
+from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Retention
 from lab.reports.compile.compile import FUSION, PURPOSES
 from lab.reports.compile.compiled import ScanOutcome
@@ -248,7 +249,7 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     assert buffer.after.number == {"CVM": 3, "NUMBA": 2}[mode]
     late = lab.compiled(last, theta, mode, given).late
     assert late.effect is Effect.WRONG
-    assert differences_wrt(last, theta, given)[0].admits(late.gradient)
+    assert MovedCost(last, {theta: given[theta]}, given).differences().admits(late.gradient)
 
 
 def test_twenty_scans_are_summarized():

@@ -8,9 +8,10 @@ from graphs import scan, to_compile
 from pytensor.graph.traversal import ancestors
 
 import lab
+from lab.checks.check import MovedCost
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
-from lab.reports.breaking.breakage import Effect, differences_wrt
+from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.compiled import BackwardSteps
 from lab.reports.compile.late_gradient import FOR_LINKER
 from lab.reports.compile.rewriting import rewritten
@@ -40,7 +41,8 @@ def test_numbers(name, mode):
     right = loop.trace(order=1, wrt=wrt).outputs[1]
     assert np.allclose(found.gradient, right, rtol=1e-12, atol=1e-30)
     graph = loop.build()
-    (differences,) = differences_wrt(loop.cost(graph), graph.inputs[wrt], graph.given)
+    at = {graph.inputs[wrt]: graph.given[graph.inputs[wrt]]}
+    differences = MovedCost(loop.cost(graph), at, graph.given).differences()
     if np.isfinite(differences.error).all() and name != "newton":
         assert differences.admits(found.gradient)
         assert found.late is None or not differences.admits(found.late)

@@ -41,7 +41,6 @@ FORWARD = {
     "a bound": (">1e20", lambda v: abs(v) > 1e20),
     "a number": (90, lambda v: v == 90),
     "a number as text": ("=90", lambda v: v == 90),
-    "a function": (lambda v: v > 1e9, lambda v: v > 1e9),
     "never": ("=91", lambda v: v == 91),
 }
 

@@ -109,18 +109,15 @@ def test_the_simulator_detects_wrong_schedules():
 
 
 def test_plans_have_the_figures_of_their_schedules():
-    report = lab.memory(gallery.loops["logistic"].with_steps(64).trace(), limit=80)
+    report = lab.memory(gallery.loops["logistic"].with_steps(64).trace())
     assert report.plans[0].peak == 64
     assert report.plans[0].work == 128
     tried = [simulate(every(64, k), 64) for k in range(1, 65)]
     assert (report.plans[1].peak, report.plans[1].work) == min(tried)
     assert report.plans[1].peak == 2 * 8 - 1  # about twice the square root of 64
-    assert report.best.room <= 80
+    assert report.best.room <= 64 * 8 / 2
     cheaper = [p for p in report.plans if p.work < report.best.work]
-    assert all(plan.room > 80 for plan in cheaper)
-    none = lab.memory(gallery.loops["logistic"].with_steps(64).trace(), limit=7)
-    assert none.best is None
-    assert "no plan; one state needs 8 bytes" in str(none)
+    assert all(plan.room > 64 * 8 / 2 for plan in cheaper)
 
 
 def test_checkpoints_of_pytensor():
@@ -153,8 +150,6 @@ def test_the_last_reader_of_a_buffer():
     [
         ({"trace": 5}, KindError, "trace = 5"),
         ({"scan": 3}, ArgumentError, "scan = 3"),
-        ({"limit": 0}, ArgumentError, "limit = 0"),
-        ({"limit": True}, ArgumentError, "limit = True"),
     ],
 )
 def test_errors(arguments, error, message):
@@ -163,11 +158,10 @@ def test_errors(arguments, error, message):
 
 
 def test_the_picture_has_buffers_and_plans():
-    report = lab.memory(gallery.loops["rnn"].trace(order=2), limit=60)
+    report = lab.memory(gallery.loops["rnn"].trace(order=2))
     picture = visual.memory(report)
     assert_twin("memory-rnn-2", picture)
     assert "Scan 1 to 4" in picture.text()
-    assert "Within 60 bytes: binomial" in picture.text()
     shown = {*visual.draw(gallery.loops["logistic"], "memory").svg().split(">")}
     assert {"dC/dr</text", "every 2 steps</text", "binomial, 4 kept</text"} <= shown
 
