@@ -1,9 +1,7 @@
 """Cells: boxes with numbers, vectors, and matrices."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -15,10 +13,8 @@ from visual.scene.theme import Role
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
 MOST_ENTRIES, TOLD_ENTRIES = 24, 4  # in a tooltip, and in a cell
-VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # narrower cells have no names
-WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # the number in a tooltip
-HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell
+WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the largest part of a thin cell for its name
 TWO_LINES = 30  # higher thin cells have the value below the name
 USUAL = "1.234", "‖1.234‖"  # a number, a norm
@@ -114,7 +110,8 @@ def cell(
     names = box.width >= NARROW or (fits and old is None)
     has_room = box.height >= TWO_LINES and names
     draw = _array_inside if value.ndim and has_room else _number_inside
-    return Group((box, *draw(box, value, old, label)), step, key, title)
+    inside = draw(box, value, old, label)
+    return Group((box, *inside), step, key, title, quantity=quantity(name), value=value)
 
 
 def _number_inside(
@@ -207,7 +204,8 @@ def thin_cell(
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
     if not beside:
         right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
-    return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
+    title = f"{name} = {full_text(value)}"
+    return Group((box, left, right), step, key, title, quantity=quantity(name), value=value)
 
 
 def words_cell(
@@ -315,29 +313,39 @@ def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], set[float]] = {}
     numbers = list(_numbers(shapes))
-    for _, text, row, value in numbers:
-        rows.setdefault((row, text.y), set()).add(value)
+    for group, _, text, value in numbers:
+        rows.setdefault((group.quantity, text.y), set()).add(value)
     longer: dict[int, str] = {}
-    for box, text, row, value in numbers:
-        alike = {v for v in rows[row, text.y] if number_text(v) == text.content} - {value}
+    for group, box, text, value in numbers:
+        row = rows[group.quantity, text.y]
+        alike = {v for v in row if number_text(v) == text.content} - {value}
         if alike:
-            room = box.width - 6
-            longer[id(text)] = _distinct(value, alike, room, text)
-    return tuple(_with_digits(shape, longer) for shape in shapes) if longer else shapes
+            longer[id(text)] = _distinct(value, alike, box.width - 6, text)
+
+    def with_digits(shape: Shape) -> Shape:
+        if isinstance(shape, Group):
+            return replace(shape, shapes=tuple(map(with_digits, shape.shapes)))
+        content = longer.get(id(shape))
+        return replace(shape, content=content) if content and isinstance(shape, Text) else shape
+
+    return tuple(map(with_digits, shapes)) if longer else shapes
 
 
-def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Box, Text, str, float]]:
-    """Yield box, text, quantity, and value of the numbers in cells."""
+def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Group, Box, Text, float]]:
+    """Yield group, box, text, and value of the numbers in cells."""
     for shape in shapes:
         if not isinstance(shape, Group):
             continue
-        match = WHOLE.search(shape.title) if shape.cell else None
         boxes = [s for s in shape.shapes if isinstance(s, Box)]
-        if match and boxes:
-            value, written = float(match.group(1)), number_text(float(match.group(1)))
+        if shape.cell and shape.value is not None and not shape.value.ndim and boxes:
+            value = shape.value.item()
             for text in shape.shapes:
-                if isinstance(text, Text) and text.content == written and not text.struck:
-                    yield boxes[0], text, quantity(shape.title), value
+                if (
+                    isinstance(text, Text)
+                    and text.content == number_text(value)
+                    and not text.struck
+                ):
+                    yield shape, boxes[0], text, value
         yield from _numbers(shape.shapes)
 
 
@@ -353,43 +361,33 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
     return more if text_width(more, text.size, True, text.bold) <= room else text.content
 
 
-def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
-    if isinstance(shape, Group):
-        return replace(shape, shapes=tuple(_with_digits(s, longer) for s in shape.shapes))
-    if isinstance(shape, Text) and id(shape) in longer:
-        return replace(shape, content=longer[id(shape)])
-    return shape
-
-
 def patches(shapes: Iterable[Shape], name: str = "") -> Iterator[tuple[str, Box]]:
     """Yield all patches with the names of their quantities."""
     for shape in shapes:
         if isinstance(shape, Group):
-            yield from patches(shape.shapes, quantity(shape.title) or name)
+            yield from patches(shape.shapes, shape.quantity or name)
         elif isinstance(shape, Box) and shape.heat is not None:
             yield name, shape
 
 
 def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
     if isinstance(shape, Group):
-        name = quantity(shape.title) or name
+        name = shape.quantity or name
         return replace(shape, shapes=tuple(_scaled(s, name, scales) for s in shape.shapes))
     if not isinstance(shape, Box) or shape.heat is None:
         return shape
     return replace(shape, scale=scales[name])
 
 
-@lru_cache(maxsize=4096)
-def quantity(title: str) -> str:
-    """Return the quantity in a tooltip, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``, or "".
+def quantity(name: str) -> str:
+    """Return the quantity that a name belongs to, ``dC/dh`` for ``∂C/∂h₃``.
 
     A value with only the name of an operation is an intermediate result.
     """
-    name, equals, _ = title.removeprefix("→ ").partition(" = ")
-    if equals and ("▢" in name or not any(map(str.isalpha, name))):
+    if "▢" in name or not any(map(str.isalpha, name)):
         return "intermediate results"
-    whole = re.sub(r"∂[₀-₉]*", "d", name.partition(": ")[0])
-    return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if equals else ""
+    whole, _, rest = name.partition(": ")[0].translate(WITHOUT_INDEX).partition("[")
+    return whole + rest.rpartition("]")[2]
 
 
 def _edges(start: float, stop: float, count: int) -> list[int]:

@@ -172,12 +172,6 @@ def padded(part: Piece, across: float, down: float | None = None) -> Piece:
     return replace(part, envelope=room)
 
 
-def cropped(part: Piece, left: float) -> Piece:
-    """Remove a margin of width `left` from the left side."""
-    room = replace(part.envelope, left=part.envelope.left + left)
-    return shifted(replace(part, envelope=room), -left, 0)
-
-
 def framed(part: Piece, role: Role, padding: float = 8.0) -> Piece:
     """Put a piece into a box with the look of a role."""
     room = part.envelope.padded(padding, padding)

@@ -16,6 +16,8 @@ from math import atan2, ceil, cos, sin
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+import numpy as np
+
 from lab.errors import argument_error, check_choice, check_type, listing, quote
 from lab.traces.trace import Trace
 from visual.retired import PICTURE_OPTIONS, refuse_retired
@@ -188,6 +190,8 @@ class Group:
     colors while earlier cells are dimmed. With `until`, a film shows the shapes from moment `step`
     to the moment before `until`. A moving SVG carries a group with a `path` along this line, which
     starts at the center of the group; for a part of a moment, `step` and `until` have fractions.
+    `value` is the value in a cell, and `quantity` the quantity that has it at some index; cells of
+    a quantity have one scale.
     """
 
     shapes: tuple["Shape", ...]
@@ -199,6 +203,8 @@ class Group:
     reads: tuple[str, ...] = ()
     until: float | None = None
     path: tuple[tuple[float, float], ...] = ()
+    quantity: str = ""
+    value: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 Shape = Box | Text | Arrow | Polyline | Group

@@ -10,7 +10,7 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, number_text
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.cells import full_text, is_told, value_text, values_text
+from visual.layout.cells import full_text, is_told, quantity, value_text, values_text
 from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import StepNode
 from visual.scene.shapes import Box, Group, Shape, fitted, text_width
@@ -71,7 +71,8 @@ class Card:
     def draw(self, box: Box, key: str) -> Group:
         """Draw the card in a box that has its size; `key` identifies the quantity."""
         title = f"{self.label} = {full_text(self.value)}" if self.value is not None else self.label
-        return Group((box, *self._texts(box)), cell=key, title=title)
+        shapes, known = (box, *self._texts(box)), quantity(self.label)
+        return Group(shapes, cell=key, title=title, quantity=known, value=self.value)
 
     def _texts(self, box: Box) -> Iterator[Shape]:
         middle, y = box.x + box.width / 2, box.y
