@@ -1,8 +1,8 @@
-"""Every command and every piece of Python in the documents and in `--help` runs as it is printed.
+"""Every printed command and every piece of Python in the documents and in `--help` runs.
 
 Commands are the examples of each `--help`, the lines of code blocks, and code in running text. A
-small module stands in for the reader's own. `NOT_RUN` names the commands that install, serve,
-publish, or need what a test does not have; `make` prints what it would do.
+small module replaces the reader's module. `NOT_RUN` names the commands that install, serve,
+publish, or need missing services; `make` runs dry.
 """
 
 import io
@@ -95,7 +95,7 @@ def is_run(command):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A reader's folder: modules, a file of answers; JupyterLab does not open there."""
+    """The folder of a reader: modules and a file of answers; JupyterLab does not open there."""
     for module in ("mymodule", "mine", "module"):
         shutil.copy(mymodule.__file__, tmp_path / f"{module}.py")
     (tmp_path / "anna").mkdir()
@@ -131,7 +131,7 @@ def run(command):
 
 
 def check_output(path):
-    """A file is what its suffix says; a folder has an index."""
+    """Check that a file has the type of its suffix, and that a folder has an index."""
     if path.is_dir():
         assert [*path.glob("index.*")], path
         return
@@ -170,7 +170,7 @@ def test_a_page_without_python_shows_every_order(command, folder, request):
     (path,) = run(command)
     check_output(path)
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium: no page is opened")
+        pytest.skip("needs Chromium to open pages")
     with Opened(request.getfixturevalue("browser"), folder / path) as opened:
         page = opened.page
         page.wait_for_selector("[data-lesson][data-ready]")
@@ -299,7 +299,7 @@ def test_since_when_a_gradient_too_much_is_seen():
     for loop in (*gallery.loops.values(), several):
         try:
             breakage = lab.break_rule(loop, "accumulate-overwritten", 3)
-        except lab.LabError:  # it has no derivative
+        except lab.LabError:  # the loop has a step without a derivative
             continue
         one = all(len(state.taps) == 1 for state in loop.states)
         assert breakage.visible is None or breakage.visible == 3 or not one, loop.name
@@ -315,7 +315,7 @@ def test_since_when_a_gradient_too_much_is_seen():
     [("lessons", "notebook"), ("site", "notebook,site"), ("env", "notebook,site,dev")],
 )
 def test_an_environment_has_all_its_extras(target, extras, tmp_path):
-    """What `make` would install, in an environment that is not there yet."""
+    """A dry run of `make` without an environment prints the extras."""
     command = ["make", "-n", target, f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert re.findall(r"--editable '\.\[(.*?)\]'", told)[-1] == extras
@@ -323,7 +323,7 @@ def test_an_environment_has_all_its_extras(target, extras, tmp_path):
 
 @pytest.mark.parametrize(("newest", "runs"), [("3.99", 2), ("3.11", 1)])
 def test_ci_runs_make_test_in_a_clean_clone(newest, runs, tmp_path):
-    """With a `make` that notes how it is called, and interpreters that print a version."""
+    """A fake `make` records its calls, and fake interpreters print a version."""
     checkout, tools = tmp_path / "checkout", tmp_path / "tools"
     (checkout / ".ci").mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", checkout / ".ci")
@@ -367,7 +367,7 @@ Successfully installed numpy-2.4 scantape-0.2
 
 
 def test_an_installation_says_how_far_it_is(tmp_path):
-    """With a Python that tells what pip tells, and installs nothing."""
+    """A fake Python prints pip's output."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "pip").write_text(PIP)
     python = tmp_path / "bin" / "python"

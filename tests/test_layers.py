@@ -153,7 +153,7 @@ def test_a_package_imports_only_from_lower_layers(graph):
 
 
 def test_no_module_imports_itself_through_others(graph):
-    # The __init__ of an inner package imports the modules that register themselves there.
+    # The __init__ of an inner package imports the modules that register themselves with it.
     files = {n: others for n, others in graph.items() if not (ROOT / n.replace(".", "/")).is_dir()}
     assert in_cycles(files) == set()
 

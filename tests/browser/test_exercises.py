@@ -15,7 +15,7 @@ from visual.exercises.progress import load
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open pages"),
 ]
 TRACE = gallery.loops["square"].trace()
 

@@ -1,4 +1,4 @@
-"""Every lesson as a page, in Chromium, with the network cut: pictures, questions, no complaint."""
+"""Every lesson as a page in Chromium, without a network: pictures, questions, no messages."""
 
 import re
 
@@ -8,7 +8,7 @@ from sites import LESSONS, ROOT, build
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no lesson is opened"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open lessons"),
 ]
 
 
@@ -21,7 +21,7 @@ def site(tmp_path_factory):
 
 
 def source(name):
-    """The text that a page is made from."""
+    """Return the source of a page."""
     return (ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The machine in Chromium: its cells keep their places, its numbers are those of the run."""
+"""The machine in Chromium: its cells do not move, and its numbers are the numbers of the run."""
 
 import pytensor
 import pytensor.tensor as pt

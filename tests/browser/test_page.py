@@ -60,7 +60,7 @@ def new_run(name, order, values):
 
 
 def at_moments(keys):
-    """The number of a cell after each moment at which it changes: equal ones need no key."""
+    """Return the number of a cell after each moment that changes it."""
     return [
         [key for n, key in enumerate(cell) if not n or key[1] != cell[n - 1][1]] for cell in keys
     ]

@@ -20,13 +20,13 @@ from visual.backends import dark as dark_colours
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open pages"),
 ]
 
 
 @pytest.fixture
 def opened(browser):
-    """Opens pages of the site; none may ask for anything else, or complain."""
+    """Open pages of the site; they may neither load other files nor print messages."""
     contexts, told, asked = [], [], []
 
     def open_page(name, width=1200, **options):
@@ -164,7 +164,7 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     controls = ".sidebar-drawer, .scantape-bar, form button, form > label, .toc-drawer"
     assert page.locator(controls).locator("visible=true").count() == 0
     assert page.locator(".picture svg").first.is_visible()
-    assert page.get_by_label("yes").is_visible()  # what can be chosen is part of a question
+    assert page.get_by_label("yes").is_visible()  # the choices are part of a question
     widths = (
         "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
     )
@@ -173,7 +173,7 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
 
 
 def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_path):
-    """By the snippet for lecturers, which listens to the lesson alone."""
+    """The snippet for lecturers listens to the lesson only."""
     text = (ROOT / "notebooks" / "lecturer.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"^```html\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     assert snippet.count("01_loop.html?embed") == 1

@@ -1,4 +1,4 @@
-"""The scripts of pages are typed, where there is a TypeScript to say so; none is downloaded."""
+"""TypeScript, if it is installed, accepts the types in the scripts of pages."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from visual.player.page import module
 from visual.workbench.workbench import Workbench
 
 TSC = shutil.which("tsc")
-pytestmark = pytest.mark.skipif(TSC is None, reason="there is no tsc: types are not checked")
+pytestmark = pytest.mark.skipif(TSC is None, reason="needs tsc to check types")
 FLAGS = "--allowJs --checkJs --noEmit --target esnext --module esnext --lib esnext,dom,dom.iterable"
 MODULES = {
     "workbench": lambda: str(Workbench._esm),
@@ -20,7 +20,7 @@ MODULES = {
 
 
 def told(script, folder):
-    """What TypeScript says of a script."""
+    """Return the messages of TypeScript about a script."""
     (folder / "page.js").write_text(script, encoding="utf-8")
     command = [TSC, *FLAGS.split(), "--strict", "false", "page.js"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout

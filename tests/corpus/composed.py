@@ -65,7 +65,7 @@ def a_batch_of_two_axes():
 
 
 def rows_with_weights():
-    """A double loop over a matrix, in which each row has results of two kinds."""
+    """A double loop over a matrix; each row has results of two kinds."""
     x, w, start = pt.dmatrix("x"), pt.dvector("w"), pt.dscalar("start")
 
     def row(row, s, w):
@@ -119,7 +119,7 @@ def by_a_gradient_of_pytensors():
 
 
 def of_one_step():
-    """PyTensor makes no Scan of a constant single step."""
+    """With one constant step, PyTensor builds the step without a Scan."""
     x = pt.dscalar("x")
     return squares(x, n_steps=1), x, {x: 0.9}
 
@@ -137,7 +137,7 @@ def of_many_steps():
 
 
 def nothing_depends():
-    """A cost on which the variable has no influence."""
+    """A cost that does not depend on the variable."""
     x, other = pt.dscalar("x"), pt.dscalar("other")
     return squares(x) + 0.0 * pt.floor(other), other, {x: 0.9, other: 0.3}
 
@@ -161,7 +161,7 @@ def through_complex_numbers():
 
 
 def by_an_unknown_operation():
-    """A step with a rule of its own that PyTensor cannot differentiate twice."""
+    """A step with a custom rule that PyTensor cannot differentiate twice."""
     x = pt.dvector("x")
     xs = scan(lambda x: pt.sort(x) * 0.9, outputs_info=[x], n_steps=3)
     return (xs[-1] * LINE).sum(), x, {x: LINE}

@@ -1,4 +1,4 @@
-"""The table of the corpus: how long the pictures of each graph took, and what was refused."""
+"""Print tables of the corpus: the time of the pictures of each graph, and the refusals."""
 
 import os
 

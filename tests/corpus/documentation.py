@@ -1,4 +1,4 @@
-"""In the shapes of PyTensor's documentation: what its pages on Scan, loops and gradients show."""
+"""Graphs like the examples in PyTensor's documentation of Scan, loops, and gradients."""
 
 import numpy as np
 import pytensor
@@ -163,7 +163,7 @@ def trace_of_a_matrix():
 
 
 def jacobian():
-    """Gradients in a step: rows of a Jacobian, as the page on gradients makes them."""
+    """Gradients in a step: rows of a Jacobian, as on the page about gradients."""
     x = pt.dvector("x")
     y = x**2 * x[::-1]
     rows = scan(lambda i, y, x: pt.grad(y[i], x), sequences=[pt.arange(3)], non_sequences=[y, x])

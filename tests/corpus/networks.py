@@ -122,7 +122,7 @@ def a_clockwork():
 
 
 def attention():
-    """What was seen so far, weighed by how it agrees with the present state."""
+    """Attention: earlier values with weights by their agreement with the present state."""
     u, w = pt.dmatrix("u"), pt.dmatrix("W")
 
     def step(u, h, seen, w):

@@ -123,7 +123,7 @@ def descent_with_momentum():
 
 
 def gradient_in_a_step():
-    """Gradient descent whose step asks PyTensor for the gradient: learning to learn."""
+    """Gradient descent with PyTensor's gradient in the step: learning to learn."""
     rate, x = pt.dscalar("rate"), pt.dvector("x")
     xs = scan(
         lambda x, rate: x - rate * pt.grad((pt.cos(x) * x).sum(), x),
@@ -195,7 +195,7 @@ def lookup():
 
 
 def noise():
-    """A walk whose generator is handed on, differentiated by its drift."""
+    """A random walk that passes its generator on, for its derivative wrt the drift."""
     drift, rng = pt.dscalar("drift"), pytensor.shared(np.random.default_rng(3), name="rng")
 
     def step(x, rng, drift):

@@ -1,4 +1,4 @@
-"""What is refused of which graph, and why, by words of the sentence.  All else works."""
+"""The refused actions of each graph, with words of the message. All other actions work."""
 
 NO_STATE = {"influence": "no state is real"}
 NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}

@@ -93,7 +93,7 @@ def smoothing():
 
 
 def seasons():
-    """A season of four: what was, four steps back."""
+    """A season of four: the value four steps earlier."""
     gamma, start = pt.dscalar("gamma"), pt.dvector("start")
     made = scan(
         lambda y, four, gamma: gamma * y + (1 - gamma) * four,
@@ -201,7 +201,7 @@ def stick_breaking():
 
 
 def marked_walk():
-    """Gaussian steps around values that are given: noise and a scale that are parameters."""
+    """Gaussian steps around a series, with noise and scale as parameters."""
     noise, sigma = pt.dmatrix("noise"), pt.dvector("sigma")
     xs = scan(
         lambda e, x, sigma: x + sigma * e,

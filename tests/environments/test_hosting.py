@@ -116,7 +116,7 @@ def test_post_build_converts_notebooks_and_fills_caches(tmp_path):
         f'else echo "$1" > {tmp_path}/ran; fi\n'
     )
     scantape = tools / "scantape"
-    scantape.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/made\n')
+    scantape.write_text(f'#!/bin/bash\necho "$@" > {tmp_path}/calls\n')
     for tool in (python, scantape):
         tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
     environment = {**os.environ, "HOME": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
@@ -124,7 +124,7 @@ def test_post_build_converts_notebooks_and_fills_caches(tmp_path):
         ["bash", ROOT / "binder" / "postBuild"], cwd=tmp_path, env=environment, check=True
     )
     assert (tmp_path / "ran").read_text().strip() == "binder/warm.py"
-    assert (tmp_path / "made").read_text().strip() == "lessons course --no-open"
+    assert (tmp_path / "calls").read_text().strip() == "lessons course --no-open"
     config = json.loads((home / ".jupyter" / "jupyter_server_config.json").read_text())
     assert config["ServerApp"]["default_url"] == "/lab/tree/course/index.ipynb"
     overrides = tmp_path / "prefix" / "share" / "jupyter" / "lab" / "settings" / "overrides.json"

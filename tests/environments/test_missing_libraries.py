@@ -1,7 +1,7 @@
 """Python in a browser: without Graphviz, Typst, tqdm, Numba, threads, and processes.
 
-`FAILURES` lists the functions that fail there, and the page for lecturers does. All others work.
-And widgets without anywidget: they are displayed, but cannot be put into a box.
+`FAILURES` and the page for lecturers list the functions that fail there. All other functions work.
+Widgets without anywidget are displayed, but no box can contain them.
 """
 
 import json
@@ -122,7 +122,7 @@ def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """The names of all calls, and the messages of those that failed."""
+    """Return the names of all calls, and the messages of failed calls."""
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED + CALLS],
         capture_output=True, text=True, cwd=tmp_path_factory.mktemp("without"),

@@ -50,7 +50,7 @@ def missing_files(wheel):
 
 @dataclass
 class Environment:
-    """A virtual environment in which only the wheel is installed."""
+    """A virtual environment with the wheel only."""
 
     wheel: Path
     folder: Path

@@ -49,7 +49,7 @@ VALUES = (
 
 
 def options_of(command):
-    """What a command can be told, by the names of its options."""
+    """Return the options of a command by name."""
     commands = argparse.ArgumentParser().add_subparsers()
     import_module(f"visual.cli.{COMMANDS[command]}").add_command(commands)
     parser = commands.choices[command]
@@ -67,7 +67,7 @@ def line(chance):
             words[place:place] = [chance.choice(options_of(command)), chance.choice(VALUES)]
         elif way == "value" and place < len(words) and not words[place].startswith("-"):
             words[place] = chance.choice(VALUES)
-        elif command != "page":  # which has many loops, if none is named
+        elif command != "page":  # which shows many loops by default
             del words[place : place + 1]
     if command == "page" and "--loops" not in words[:1]:
         words[:0] = ["--loops", "square"]
@@ -75,7 +75,7 @@ def line(chance):
 
 
 def status(words):
-    """The status with which a command line ends; AssertionError unless it is told why."""
+    """Return the exit status of a command line; raise AssertionError if it fails silently."""
     out, err = io.StringIO(), io.StringIO()
     try:
         with redirect_stdout(out), redirect_stderr(err):
@@ -105,7 +105,7 @@ def test_what_stands_in_the_table_works(command):
 
 
 @pytest.mark.fuzz
-@pytest.mark.filterwarnings("ignore")  # of numbers that are none
+@pytest.mark.filterwarnings("ignore")  # NumPy's, about nan
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_command_line_works_or_is_refused(seed):
     chance = Random(seed)

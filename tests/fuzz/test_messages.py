@@ -1,4 +1,4 @@
-"""Random messages to a workbench: another picture, or one sentence beside a control."""
+"""Random messages to a workbench: it shows another picture, or one sentence near a control."""
 
 import json
 from random import Random
@@ -36,7 +36,7 @@ def subjects():
 
 
 def message(chance, bench):
-    """A change of a control that is there, of one that is not, or what is no message."""
+    """Return a change of an existing or a missing control, or an invalid message."""
     way = chance.random()
     if way < 0.5:
         control = chance.choice(bench.form["controls"])
@@ -57,7 +57,7 @@ def message(chance, bench):
 
 
 def answer(bench, asked):
-    """What a workbench says to a message; AssertionError unless it is a sentence, or nothing."""
+    """Return the sentence that a workbench reports, or an empty text; else raise AssertionError."""
     try:
         bench.receive(asked)
     except Exception as error:
@@ -71,7 +71,7 @@ def answer(bench, asked):
 
 
 @pytest.mark.fuzz
-@pytest.mark.filterwarnings("ignore")  # of numbers that are none
+@pytest.mark.filterwarnings("ignore")  # NumPy's, about nan
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_message_is_answered(seed, monkeypatch):
     chance, benches = Random(seed), list(subjects())

@@ -31,7 +31,7 @@ def soup(chance):
 
 
 def alternating(chance):
-    """Operands and operators by turns, which is often a formula."""
+    """Return alternating operands and operators, often a formula."""
     parts = [chance.choice(TOKENS[:9] + TOKENS[14:18])]
     for _ in range(chance.randint(0, 4)):
         parts += chance.choice("+-*/"), chance.choice(TOKENS[:9] + TOKENS[14:18])
@@ -56,7 +56,7 @@ def disguise(chance):
 
 
 def loop_of(text, chance):
-    """A loop of a text, with values for some of the names that may stand in it."""
+    """Return a loop from a text, with values for some of its possible names."""
     states = {"x": chance.choice([1.0, 0.0, [0.1, 0.2], [0.1, 0.2, 0.3], float("nan")])}
     if chance.random() < 0.3:
         states[chance.choice(["y", "µ", "x₁"])] = 0.5

@@ -4,7 +4,7 @@ from lab.gradients.record import Verdict
 
 
 def network_from(start, rows, matrix, squash=np.tanh):
-    """The sum of the last state, by a loop of its own."""
+    """Return the sum of the last state, by another loop."""
     state = np.array(start)
     for row in rows:
         state = squash(matrix @ state + row)
@@ -31,7 +31,7 @@ assert np.allclose(network.trace(wrt="u").outputs[1], of_u, rtol=1e-7)
 assert np.allclose(network.trace().outputs[1], of_h, rtol=1e-7)
 assert np.allclose(network.trace(wrt="W").outputs[1], of_matrix, rtol=1e-7)
 
-# The taps of a backward tape: those of the table in the document on the pullback.
+# The taps of a backward tape, from the table in the document on the pullback.
 derivation = network.derivative().genealogy[1].node.op.derivation
 assert {outcome.variable for outcome in derivation.outcomes} == {"u", "h", "W"}
 (phase,) = (phase for phase in derivation.record.phases if phase.number == 5)

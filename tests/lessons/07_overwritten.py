@@ -4,7 +4,7 @@ import numpy as np
 
 
 def unrolled(values):
-    """c₁ of two steps that are written out, without a tape."""
+    """Return c₁ of two explicit steps, without a tape."""
     first, second, last = values
     return (first * 2 * x1 + second) * 2 * x0 + last
 
@@ -16,7 +16,7 @@ assert np.allclose([of_a, of_b_slot, of_c], rates, rtol=1e-10)
 wrong = [rates[0], 2 * rates[1], 2 * rates[2]]
 assert isclose(c1, 4 * x0 * x1)
 
-# The two machines: what they show in Scan 3, and that no value of ∂C′/∂x differs.
+# The two machines differ in Scan 3, but not in ∂C′/∂x.
 scans = [side.scans[2].tapes for side in (broken.true, broken.broken)]
 for tapes, expected in zip(scans, (rates, [rates[0], *wrong[1:]]), strict=True):
     (slots,) = (t.final for t in tapes if t.name == "d2dx")

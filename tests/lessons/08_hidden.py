@@ -15,14 +15,14 @@ assert isclose(float(broken.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
 old_five = lab.break_rule(square.with_steps(5), "accumulate-overwritten", order=3)
 assert round(float(old_five.rows[2].broken), 1) == 20171.5
 parting = broken.contrast.parting
-assert broken.true.scans[parting.scan].order == 2  # the first wrong value is written at order 2
+assert broken.true.scans[parting.scan].order == 2  # order 2 writes the first wrong value
 
 # The outputs ∂C′/∂x of Scan 3 are correct: Scan 4 begins with 4·x₀ and 4·x₁, by both rules.
 for side in (broken.true, broken.broken):
     begins = sorted(side.scans[3].tapes[0].initial)
     assert np.allclose(begins, [0, 4 * x0**2, 4 * x0])
 
-# The cost x₁² + x₂² is x₀⁴ + x₀⁸; what the old rule gives, by the graph of PyTensor's own scan.
+# The cost x₁² + x₂² is x₀⁴ + x₀⁸; the values of the old rule, by the graph of PyTensor's scan.
 graph = twice.build()
 cost, old = (graph.node.outputs[0][1:] ** 2).sum(), lab.BROKEN["accumulate-overwritten"].rule
 for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
@@ -72,7 +72,7 @@ for side, numbers in ((broken.true, (1, 1.9)), (broken.broken, (2, 3.8))):
         assert np.allclose(named[name].final[:2], numbers)
         assert named[name].name in {t.name for t in side.scans[4 if name == "d3d2x" else 2].tapes}
 
-# Two taps: x₄ = x₀²·x₁³, and the second derivative is that of the sum of both first ones.
+# Two taps: x₄ = x₀²·x₁³; the second derivative differentiates the sum of both first derivatives.
 q, p = 0.9, 0.95
 expected = [2 * p**3 + 6 * q * p**2, 6 * q * p**2 + 6 * q**2 * p]
 assert np.allclose(sooner_broken.rows[1].true, expected, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""The answers to the exam are right, and are kept from students."""
+"""The answers to the exam are right, and students do not receive them."""
 
 import re
 

@@ -1,10 +1,10 @@
-"""Every lesson runs from its first cell to its last, with the results that its checks demand.
+"""Every lesson runs from its first cell to its last, with the results that its checks require.
 
-It takes the minutes that it says: what is read, looked at, run, answered and written is counted, by
-rates that learners noted.  What stands in a fold is not counted.
+It takes the stated minutes. The estimate counts reading, looking, running, answering, and writing,
+at the rates of observed learners, without folded text.
 
 The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they solve its
-exercises, run in its kernel after its hidden solutions.
+exercises, in its kernel after its hidden solutions.
 """
 
 import json
@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 import visual
 
-LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # of tcp a kernel says that it is open
+LOCAL = Config({"KernelManager": {"transport": "ipc"}})  # a kernel on TCP prints a warning
 CHECKS = ROOT / "tests" / "lessons"
 FOLDED = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -31,7 +31,7 @@ MOST, SLACK = 12, 0.25  # minutes; a few words of a picture change nothing
 A_MINUTE = 170  # words that a learner reads in a minute
 SYMBOL, LINE = 2, 7  # seconds more for a number or a name of one in prose; for a line of code
 PICTURE, IN_PICTURE, LARGEST = 20, 0.4, 120  # seconds; for each of its words; at most
-QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for every line that is written
+QUESTION, TASK, WRITTEN = 80, 90, 25  # seconds; for each line that learners write
 APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
@@ -58,7 +58,7 @@ def code_cells(lesson):
 
 
 def run(lesson, checks):
-    """The lesson after it was run, and what its exercises are, each solved or not."""
+    """Run a lesson; return it with outputs, and whether the checks solve each exercise."""
     lesson = nbformat.from_dict(lesson)
     told = (cell.source for cell in lesson.cells if cell.cell_type == "markdown")
     calls = [call for source in told for call in inline_calls(source)]
@@ -73,13 +73,13 @@ def run(lesson, checks):
 
 
 def prose(lesson):
-    """Its words, without what is not counted."""
+    """Return the words of a lesson that learners read."""
     told = [cell.source for cell in lesson.cells if cell.cell_type == "markdown"]
     return TOKEN.findall(APART.sub(" ", "\n\n".join(told)))
 
 
 def is_symbol(word):
-    """Whether it is a number, or stands for one: ``7.41``, ``x₀``, ``by_g``, ``w``."""
+    """Return whether a word is a number or the name of a number: ``7.41``, ``x₀``, ``by_g``."""
     return bool(re.search(r"[\d₀-₉_·′]", word)) or (len(word) == 1 and word not in "aAI")
 
 
@@ -98,7 +98,7 @@ def written(lesson):
 
 
 def lines(source):
-    """The lines of code that say something about the subject."""
+    """Return the lines of code that are not imports."""
     return [line for line in source.splitlines() if not IMPORT.match(line)]
 
 
@@ -117,7 +117,7 @@ def seconds(ran):
 
 
 def takes(ran, path):
-    """A lesson that was run takes the minutes that it says, or one less, and not too many."""
+    """Check that a lesson takes the stated minutes, or one minute less."""
     index = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
     lead = re.search(r"takes\s+about\s+(\d+)\s+minutes", path.read_text(encoding="utf-8"))
     told, found = int(lead[1]), seconds(ran) / 60

@@ -1,4 +1,4 @@
-"""The pages beside the lessons: every kind of picture, commands that work, nothing forgotten."""
+"""Pages other than lessons: they show every kind of picture, and their commands work."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""No term comes before its explanation, and whoever meets one finds the glossary a click away."""
+"""Lessons explain each term before its use, and link to the glossary."""
 
 import re
 
@@ -11,7 +11,7 @@ ENTRY = re.compile(
 )
 GLOSSARY = (ROOT / "notebooks" / "glossary.md").read_text(encoding="utf-8")
 TERMS = {entry["term"]: entry["lesson"] for entry in ENTRY.finditer(GLOSSARY)}
-# What is no prose: fenced code, code in a line, headings, addresses, and solutions for later.
+# Excluded: fenced and inline code, headings, addresses, and solutions.
 OTHER = re.compile(r"```.*?```|`[^`\n]*`|^#[^\n]*$|\]\([^)]*\)|<details>.*?</details>", re.S | re.M)
 
 
@@ -36,7 +36,7 @@ def spoken(lesson):
 
 
 def early(lessons):
-    """Terms that a lesson uses before the one that explains them; lessons by their names."""
+    """Return the terms that a lesson uses before their explanation, by lesson."""
     for term, explained in TERMS.items():
         for name, lesson in lessons.items():
             if name == explained:

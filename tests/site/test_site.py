@@ -1,4 +1,4 @@
-"""The site of lessons: what is on its pages, where they link, and what stops the building."""
+"""The site of lessons: its pages, its links, and the errors that stop a build."""
 
 import re
 from html.parser import HTMLParser
@@ -113,7 +113,7 @@ def test_a_workbench_is_what_can_be_chosen_without_python():
 
 def test_the_code_of_a_question_does_not_give_its_answer_away(pages):
     page = pages["02_second.html"]
-    assert page.source.count("0.81 is.") == 1  # in what the answer is checked with
+    assert page.source.count("0.81 is.") == 1  # in the data that checks the answer
     assert "0.81 is." not in page.text
 
 
@@ -233,7 +233,7 @@ def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
     assert done.returncode == 0, done.stderr
     files = [path.relative_to(draft) for path in (draft / "site").rglob("*.*")]
     assert {"picture.html", "progress.html", "searchindex.js"} <= {path.name for path in files}
-    kernel = rb"ipykernel_\d+"  # of which the warning tells the process
+    kernel = rb"ipykernel_\d+"  # the warning contains the number of the process
     for path in files:
         one, other = (re.sub(kernel, b"", (of / path).read_bytes()) for of in (draft, tmp_path))
         assert one == other, path

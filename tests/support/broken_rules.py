@@ -1,4 +1,4 @@
-"""Rules of the pullback that are broken on purpose, and the truth beside them."""
+"""Faulty rules of the pullback, and the correct derivatives."""
 
 from functools import cache
 from unittest.mock import patch
@@ -17,8 +17,8 @@ SQUARE = gallery.loops["square"].with_steps(STEPS)
 CUT = BrokenRule(
     "missing-rows",
     "read from a buffer with missing rows",
-    "Only the last two rows are there.",
-    "All of them are read.",
+    "The buffer has the last two rows only.",
+    "The rule reads all rows.",
     PullbackRule(
         recalls=lambda part: (
             part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]

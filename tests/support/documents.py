@@ -10,7 +10,7 @@ TOOLS = {
 
 
 def code_blocks(text, *languages):
-    """Return the contents of the code blocks in one of the languages."""
+    """Return the contents of the code blocks in these languages."""
     return [content for _, name, content in FENCED.findall(text) if name in languages]
 
 

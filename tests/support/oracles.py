@@ -1,6 +1,6 @@
-"""Independent answers: closed forms, plain loops in numpy, and printed equations, run in numpy.
+"""Independent answers: closed forms, plain loops in NumPy, and printed equations, run in NumPy.
 
-What is printed is read without knowing anything else of the loop.
+The parsers of equations use only the printed text.
 """
 
 import ast
@@ -75,7 +75,7 @@ NUMPY = {
 
 
 class Remembering(np.ndarray):
-    """An array of which a part knows what it is a part of, so that one can add there."""
+    """An array whose parts refer to it, so that `inc_subtensor` can add to them."""
 
     def __getitem__(self, index):
         part = np.asarray(super().__getitem__(index)).view(Remembering)
@@ -89,7 +89,7 @@ def add_at(part, value):
     return result
 
 
-# The number of the step is no variable, though one may be called k.
+# The number of the step, also if a variable has the name k.
 BELOW = {
     ord(sign): part
     for sign, part in zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₙ", [*"0123456789+-", "_k", "n"], strict=True)
@@ -97,7 +97,7 @@ BELOW = {
 
 
 def unraised(written):
-    """The signs of a formula as those of Python."""
+    """Return a formula with Python's operators."""
     code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", written)
     for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
         code = code.replace(sign, operator)
@@ -105,12 +105,12 @@ def unraised(written):
 
 
 def as_python(written):
-    """``x₃₋ₖ`` is the value x[3-k]; ``x[t−1]`` is left to who knows what t is."""
+    """Return ``x₃₋ₖ`` as x[3-k]; do not replace ``x[t−1]``, which depends on t."""
     return re.sub("[₀-₉₊₋ₖₙ]+", lambda m: f"[{m.group().translate(BELOW)}]", unraised(written))
 
 
 def computed(written, names):
-    """The value of a formula; what has a name in it stands behind it: ``a·a; a := sin(x)``."""
+    """Return the value of a formula with definitions after it: ``a·a; a := sin(x)``."""
     right, *named = written.split("; ")
     names = {**NUMPY, "add_at": add_at, **names}
     for name, part in (binding.split(" := ") for binding in reversed(named)):
@@ -122,9 +122,9 @@ def computed(written, names):
 
 
 class Series:
-    """A quantity over time: ``x[3]`` is what the equations call x₃, the first of them x₀.
+    """A quantity over time: ``x[3]`` is x₃ of the equations, and x₀ is the first value.
 
-    Of a tape that a loop changes, ``x[-1]`` is the position −1.
+    On a tape that a loop overwrites, ``x[-1]`` is the position −1.
     """
 
     def __init__(self, rows, first=0):
@@ -141,7 +141,7 @@ class Series:
 
 
 class FromTheEnd(Series):
-    """An array that is read from its end, by Python's negative indices."""
+    """An array with Python's negative indices, from its end."""
 
     def __getitem__(self, index):
         index = int(index)
@@ -149,7 +149,7 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """The equations of a printed system, as pairs of text; its steps; and what t is, by name."""
+    """Return the equations of a printed system as pairs of text; its steps; and t of each name."""
     pairs, steps, starts = [], "", {}
     for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
         if line.startswith("for "):
@@ -163,7 +163,7 @@ def equations_of(printed):
 
 
 def steps_of(told, n=None):
-    """``for steps 0 to 3`` as numbers; with n−1 at the end, `n` says how many."""
+    """Return ``for steps 0 to 3`` as numbers; for n−1 at the end, `n` is the number of steps."""
     listed = re.sub(", until.*", "", told.removeprefix("for step").removeprefix("s"))
     if listed == "for no steps":
         return range(0)
@@ -172,9 +172,9 @@ def steps_of(told, n=None):
 
 
 def run_printed(printed, quantities, n=None):
-    """Run the equations of `printed` over `quantities`, which are changed; and the steps made.
+    """Run the equations of `printed`, change `quantities`, and return the steps.
 
-    A line tells what t stands for, as that x[t] is xₖ₊₁; buf[k+1] is a position of a tape.
+    A line defines t, for example x[t] is xₖ₊₁; buf[k+1] is a position of a tape.
     """
     pairs, told, starts = equations_of(printed)
     condition = re.search(", until (.*)", told)
@@ -196,7 +196,7 @@ def run_printed(printed, quantities, n=None):
     return len(steps_of(told, n))
 
 
-# Symbols, and equations in numbers that stand below those in symbols.
+# Symbols, and equations in numbers below equations in symbols.
 
 NAME = r"[^\W\d₀-₉ₖₙ][^\W₀-₉ₖₙ]*"
 INDEX = "[₀-₉]+"
@@ -206,7 +206,7 @@ PLACE = re.compile(rf"buf(?:_{NAME})?\[−?\d+\]")
 
 
 def symbol_at(written, start):
-    """Where the symbol that begins at `start` ends; None if there is none."""
+    """Return the end of the symbol that begins at `start`, or None."""
     above = ABOVE.match(written, start)
     if above:
         below = above.end() + 1  # after the d
@@ -234,7 +234,7 @@ def symbols_of(written):
 
 
 def as_names(written):
-    """A formula whose symbols are plain names, and which symbol each stands for."""
+    """Return a formula with plain names, and the symbol of each name."""
     names, code, last, numbers = {}, "", 0, count()
     for symbol, start, end in symbols_of(written):
         name = f"_{next(numbers)}"
@@ -245,9 +245,9 @@ def as_names(written):
 
 
 def values_in(formula, numbers):
-    """Which symbol of a formula's right side has which number, and the number on the left.
+    """Return the numbers of the symbols on the right of a formula, and the number on the left.
 
-    None for formulas that are no trees of numbers.
+    Returns None unless the formula is a tree of numbers.
     """
     _, _, right = formula.partition(" ← " if " ← " in formula else " = ")
     _, _, told = numbers.partition(" ≈ " if " ≈ " in numbers else " = ")
@@ -271,7 +271,7 @@ def values_in(formula, numbers):
 
 
 def half_a_unit(number):
-    """Half a unit of the last digit of a number that is written with four, or fewer if exact."""
+    """Return half a unit of the last printed digit of a number with four digits or fewer."""
     mantissa, _, exponent = number.partition("e")
     whole, _, behind = mantissa.lstrip("-").partition(".")
     digits = (whole + behind).lstrip("0")

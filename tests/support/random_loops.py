@@ -40,7 +40,7 @@ def loops(draw):
     )
     outputs = ("out",) if draw(st.booleans()) else ()
     stop = draw(st.one_of(st.none(), st.integers(1, steps)))
-    if stop is not None:  # the flag tells the loop when to stop
+    if stop is not None:  # the loop stops by the flag
         flags = np.zeros(steps)
         flags[stop - 1 :] = 1.0
         sequences.append(lab.Sequence("flag", flags))
@@ -74,7 +74,7 @@ def loops(draw):
 
 @st.composite
 def costs(draw, loop):
-    """last, sum, or weights; of a state or of the output."""
+    """Return last, sum, or weights, for a state or for the output."""
     of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
     kinds = [st.just("last"), st.just("sum")]
     weight = st.sampled_from([0.0, 1.0, -0.5])

@@ -1,4 +1,4 @@
-"""The lessons; and a small site, built once for all tests of a run: one of everything."""
+"""The lessons, and a small site with all elements, which a run of tests builds once."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from tempfile import gettempdir, mkdtemp
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 SMALL = ROOT / "tests" / "site" / "lessons"
-PATIENCE = 300  # seconds, for what another worker builds
+PATIENCE = 300  # seconds; another worker may build the site
 STRICT = ("-W", "-j", "2")
 
 
 def built(lessons, out, *options):
-    """Sphinx at work as `make site` has it, in a process of its own: how it ended, what it told."""
+    """Run Sphinx as `make site` does, in a process, and return the finished process."""
     command = [sys.executable, "-m", "sphinx", "-q", "-T", *options, "-d", f"{out}.doctrees"]
     return subprocess.run(
         [*command, "-c", ROOT / "notebooks" / "site", lessons, out],
@@ -28,7 +28,7 @@ def built(lessons, out, *options):
 
 
 def build(lessons, out):
-    """Build a site, in which nothing may be wrong."""
+    """Build a site without warnings, and return its folder."""
     done = built(lessons, out, *STRICT)
     assert done.returncode == 0, done.stderr
     return out
@@ -36,7 +36,7 @@ def build(lessons, out):
 
 @cache
 def small_site():
-    """The folder of the site; the workers of a run have one, made by whom asks for it first."""
+    """Return the folder of the site, which the first worker builds for all."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if run is None:
         return build(SMALL, Path(mkdtemp(prefix="scantape-site-")) / "site")

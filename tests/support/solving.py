@@ -12,7 +12,7 @@ _solved = set()
 
 
 def solve(exercise, right, *wrong):
-    """The answer `right` is right; every `wrong` one is wrong, and told why."""
+    """Check that `right` is right and that each answer in `wrong` is wrong, with a reason."""
     verdict = exercise.check(right)
     assert verdict.is_right, f"{exercise.task.question} {right!r}: {verdict}"
     assert verdict.reason, exercise.task.question

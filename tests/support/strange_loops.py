@@ -95,7 +95,7 @@ def strange_trace(name, order):
 
 @cache
 def trace_of(name, order):
-    """The trace of a gallery loop or of a strange one; it is frozen, and made once."""
+    """Return the frozen trace of a loop; run it once only."""
     return (
         gallery.loops[name].trace(order=order)
         if name in gallery.loops
@@ -112,7 +112,7 @@ def derivative_of(name, order):
 
 @cache
 def derivations_of(name, order):
-    """The derivations of all Scans of a derivative, in the order in which they run."""
+    """Return the derivations of all Scans of a derivative, in their execution order."""
     nodes = scan_nodes(list(derivative_of(name, order).values))
     found = [getattr(node.op, "derivation", None) for node in nodes]
     return tuple(derivation for derivation in found if derivation is not None)

@@ -1,4 +1,4 @@
-"""Calls of structural primitives, random or not, and what numpy alone says about them."""
+"""Calls of structural primitives, random or fixed, and their results by NumPy."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +104,7 @@ def evaluated(outputs, inputs, values):
 
 @st.composite
 def shapes(draw, count):
-    """So many shapes that broadcast."""
+    """Return `count` shapes that broadcast."""
     whole = draw(st.lists(st.integers(0, 3), max_size=3))
     found = []
     for _ in range(count):

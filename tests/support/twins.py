@@ -1,4 +1,4 @@
-"""Text twins, compared with files that a person has read; and twin runs of the same program."""
+"""Compare text twins with reviewed files; and compare two runs of a program."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What is asked of a workbench as a page would ask it, and subjects of one's own for it."""
+"""Messages to a workbench, as a page sends them, and subjects for it."""
 
 import json
 
@@ -9,7 +9,7 @@ import lab
 
 
 def ask(bench, key, value, number=1):
-    """What the browser would send, and what it is told."""
+    """Send a change as the browser does, and return the reported problem."""
     bench.receive(json.loads(json.dumps({"number": number, "key": key, "value": value})))
     json.dumps(bench.form, allow_nan=False)
     assert bench.form["answered"] == number

@@ -1,8 +1,8 @@
-"""Draw every picture once, and check all that must hold for each of them.
+"""Draw every picture once, and run all checkers.
 
-A case is a loop at an order, or a group of pictures that are not of a kind.  The table of checkers
-is in `pictures.checkers`; the last one needs a browser, in which one page holds all pictures of a
-case.  Kinds and options come from the catalogue: a new one is drawn without a word here.
+A case is a loop at an order, or another group of pictures. The table of checkers is in
+`pictures.checkers`; the last checker needs a browser, where one page contains all pictures of a
+case. Kinds and options come from the catalog, so the test includes new kinds and options.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ AT = [
     ("far taps", 4),
 ]
 WITH_OPTIONS = ("square", "gap", "coupled", "rnn", "three", "forty steps")
-# What is tried of an option that is no switch, at order 2: four Scans.
+# Values of options that are not switches, at order 2, which has four Scans.
 VALUES = {
     "scan": (2,),
     "step": (0,),
@@ -58,7 +58,7 @@ VALUES = {
     "width": (360, "85mm", "170mm"),
 }
 NARROW, RIGID = (360, "85mm"), ("phases", "stepgraph")
-# Faults that wait for a new layout. Remove a line with its fault; add none.
+# Known faults. Remove a line with its fault; do not add lines.
 KNOWN = re.compile(
     r"""complex.numbers,.routing:.sized:.letters.of.8.0""",
     re.VERBOSE,
@@ -66,7 +66,7 @@ KNOWN = re.compile(
 
 
 def of_loop(name: str, order: int) -> Iterator[Drawn]:
-    """All kinds of pictures of a loop, as they are without an option."""
+    """Draw all kinds of pictures of a loop without options."""
     for kind in PICTURES:
         yield Drawn(name, kind, draw(name, kind, order=order))
     yield Drawn(name, "tapes", draw(name, "tapes", order=order, width=360), {"width": 360})
@@ -77,17 +77,17 @@ def draw(name, kind, **options):
 
 
 def with_options(name: str) -> Iterator[Drawn]:
-    """All kinds of pictures of a loop, with each of their options."""
+    """Draw all kinds of pictures of a loop with each of their options."""
     for kind, known in PICTURES.items():
         for option in {*known.options, *known.on_sheet, WIDTH, NO_LEGEND}:
             values = VALUES.get(option.name, (True,) if isinstance(option, Switch) else None)
-            assert values is not None, f"{option.name} has no value to try"
+            assert values is not None, f"VALUES lacks {option.name}"
             for value in values:
                 chosen = {option.name: value}
                 message = ""
                 try:
                     yield Drawn(name, kind, draw(name, kind, order=2, **chosen), chosen)
-                except ArgumentError as error:  # it has no columns that could be left out
+                except ArgumentError as error:  # the picture cannot omit columns
                     message = str(error)
                 if message:
                     assert kind in RIGID, message
@@ -152,7 +152,7 @@ def every_scan(_: str) -> Iterator[Drawn]:
 
 
 def step_graphs(_: str) -> Iterator[Drawn]:
-    """Of every Scan, not only of the one that is shown unless told otherwise."""
+    """Draw the step of every Scan."""
     for name, order in [("square", 4), *((name, 2) for name in gallery.loops)]:
         for scan in range(1, 1 + len(EVERY[name].trace(order=order).scans)):
             yield Drawn(name, "stepgraph", draw(name, "stepgraph", order=order, scan=scan))
@@ -206,7 +206,7 @@ def test_every_picture(request, name, order, measures):
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_a_theme_changes_colours_and_nothing_else(kind):
-    """So that what holds for a picture in one theme holds in all."""
+    """Therefore the checks in one theme hold in all themes."""
     light = draw("rnn", kind)
     assert light.theme == LIGHT
     for theme in THEMES:
@@ -218,7 +218,7 @@ def test_a_theme_changes_colours_and_nothing_else(kind):
 
 
 def test_the_same_input_gives_the_same_bytes():
-    """In two processes, in which sets have another order.
+    """Two processes have different orders of sets.
 
     After other graphs, dprint can number the same graph differently; all else is the same.
     """
@@ -242,7 +242,7 @@ print("without_ids", hashlib.sha256(re.sub(r"\\[id \\w+\\]", "", svg).encode()).
         printed_with_two_seeds("print(set('abcdefgh'))")
 
 
-# Each checker is shown a picture that is wrong.
+# Each checker must detect wrong pictures.
 
 
 def with_more(scene, *shapes, **changes):

@@ -1,1 +1,1 @@
-"""What is given to the eager tape: numpy's functions with arguments, and whole programs."""
+"""Inputs of the eager tape: functions of NumPy with arguments, and programs."""

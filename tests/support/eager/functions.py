@@ -9,7 +9,7 @@ V, ROW = numpy.array([0.4, -0.8, 1.3]), numpy.array([0.5, -0.7, 0.2, 0.9])
 POSITIVE = numpy.abs(A) + 0.2
 ZEROS = numpy.array([[0.3, 0.0, 2.0], [0.0, 0.1, -0.4]])
 
-# name, what else is special about the case → a function of a numpy, and of the arguments
+# name and special property of the case → a function of a NumPy module, and its arguments
 FUNCTIONS = {
     "arcsinh": (lambda np, a: np.arcsinh(a), [A]),
     "arccosh": (lambda np, a: np.arccosh(1 + a), [POSITIVE]),
@@ -27,7 +27,7 @@ FUNCTIONS = {
     "prod, axes": (lambda np, a: np.prod(a, axis=(0, 2), keepdims=True), [C]),
     "prod, zeros": (lambda np, a: np.prod(a, axis=0) + np.prod(a), [ZEROS]),
 }
-#: What autograd has no rule for, or another convention.
+#: autograd lacks a rule for these, or has another convention.
 ALONE = {
     "flatten": (lambda np, a: a.flatten() * a.flatten("F"), [A]),
     "methods": (lambda np, a: a.std(0) * a.prod(0) + a.clip(-1, 1).var(), [A]),

@@ -1,4 +1,4 @@
-"""Programs for the eager tape: the gallery's loops as plain Python, and what is drawn in tests."""
+"""Programs for the eager tape: the loops of the gallery as plain Python, and programs to draw."""
 
 import numpy
 from scipy import special
@@ -10,7 +10,7 @@ from lab.loops.gallery import loops
 
 # The gallery's loops: the last value of each.
 
-#: J_v(x); its derivative by x is (J_{v-1} - J_{v+1}) / 2, in which it stays within itself.
+#: J_v(x); its derivative wrt x, (J_{v-1} - J_{v+1}) / 2, needs no other function.
 bessel = primitive(
     special.jv,
     lambda y, v, x: [None, lambda g: g * (bessel(v - 1, x) - bessel(v + 1, x)) / 2],
@@ -118,7 +118,7 @@ EAGER = {
 }
 
 
-# Programs whose tapes are drawn.
+# Programs with tapes to draw.
 
 A = numpy.array([1.0, 2.0, 3.0])
 squares = unrolled(loops["square"])
@@ -187,7 +187,7 @@ FOLDED = {
 }
 
 
-# Loops whose eager tape is drawn beside the tapes of their Scan.
+# Loops for pictures of both the eager tape and the tapes of the Scan.
 
 BESIDE = [
     ("square", "x"),

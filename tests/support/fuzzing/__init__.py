@@ -1,1 +1,1 @@
-"""What is made up at random, and what may become of it."""
+"""Random calls, and their permitted outcomes."""

@@ -1,4 +1,4 @@
-"""Odd objects, and a call of everything public that is right, in which they can stand."""
+"""Odd objects, and a correct call of each public function that can receive them."""
 
 import inspect
 from pathlib import Path
@@ -25,7 +25,7 @@ class Mute:
 
 
 class Stubborn:
-    """Is neither true nor false, equals nothing, and has no members."""
+    """Raises an error for its truth value, length, members, and comparisons."""
 
     __hash__ = object.__hash__
 
@@ -91,7 +91,7 @@ ODD = (
     *(np.zeros((2, 0)), np.array([None, "a"]), np.array(["a"]), np.datetime64("now")),
     *(pt.dvector("q"), LOOP, TRACE, DERIVATIVE, SCENE, NODE),
 )
-# By what is called, arguments with which it works.
+# Public functions with correct arguments.
 CALLS = {
     lab.Loop: {"step": lambda x: x * x, "states": (lab.State("x", 1.0),), "n_steps": 2},
     lab.Loop.from_text: {"text": "x**2", "states": {"x": 1.0}, "n_steps": 2},
@@ -180,13 +180,13 @@ CALLS = {
     visual.values: {"trace": TRACE},
     visual.influence: {"derivative": LOOP.derivative()},
 }
-# Of what is public, what is no function of its arguments: records that functions give, what a step
-# is written with, what has no arguments, and modules.
+# Public names that are not functions of their arguments: records that functions return, names to
+# write a step with, functions without arguments, and modules.
 NOT_CALLED = {
     *("BROKEN", "Derivative", "LabError", "gallery", "check", "eager"),
     *("structural", "our_pullback", "until", "Scene", "backends", "widgets", "puzzles"),
 }
-# What is said of an argument, where that is not its name: whose it is, or what became of it.
+# Words that messages use instead of the name of an argument.
 OTHERWISE = {
     lab.Loop: ("name",),
     lab.Loop.from_text: ("step", "name", "state", "sequence", "parameter"),
@@ -203,18 +203,18 @@ OTHERWISE = {
 
 
 class UnnamedError(Exception):
-    """A refusal that does not tell which argument it is about."""
+    """The message of an error does not name an argument."""
 
 
 def parameters(function):
-    """The arguments of a function by name, also those that need not be given."""
+    """Return the names of the arguments of a function, with optional arguments."""
     known = inspect.signature(function).parameters.values()
     named = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return [name for name in named if name not in ("self", "argument")]
 
 
 def odd_call(chance, calls=CALLS):
-    """A call of something public with one or two odd arguments, and what it is about."""
+    """Return a call with one or two odd arguments, and its description."""
     function = chance.choice(list(calls))
     names, arguments = parameters(function), dict(calls[function])
     wrong = {name: chance.choice(ODD) for name in chance.sample(names, min(2, len(names)))}
@@ -224,7 +224,7 @@ def odd_call(chance, calls=CALLS):
     def call():
         try:
             function(**{**arguments, **wrong})
-        except check.WrongGradientError:  # of a tolerance below what rounding explains
+        except check.WrongGradientError:  # the tolerance is below the rounding error
             raise
         except lab.LabError as error:
             told = str(error)

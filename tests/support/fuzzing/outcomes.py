@@ -1,4 +1,4 @@
-"""What may become of what was made up: a result, or a refusal in one sentence; and nothing else."""
+"""Permitted outcomes of a random call: a result, or an error with a message of one sentence."""
 
 import os
 from collections import Counter
@@ -7,12 +7,12 @@ from random import Random
 import lab
 
 SEEDS = range(int(os.environ.get("FUZZ", "4")))
-LONGEST = 600  # characters of a sentence; it may list what there is
+LONGEST = 600  # characters of a sentence, which may list allowed values
 
 
 def check_sentence(told):
-    """Raise AssertionError for what is not said in one line that a person can read."""
-    assert told.strip(), "nothing is said"
+    """Raise AssertionError unless the message is one readable line."""
+    assert told.strip(), "empty message"
     assert len(told.splitlines()) == 1, told
     assert len(told) < LONGEST, told
     assert told.isprintable(), ascii(told)
@@ -20,7 +20,7 @@ def check_sentence(told):
 
 
 def refusal(call):
-    """What is said if a call is refused, empty if it is not; whatever else happens is raised."""
+    """Return the message of a `LabError`, or an empty string; raise any other error."""
     try:
         call()
     except lab.LabError as error:
@@ -31,10 +31,10 @@ def refusal(call):
 
 
 def tried(makers, seed, times):
-    """How many of the random calls gave a result, and how many were refused.
+    """Count the results and the errors of random calls.
 
-    A maker gets a `Random`, and makes a call and what it is about; of the makers one is chosen
-    for each call.  What a call is about is told where it is neither.
+    A maker takes a `Random` and returns a call and its description. Each call is by a random maker.
+    Any other outcome raises AssertionError with the description.
     """
     chance, found = Random(seed), Counter(done=0, refused=0)
     for _ in range(times):

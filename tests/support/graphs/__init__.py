@@ -1,6 +1,6 @@
-"""Graphs as a person would write them with `pytensor.scan`, for the reports on graphs.
+"""Graphs that users write with `pytensor.scan`, for the reports on graphs.
 
-Their functions are named on command lines, too: ``scantape compare graphs.known_mistakes:stops``.
+Command lines name their functions, too: ``scantape compare graphs.known_mistakes:stops``.
 """
 
 import pytensor

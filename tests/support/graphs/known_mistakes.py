@@ -1,7 +1,7 @@
-"""Graphs that PyTensor's own pullback has got wrong: each a function for ``scantape compare``.
+"""Graphs with wrong gradients by PyTensor's pullback: functions for ``scantape compare``.
 
-Each returns `(cost, wrt, given)`, as a person would write it; the modules of the command in the
-tests.  What is right is worked out beside them.
+Each function returns `(cost, wrt, given)`, as users write it. The tests compute the correct
+derivatives.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
 
 
 def delay_line():
-    """A delay line: the next y does not depend on the last one, which goes into z."""
+    """A delay line: y[t] does not depend on y[t−1], which z[t] copies."""
     y0, u = pt.dscalar("y0"), pt.dvector("u")
     _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
     return zs.sum(), [y0, u], {y0: 0.5, u: np.array([2.0, 3.0, 4.0])}
@@ -36,14 +36,14 @@ DELAY = [3 * 0.5**2, 6 * 0.5]
 
 
 def undefined_twice():
-    """Two sequences, and there is no derivative by either of them."""
+    """Two sequences, without a derivative wrt either."""
     u, v = pt.dvector("u"), pt.dvector("v")
     ys = scan(lambda u, v: undefined_grad(u) * undefined_grad(v), sequences=[u, v])
     return ys.sum(), [u, v], {u: np.array([1.0, 2.0]), v: np.array([3.0, 4.0])}
 
 
 def no_steps():
-    """No step at all is made over a sequence of vectors."""
+    """A loop of zero steps over a sequence of vectors."""
     n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
     xs = scan(lambda u, x: x * u, sequences=[u], outputs_info=[x0], n_steps=n)
     return xs.sum(), [u], {n: 0, x0: np.array([1.0, 2.0]), u: np.ones((4, 2))}
@@ -57,7 +57,7 @@ def returned_twice():
 
 
 def mixed():
-    """A mit-mot beside a mit-sot, as no call of ``pytensor.scan`` makes them together."""
+    """A mit-mot and a mit-sot in one Scan; ``pytensor.scan`` never combines them."""
     buffer, past = pt.dvector("buffer"), pt.dvector("past")
     a, b, older, newer = (pt.dscalar() for _ in range(4))
     parts = ScanParts(
@@ -76,7 +76,7 @@ def mixed():
 
 
 def truncated():
-    """Both pullbacks go back two steps only, as they were asked to."""
+    """Both pullbacks go back two steps only, as `truncate_gradient` requests."""
     x0, w = pt.dscalar("x0"), pt.dscalar("w")
     xs = scan(
         lambda x, w: w * x**2,

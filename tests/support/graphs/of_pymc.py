@@ -73,7 +73,7 @@ def kalman():
 
 
 def custom():
-    """Steps that draw: PyMC makes another Scan of them, that of their log-density."""
+    """Steps with random draws: PyMC builds another Scan, which computes the log-density."""
 
     def walk(x0, rho, sigma, size):
         def step(x, rho, sigma):
@@ -90,7 +90,7 @@ def custom():
 
 
 def custom_with_taps():
-    """PyMC reads what was observed at taps 2, 1 and 0, in an order of its own."""
+    """PyMC reads observed values at taps 2, 1, and 0, in another order."""
 
     def walk(a, b, sigma, size):
         def step(before, last, a, b, sigma):
@@ -108,7 +108,7 @@ def custom_with_taps():
 
 
 def newest_first():
-    """As a person writes it: taps in the order -1, -2."""
+    """Taps in the order -1, -2, as many users write it."""
     with pm.Model() as model:
         a, x = pm.Normal("a"), pm.Normal("x", shape=2)
         xs = scan(

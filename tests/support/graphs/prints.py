@@ -1,4 +1,4 @@
-"""Where a trace says that the variables of Scans stand, against the text that PyTensor prints."""
+"""Compare the ids of the variables of Scans in a trace with PyTensor's printed graph."""
 
 import io
 import re
@@ -19,7 +19,7 @@ def printed(variables):
 
 
 def line_with(lines, id):
-    """The first line that has an id, which is where the thing itself stands."""
+    """Return the first line with an id, which prints the variable."""
     return next(line for line in lines if id in line)
 
 
@@ -28,7 +28,7 @@ def depth_of(line):
 
 
 def arguments_of(lines, scan):
-    """The ids with which a Scan is printed."""
+    """Return the ids in the lines of a Scan."""
     start = next(n for n, line in enumerate(lines) if "Scan{" in line and line.endswith(scan))
     depth, outer = lines[start].index("Scan{"), []
     for line in lines[start + 1 :]:
@@ -40,10 +40,10 @@ def arguments_of(lines, scan):
 
 
 def steps_of(lines):
-    """The lines of every step that is printed, with the ids of the Scans that make it.
+    """Return the lines of each step, with the ids of the Scans that run it.
 
-    Of Scans with the same step it is printed once, for the first: ``[id V, BU]``, or what is
-    printed for the next ones leads there by its id.
+    PyTensor prints the step of several Scans once, for the first: ``[id V, BU]``; or the lines of
+    the next Scans refer to it by its id.
     """
     parts = "\n".join(lines[lines.index("Inner graphs:") :]).split("\n\n")[1:]
     for head, *step in map(str.splitlines, parts):
@@ -51,7 +51,7 @@ def steps_of(lines):
 
 
 def below(steps):
-    """By id, the ids that are printed right below it; what is printed twice is elided once."""
+    """Map each id to the ids directly below it; PyTensor prints them once only."""
     found = {}
     for _, step in steps:
         path = []
@@ -66,7 +66,7 @@ def below(steps):
 
 
 def step_of(lines, scan):
-    """All ids of a Scan's step, and the pairs of an argument with the array that it is handed."""
+    """Return all ids of the step of a Scan, and the pairs of an argument and its outer array."""
     steps = [*steps_of(lines)]
     ((scans, step),) = (one for one in steps if scan in one[0])
     under, waiting, ids = below(steps), [ID.search(line)[0] for line in step if "←" in line], set()
@@ -82,7 +82,7 @@ def step_of(lines, scan):
 
 
 def misplaced(scan, lines):
-    """The variables of a Scan whose ids are not those of the print."""
+    """Return the variables of a Scan with other ids than in the print."""
     own = scan.place.partition(",")[0]
     outer, (ids, pairs) = arguments_of(lines, own), step_of(lines, own)
     handed = {id: {array for other, array in pairs if other == id} for id, _ in pairs}

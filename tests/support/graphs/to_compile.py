@@ -1,6 +1,6 @@
-"""Graphs to be rewritten, as a person would write them with `pytensor.scan`.
+"""Graphs to rewrite, as users write them with `pytensor.scan`.
 
-Every function returns the outputs; the names of the inputs are those in `GIVEN`.
+Every function returns the outputs; `GIVEN` has the names of the inputs.
 """
 
 import numpy as np
@@ -82,7 +82,7 @@ def with_output():
 
 
 def hidden_state():
-    """Only x is read from outside; y lives on inside."""
+    """Other operations read x only; y is internal."""
     x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
     xs, _ = scan(lambda x, y: (x * y, x + y), outputs_info=[x0, y0], n_steps=5)
     return [xs[-1]]
@@ -114,7 +114,7 @@ def garch():
 
 
 def autoregressive():
-    """The last forecast of an AR(2) process; of the loop itself only the end is read."""
+    """The last forecast of an AR(2) process; the cost reads only the end of the loop."""
     x, theta, n = pt.dvector("returns"), pt.dvector("theta"), pt.lscalar("n")
     ys = scan(
         lambda older, newer, a, b, c: a + b * older + c * newer,
@@ -127,7 +127,7 @@ def autoregressive():
 
 
 def many(count=20):
-    """So many loops one after another."""
+    """Return a chain of loops."""
     value = pt.dscalar("x0")
     for number in range(count):
         value = scan(

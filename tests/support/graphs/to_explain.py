@@ -1,7 +1,6 @@
-"""For every trap a graph that falls into it and one that does not: `(cost, wrt)` from a function.
+"""A graph with each trap, and a similar graph without it: functions that return `(cost, wrt)`.
 
-The graphs are as a person would write them with `pytensor.scan`, and the modules of the
-command ``scantape explain`` in the tests.
+The graphs are written as users write them. The command ``scantape explain`` names them in tests.
 """
 
 import numpy as np
@@ -56,7 +55,7 @@ def now_first():
 
 
 def cut_by_hand():
-    """Two sequences of one's own making, whose order one knows."""
+    """Two sequences that the user shifts, in a known order."""
     u, x0 = pt.dvector("u"), pt.dscalar("x0")
     xs = scan(
         lambda now, before, x: x + now * before**2, sequences=[u[1:], u[:-1]], outputs_info=x0
@@ -96,7 +95,7 @@ def of_input():
 
 
 def of_what_went_in():
-    """The result of one loop goes into another, and the cost is differentiated by it."""
+    """The result of a loop is the input of another; differentiate the cost wrt it."""
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())], name="second")
@@ -268,7 +267,7 @@ def on_both_sides():
 
 
 def on_one_side():
-    """A backward loop, as every gradient of a state makes it."""
+    """A backward loop, as in every gradient of a state."""
     return lab.gallery.loops["square"].derivative(1).value, pt.dscalar("other")
 
 
@@ -285,7 +284,7 @@ def backwards():
 
 
 def once():
-    """A constant n_steps of 1: PyTensor makes no Scan."""
+    """With a constant n_steps of 1, PyTensor builds the step without a Scan."""
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=1)
     return xs[-1], x0

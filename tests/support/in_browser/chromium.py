@@ -1,4 +1,4 @@
-"""Chromium, and what can be measured in it: whether texts keep to their places."""
+"""Chromium, and measurements of texts in it."""
 
 import shutil
 
@@ -17,7 +17,7 @@ FLAGS = [
 ]
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to measure texts"),
 ]
 
 MEASURE = """svgs => {
@@ -52,7 +52,7 @@ MEASURE = """svgs => {
 
 
 class Opened:
-    """A page from a file, without a network, and what it complains about."""
+    """A page from a file, without a network, and its messages and requests."""
 
     def __init__(self, browser, path, bypass=False, **options):
         self.context = browser.new_context(offline=True, bypass_csp=bypass, **options)
@@ -79,9 +79,9 @@ class Opened:
 
 
 def faults_of(page, svgs):
-    """What is wrong with the texts of each of several pictures, which one page holds together.
+    """Return the faulty texts of each picture. One page contains all pictures.
 
-    The page is used again as it is: to load one takes longer than to measure.
+    The next call reuses the page, because loading takes longer than measuring.
     """
     found = page.evaluate(MEASURE, svgs)
     if found is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PATIENCE = 60  # seconds
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-QUIET = ("@jupyterlab/apputils-extension:announcements",)  # asks for permission to fetch news
+QUIET = ("@jupyterlab/apputils-extension:announcements",)  # would request permission to fetch news
 
 
 def free_port():

@@ -1,4 +1,4 @@
-"""What is read off a picture: its cells, its arrows, and whether its SVG stands alone."""
+"""Read the cells, arrows, and SVG of a picture."""
 
 import re
 from itertools import combinations, pairwise
@@ -81,7 +81,7 @@ def at_step(scene, step):
 
 
 def keyed_boxes(scene):
-    """Every cell with a key: the key, what its tooltip says, and its box."""
+    """Yield the key, the tooltip, and the box of every cell with a key."""
     for group in scene.groups():
         if group.cell:
             box = next(shape for shape in group.shapes if isinstance(shape, Box))
@@ -117,7 +117,7 @@ def wrong_cells(scene):
 
 
 def later(trace, number, step):
-    """The numbers that only steps after `step` of Scan `number` make: of it and those behind it."""
+    """Return the numbers that only steps after `step` of Scan `number`, or later Scans, write."""
     made, known = set(), set()
     for index, scan in enumerate(trace.scans):
         for tape in scan.held:
@@ -128,13 +128,13 @@ def later(trace, number, step):
                 made |= {*access.values[steps:].ravel().tolist()}
     rounded = {float(f"{value:.4g}") for value in known}
     hidden = {value for value in made if float(f"{value:.4g}") not in rounded}
-    return {value for value in hidden if value != round(value, 2)}  # 0.81 may stand in a formula
+    return {value for value in hidden if value != round(value, 2)}  # a formula may contain 0.81
 
 
 def numbers_at(scene, moment):
-    """All numbers, drawn or in tooltips, that can be read when one has walked up to a moment.
+    """Return all numbers, in texts or tooltips, up to a moment.
 
-    Those of factors aside, as ∂x₄/∂x₃ = 1.327: another quantity may have the same number later.
+    Factors such as ∂x₄/∂x₃ = 1.327 are excluded: a later quantity may have the same number.
     """
     told = []
 
@@ -154,9 +154,9 @@ def numbers_at(scene, moment):
 
 
 def boxes(scene):
-    """The boxes of all cells, and of the cards of an overview: panels with a title.
+    """Return the boxes of all cells, and of cards, which are panels with a title.
 
-    A fold, and the name of a row, are cells of words alone.
+    Folds and names of rows are cells without a box.
     """
     cells = [group for group in scene.groups() if group.cell or is_card(group)]
     cells = [group for group in cells if not group.cell.startswith(("unfold:", "row:"))]
@@ -222,7 +222,7 @@ def through_boxes(scene):
 
 
 def box_at(point, around):
-    """The box at which an arrow begins or ends."""
+    """Return the box that contains an end of an arrow."""
     x, y = point
     found = [
         box
@@ -259,7 +259,7 @@ def ambiguous(scene):
 
 
 def touches(point, box, slack=0.1):
-    """Whether a point lies on the edge of a box."""
+    """Return whether a point is on the edge of a box."""
     x, y = point
     inside = (
         box.x - slack <= x <= box.x + box.width + slack
@@ -297,7 +297,7 @@ def crossed_texts(scene):
 
 
 def too_large(written):
-    """Return what of an SVG is wider than 840 pixels, smaller than 11, or scaled."""
+    """Return faults of an SVG: wider than 840 pixels, letters below 11 pixels, or scaled."""
     root = ElementTree.fromstring(written)
     width, height = (float(root.get(side)) for side in ("width", "height"))
     left, top, *size = map(float, root.get("viewBox").split())

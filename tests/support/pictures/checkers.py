@@ -1,6 +1,6 @@
-"""What must hold for every picture: a table of checkers, each of which lists what is wrong.
+"""A table of checkers for every picture. Each checker yields the faults of a picture.
 
-A checker gets a `Drawn`, which has the scene, its SVG, and how it was asked for.
+A checker takes a `Drawn`, which has the scene, its SVG, and its options.
 """
 
 import re
@@ -23,23 +23,23 @@ WIDEST, SMALLEST = 840, 11  # pixels
 UNBOUND = 10.5  # the smallest letters of an unrolled picture of any size, as in the figures
 POINTS = 6.99  # on paper
 LONGEST = 200_000  # bytes
-MARK = "×"  # of what is no number, on the lines of a plot
+MARK = "×"  # a mark for nan and infinity on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
 FREE = ("machine", "phases")  # their arrows do not end at boxes of cells
 # Their heads of arrows may lie over one another.
 CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
-EAGER = ("eager", "two tapes")  # their arrows run beside all texts and boxes
+EAGER = ("eager", "two tapes")  # their arrows avoid all texts and boxes
 TABLES = ("tapes",)
 PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
-OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # in which no step reads slots
+OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # without steps that read slots
 CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A picture: which kind of which loop, with which options."""
+    """A picture with its loop, kind, and options."""
 
     loop: str
     kind: str
@@ -48,17 +48,17 @@ class Drawn:
 
     @property
     def svg(self) -> str:
-        """The picture as it is written."""
+        """The SVG of the picture."""
         return self.scene.svg()
 
     @property
     def is_usual(self) -> bool:
-        """Whether the size is not chosen: neither everything is shown nor a width asked for."""
+        """Whether the picture has its default size."""
         return not {"all", "all_direct", "scans", "width"} & self.options.keys()
 
     @property
     def has_words(self) -> bool:
-        """Whether all that explains it is there."""
+        """Whether no option removes explanations."""
         return not {"bare", "no_legend", "width", "steps"} & self.options.keys()
 
     def __str__(self) -> str:
@@ -70,13 +70,13 @@ Checker = Callable[[Drawn], Iterable[object]]
 
 
 def alone(drawn: Drawn) -> Iterable[object]:
-    """The SVG is strict, refers to nothing outside, and has no script."""
+    """The SVG is strict and contains neither external references nor scripts."""
     yield from stands_alone(drawn.svg)
     yield from re.findall(r'(?:width|height|rx)="-[^"]*"', drawn.svg)
 
 
 def sized(drawn: Drawn) -> Iterable[object]:
-    """No picture is wider than a column; letters can be read; a file is small."""
+    """The picture is at most as wide as a column, its letters are large, and its file is small."""
     root = ElementTree.fromstring(drawn.svg)
     left, top, across, down = map(float, root.get("viewBox", "").split())
     letters = [float(e.get("font-size", "nan")) for e in root.iter() if e.get("font-size")]
@@ -100,7 +100,7 @@ def sized(drawn: Drawn) -> Iterable[object]:
 def _unfit(
     root: ElementTree.Element, wide: float, across: float, down: float, letters: list[float]
 ) -> Iterable[object]:
-    """What of an SVG is no figure of a paper, so many millimetres wide."""
+    """Yield deviations of an SVG from a figure of `wide` millimeters."""
     if root.get("width") != f"{wide:g}mm":
         yield f"{root.get('width')} wide"
     high = float(root.get("height", "").removesuffix("mm"))
@@ -135,7 +135,7 @@ def legible(drawn: Drawn) -> Iterable[object]:
 
 
 def _ground(text: Text, below: list[Shape], theme: Theme) -> str:
-    """The colour on which a text stands."""
+    """Return the color behind a text."""
     x, y = text.left + text.width / 2, text.y - 0.3 * text.size
     for box in reversed(below):
         if isinstance(box, Box) and box.heat is None and _holds(box, x, y):
@@ -150,7 +150,7 @@ def _holds(box: Box, x: float, y: float) -> bool:
 
 
 def routed(drawn: Drawn) -> Iterable[object]:
-    """Arrows run through no box, and tell where they come from and where they go."""
+    """Arrows avoid boxes, and their two ends are unambiguous."""
     if drawn.kind in EAGER:
         yield from crossed_texts(drawn.scene)
     elif arrows(drawn.scene) and drawn.kind not in FREE:
@@ -159,7 +159,7 @@ def routed(drawn: Drawn) -> Iterable[object]:
 
 
 def crowded(drawn: Drawn) -> Iterable[object]:
-    """Heads of arrows do not lie over one another."""
+    """Heads of arrows do not overlap."""
     if drawn.kind in CLOSE or not drawn.is_usual:
         return
     heads = [arrow.points[-1] for arrow in arrows(drawn.scene) if not arrow.faded]
@@ -211,7 +211,7 @@ def _covers(box: object, left: float, top: float, right: float, low: float) -> b
 
 
 def explained(drawn: Drawn) -> Iterable[object]:
-    """A legend has every role that is drawn, each by its own word and, of slots, in its words."""
+    """The legend explains every visible role with the words of the role."""
     scene = drawn.scene
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.heat is None]
     shown = {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
@@ -242,7 +242,7 @@ def twinned(drawn: Drawn) -> Iterable[object]:
 
 
 def escaped(drawn: Drawn) -> Iterable[object]:
-    """A name that is written as a tag ends as text, in the picture and in its twin."""
+    """A name in the form of a tag is text, in the picture and in its twin."""
     if re.search("<script", drawn.svg, re.IGNORECASE):
         yield "a tag"
     if drawn.loop == "hostile name" and "<script" not in drawn.scene.text():
@@ -279,7 +279,7 @@ def whole(drawn: Drawn) -> Iterable[object]:
 
 
 def summed(drawn: Drawn) -> Iterable[object]:
-    """What is one part of a gradient is told with the whole."""
+    """A part of a gradient appears in the sum of the whole gradient."""
     if drawn.kind not in ("unrolled", "ssa") or not drawn.has_words:
         return
     written = [s.content for s in drawn.scene.walk() if isinstance(s, Text)]
@@ -292,7 +292,7 @@ def summed(drawn: Drawn) -> Iterable[object]:
 
 
 def titled(drawn: Drawn) -> Iterable[object]:
-    """The Scan that was asked for is named."""
+    """The title names the requested Scan."""
     scan = drawn.options.get("scan")
     if scan and drawn.kind in ("tapes", "unrolled", "stepgraph"):
         bold = [s.content for s in drawn.scene.walk() if isinstance(s, Text) and s.bold]
@@ -301,7 +301,7 @@ def titled(drawn: Drawn) -> Iterable[object]:
 
 
 def timeless(drawn: Drawn) -> Iterable[object]:
-    """A bracket holds no concrete time, but for what Python would write."""
+    """Brackets contain no concrete time, except in Python's notation."""
     if drawn.kind not in PYTHON:
         yield from TIMED.findall(drawn.scene.text())
 
@@ -328,12 +328,12 @@ CHECKERS: tuple[Checker, ...] = (
 # What must hold of all pictures of one run together.
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-# Arrays are told by their first entries, with six digits.
+# Arrays: the first entries, with six digits.
 TOLD = re.compile(r" = (\[.*\]|-?[\d.]+(?:e[+-]?\d+)?|nan|inf|-inf)(?![\d.·^@/]| [+−@])")
 
 
 def told_values(svg: str) -> Iterator[tuple[str, str]]:
-    """Yield symbols with an index, and the values that titles say they have."""
+    """Yield symbols with an index, and their values in titles."""
     for title in map(unescape, TITLE.findall(svg)):
         for symbol, start, end in symbols_of(title):
             if start or symbol.startswith("buf") or "₀" > symbol.rstrip(")")[-1] > "₉":

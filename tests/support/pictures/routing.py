@@ -1,6 +1,6 @@
-"""Calls of primitives that are drawn, what numpy alone says about every cell, and what is drawn.
+"""Calls of primitives to draw, and the content of every cell by NumPy.
 
-Pictures are read back, and compared cell by cell and arrow by arrow.
+The checks compare pictures with NumPy cell by cell and arrow by arrow.
 """
 
 import re
@@ -63,7 +63,7 @@ LARGE = {
 
 
 def names(case):
-    """What the inputs are called in a picture."""
+    """Return the names of the inputs in a picture."""
     if case.name == "cat":
         return [f"x{n}" for n in range(1, len(case.inputs) + 1)]
     return {"where": ["x", "y"], "narrow": ["a"], "clamp": ["x", "lo", "hi"]}[case.name]
@@ -74,7 +74,7 @@ def indexed(name, index):
 
 
 def numbered(case):
-    """Tangents and a cotangent in which every entry has another number."""
+    """Return tangents and a cotangent with different entries."""
     count, tangents = 0, []
     for value in case.inputs:
         numbers = np.arange(count + 1, count + 1 + np.size(value)) / 10
@@ -102,7 +102,7 @@ def came_from(case):
 
 
 def expected(case):
-    """For every step what every cell holds, by its name: from numpy, and sums of what arrives."""
+    """Return for each step the content of each cell by name: by NumPy, and by sums."""
     tangents, cotangent = numbered(case)
     z, dz = reference(case), reference_tangent(case, tangents)
     sources = came_from(case)
@@ -121,14 +121,14 @@ def expected(case):
 
 
 def kinks(case):
-    """The indices of a clamp's output at which x is on a bound."""
+    """Return the indices of the output of a clamp where x is on a bound."""
     if case.name != "clamp":
         return set()
     x, lo, hi = np.broadcast_arrays(*case.inputs)
     return {index for index in np.ndindex(x.shape) if x[index] in (lo[index], hi[index])}
 
 
-# What is read back.
+# Read a picture.
 
 TITLE = re.compile(r"(\S+) = (\S+); (.*)", re.DOTALL)
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
@@ -145,7 +145,7 @@ def panels(scene):
 
 
 def shown_in(panel):
-    """name -> (value, what the tooltip says, its box, its texts, its key)."""
+    """Map each name to its value, the rest of its tooltip, its box, texts, and key."""
     found = {}
     for group in panel.shapes:
         if isinstance(group, Group) and group.cell.startswith("routing:"):
@@ -158,7 +158,7 @@ def shown_in(panel):
 
 
 def check_numbers(case, scene):
-    """Every cell that is shown holds what numpy says."""
+    """Check that every visible cell has the value by NumPy."""
     for panel, known in zip(panels(scene), expected(case), strict=True):
         shown = shown_in(panel)
         assert shown.keys() <= known.keys()
@@ -174,7 +174,7 @@ def role_of(case, source):
 
 
 def check_marks(case, scene):
-    """Who goes where, and what is on a bound: the look, the note and the tooltip of every cell."""
+    """Check the role, the note, and the tooltip of every cell: sources, targets, and bounds."""
     sources, bound = came_from(case), kinks(case)
     readers = {}
     for index, source in sources.items():
@@ -210,7 +210,7 @@ def arrows_of(panel):
 
 
 def row_at(found, y, right, prefix):
-    """The names of the cells of the row, on one side, beside which an arrow ends."""
+    """Return the names of the cells in the row of an end of an arrow, on one side."""
     return {
         name.removeprefix(prefix)
         for name, (_, _, box, *_) in found.items()
