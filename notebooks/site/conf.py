@@ -44,7 +44,7 @@ def start_local_client(client: Any, *arguments: Any, **options: Any) -> None:
 client_class.__init__ = start_local_client
 
 project = html_title = "Scantape"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["site", "**.ipynb", "**.ipynb_checkpoints"]
 default_role = "code"  # docstrings use single backticks
 autodoc_default_options = {"members": True}
