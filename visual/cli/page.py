@@ -15,9 +15,9 @@ examples:
   scantape page --loops square --orders 1,2,3 --taps=-1/-2,-1 --out square.html
   scantape page --loops square,coupled --taps=square=-1/-3,-1 \\
       --taps="coupled=prey:-1;hunters:-2" --rules correct,never-accumulate --out two.html
-  scantape page --loops mymodule:myloop --costs last/0,0,1 --out mine.html
+  scantape page --loops mymodule:myloop --costs last --out mine.html
 
-Write / between tap patterns, and between costs that have weights. The page needs neither Python
+Write / between tap patterns. The page needs neither Python
 nor a network. Its readers choose a loop, play the machine, and drag the given values.
 """
 

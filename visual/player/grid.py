@@ -4,13 +4,13 @@ Start with `ChoiceGrid`; a `Combination` has one value of each choice. A loop's 
 `Pattern`. `CHOICES` declares the others, each as several values of a choice in `visual.options`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, check_sequence, listing, quote
+from lab.errors import ArgumentError, check_choice, check_sequence, listing, quote
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -27,7 +27,7 @@ TWO = ((-2, -1), (-3, -1), (-3, -2))
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 CORRECT = "correct"  # the name of the correct rule
-Cost = str | tuple[float, ...]
+WEIGHTED = "visual.Workbench(loop, cost=(0, 0, 1, 0.5))"
 Checked = TypeVar("Checked")
 
 
@@ -203,24 +203,9 @@ def _orders(text: str) -> Iterable[int]:
     return numbers(f"--orders {text}", words(text), "whole numbers, as in 1,2")
 
 
-def _cost(value: object) -> Cost:
-    """Return the name of a cost, or the weights of the steps."""
-    if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
-        return COST.check(value)
-    raise ArgumentError(
-        f"costs = {quote(value)}: expected {listing(COST.known)}, or a weight for each step, as in "
-        "['last', (0, 0, 1, 0.5)]."
-    )
-
-
-def _costs(text: str) -> Iterator[str | tuple[float, ...]]:
-    """Split ``last,sum`` or ``last/0,0,1``: slashes enclose the weights of a cost."""
-    for part in text.split("/"):
-        if all(word in COST.known for word in words(part)):
-            yield from words(part)
-        else:
-            expected = f"{', '.join(COST.known)}, or weights as in 0,0,1,0.5"
-            yield numbers(f"--costs {part}", words(part), expected, float)
+def _cost(value: object) -> str:
+    """Return the name of a cost; a workbench also takes weights of the steps."""
+    return check_choice("costs", value, COST.known, f"expected {{}}. Weights: {WEIGHTED}.")
 
 
 CHOICES = (
@@ -235,12 +220,11 @@ CHOICES = (
     ),
     Several(
         "costs",
-        "last, sum, or a weight for each step",
+        "last and sum",
         COST.label,
         of=COST,
         usual=COST.known,
         check_one=_cost,
-        split=_costs,
     ),
     Several(
         "rules",
@@ -260,7 +244,7 @@ class Combination:
     loop: Loop
     taps: Pattern
     order: int
-    cost: Cost
+    cost: str
     rule: str
 
     @property
@@ -282,16 +266,8 @@ class Combination:
         """The choices for a reader."""
         rule = "" if self.rule == CORRECT else f", rule {self.rule}"
         return (
-            f"{self.loop.name}, taps {self.taps.words}, order {self.order}, "
-            f"cost {key_of(self.cost)}{rule}"
+            f"{self.loop.name}, taps {self.taps.words}, order {self.order}, cost {self.cost}{rule}"
         )
-
-
-def key_of(chosen: object) -> str:
-    """Return the text of a choice in a link: a name, a number, or weights."""
-    if isinstance(chosen, tuple):
-        return ",".join(repr(weight).removesuffix(".0") for weight in chosen)
-    return str(chosen)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, key_of
+from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination
 from visual.player.widget import MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -68,7 +68,7 @@ class Page:
         Patterns by the names of loops. A pattern contains taps of the first state, or taps by the
         names of states and sequences. Other loops have their own taps and a few more.
     orders, costs, rules
-        Orders of the derivative, costs as of `Loop.trace`, and names of `lab.BROKEN`, or "correct".
+        Orders of the derivative, "last" or "sum", and names of `lab.BROKEN` or "correct".
     title
         The heading.
 
@@ -203,7 +203,7 @@ DARK = (
 def _choices(grid: ChoiceGrid) -> dict[str, object]:
     """Return all choices by name, with their texts in links and their labels."""
     options = {
-        choice.name: [{"value": key_of(value), "label": key_of(value)} for value in choices]
+        choice.name: [{"value": str(value), "label": str(value)} for value in choices]
         for choice in CHOICES
         for choices in [getattr(grid, choice.name)]
     }

@@ -166,7 +166,7 @@ class Picture {
     const number_ = shape("text", { x: cell.x, y: cell.y + cell.letters * 0.36, "font-size": cell.letters, class: "number" }, group);
     const name = shape("text", { x: cell.x, y: top - 4, class: "name" }, group, cell.label);
     const mark = shape("text", { x: cell.x + cell.width / 2 - 1, y: top + 11, class: "mark" }, group);
-    const place = shape("text", { x: cell.x, y: top + cell.height + 10, class: "position" }, group, `${cell.position}`);
+    const place = shape("text", { x: left - 3, y: top + cell.height + 1, class: "position" }, group, `${cell.position}`);
     const list = shape("g", { class: "entries" }, group);
     const title = shape("title", {}, group);
     return { group, number: number_, name, mark, title, place, list, cell, shown: "" };

@@ -22,6 +22,6 @@ def page_of(bench: Bench) -> Page | None:
     """Return the page of a loop whose choices are the view and the cost; otherwise None."""
     if not isinstance(bench, LoopBench) or set(bench.choices) - {"view", "cost"}:
         return None
-    if bench.state.view != "machine":
+    if bench.state.view != "machine" or not isinstance(bench.state.cost, str):
         return None
     return Page([bench.loop], orders=ORDERS, costs=[bench.state.cost])
