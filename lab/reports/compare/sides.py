@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
@@ -164,7 +164,7 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
     The trace excludes gradients whose graphs fail.
     """
     gradients = [g for row in side.gradients for g in row if _is_number(g)]
-    values, failed, recorded = _run([side.cost, *gradients], given)
+    run, values, failed = _run([side.cost, *gradients], given)
 
     def answer(gradient: Variable, shape: tuple[int, ...]) -> SideResult:
         status = status_of(gradient)
@@ -178,36 +178,31 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
         tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))
         for row in side.gradients
     )
-    if failed:
-        rest = [v for v in (side.cost, *gradients) if v in values]
-        recorded = _run(rest, given)[2] if rest else None
-    if recorded is None:
-        return SideGradients(rows, None)
-    run, nodes = recorded
-    is_complete = scan_names(nodes) == tuple(scan.name for scan in run.scans)
-    return SideGradients(rows, run if is_complete else None)
+    return SideGradients(rows, run)
 
 
 def _run(
     variables: list[Variable], given: Values
-) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
-    """Return values, messages of errors, and the trace with its Scans if all variables run."""
+) -> tuple[Trace | None, dict[Variable, np.ndarray], dict[Variable, str]]:
+    """Return the trace, the values, and the messages of errors; after an error, run one by one."""
     try:
         run = trace(variables, given)
-        nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
-        return dict(zip(variables, run.outputs, strict=True)), {}, (run, nodes)
+        values = dict(zip(variables, run.outputs, strict=True))
+        return run if _is_complete(run, variables, given) else None, values, {}
     except Exception as error:
-        message = _reason(error)
-    if len(variables) == 1:
-        try:  # a gradient without a Scan
-            value = freeze(np.array(value_at(variables[0], given)))
-            return {variables[0]: value}, {}, None
-        except Exception as error:
-            return {}, {variables[0]: _reason(error) or message}, None
-    values: dict[Variable, np.ndarray] = {}
-    failed: dict[Variable, str] = {}
+        _reason(error)  # raises errors of memory and time
+    values, failed = {}, dict[Variable, str]()
     for variable in variables:
-        value_of, failure, _ = _run([variable], given)
-        values |= value_of
-        failed |= failure
-    return values, failed, None
+        try:
+            values[variable] = freeze(np.array(value_at(variable, given)))
+        except Exception as error:
+            failed[variable] = _reason(error)
+    if not failed or not values:  # there is no Scan to trace
+        return None, values, failed
+    return _run([*values], given)[0], values, failed
+
+
+def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
+    """Return whether a trace has all Scans of a graph: those in other operations have no record."""
+    nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
+    return scan_names(nodes) == tuple(scan.name for scan in run.scans)

@@ -1,4 +1,4 @@
-"""The buffers of a rewritten Scan: their numbers of rows before and after, and the reason."""
+"""The buffers of a rewritten Scan: the rows that its loop writes and stores, and the reason."""
 
 import re
 from collections.abc import Iterator
@@ -60,18 +60,17 @@ class Retention(StrEnum):
 
 @dataclass(frozen=True)
 class Buffer:
-    """A buffer of a Scan before and after rewriting.
+    """A buffer of a rewritten Scan.
 
-    `name` is the name of the variable before.  `was` and `before` are None if the graph before is
-    unknown (a compiled function).
+    `rows` counts its initial values and the values that the loop writes, and `stored` the rows that
+    it has.  `readers` describe which rows the rest of the graph reads.
     """
 
     name: str
-    was: Kind | None
     kind: Kind
     tape: Tape
-    before: Count | None
-    after: Count
+    rows: Count
+    stored: Count
     readers: tuple[str, ...]
     retention: Retention
 
@@ -82,16 +81,15 @@ class Buffer:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Name, kind, rows before, rows after, and the reason."""
-        kinds = str(self.kind) if self.was in (None, self.kind) else f"{self.was}, now {self.kind}"
-        after = "1 value" if self.retention.is_one_value else str(self.after)
+        """Name, kind, rows that the loop writes, rows that are stored, and the reason."""
+        stored = "1 value" if self.retention.is_one_value else str(self.stored)
         readers = [*self.readers[:MOST_READERS]]
         if len(self.readers) > MOST_READERS:
             readers.append(f"and {len(self.readers) - MOST_READERS} more")
         reason = str(self.retention) + (f" ({'; '.join(readers)})" if readers else "")
         if self.retention is Retention.UNTRACED:
-            return self.name, kinds, "–", "–", reason
-        return self.name, kinds, str(self.before or "?"), after, reason
+            return self.name, str(self.kind), "–", "–", reason
+        return self.name, str(self.kind), str(self.rows), stored, reason
 
 
 def row_count(requested: int | Variable | None, n_steps: Variable, given: Values) -> Count:
@@ -145,32 +143,31 @@ def requested_rows(part: LoopVariable) -> int | Variable | None:
 
 
 def read_buffer(
-    original: tuple[LoopVariable, Count] | None,
-    new: LoopVariable,
+    name: str,
+    part: LoopVariable,
     parts: ScanParts,
     node: Apply,
     graph: FunctionGraph,
     given: Values,
 ) -> Buffer:
-    """Return the record of the buffer `new` of `node`; `original` is its variable before."""
-    old, before = original or (None, None)
+    """Return the record of the buffer of a variable of the Scan `node`."""
     steps = step_count(parts.n_steps, given)
-    requested = requested_rows(new)
-    is_mit_mot = new.kind is Kind.MIT_MOT
-    after = full_count(new, steps) if is_mit_mot else row_count(requested, parts.n_steps, given)
-    if requested is None and after.number is None:
-        array = _value(new.outer_input, given)  # the graph does not determine its length
-        after = Count("?", None if array is None else len(array))
-    filled = outer_outputs(parts, node)[new]
+    rows = full_count(part, steps)
+    stored, requested = rows, None
+    if part.kind is not Kind.MIT_MOT:
+        requested = requested_rows(part)
+        stored = row_count(requested, parts.n_steps, given)
+        if requested is None and (array := _value(part.outer_input, given)) is not None:
+            stored = Count("?", len(array))  # the graph does not determine its length
+    filled = outer_outputs(parts, node)[part]
     readers = dict.fromkeys(_readers(graph, filled))
-    was_untraced = old is not None and old.kind is Kind.UNTRACED
-    if is_mit_mot:
+    if part.kind is Kind.MIT_MOT:
         retention = Retention.MIT_MOT
-    elif new.kind is Kind.UNTRACED and (was_untraced or not hasattr(filled.type, "dtype")):
+    elif part.kind is Kind.UNTRACED and not hasattr(filled.type, "dtype"):
         retention = Retention.UNTRACED
-    elif new.kind is Kind.UNTRACED:
+    elif part.kind is Kind.UNTRACED:
         retention = Retention.NO_BUFFER if readers else Retention.STEPS_ONLY
-    elif not _is_short(after, steps, new.tape.origin):
+    elif not _is_short(stored, steps, part.tape.origin):
         retention = Retention.ALL
     elif not readers:
         retention = Retention.STEP
@@ -178,12 +175,11 @@ def read_buffer(
         is_last = {index for index, _ in readers} == {"[-1]"}
         retention = Retention.LAST if is_last else Retention.FEW
     return Buffer(
-        name=(old or new).name,
-        was=old.kind if old is not None else None,
-        kind=new.kind,
-        tape=new.tape,
-        before=before,
-        after=after,
+        name=name,
+        kind=part.kind,
+        tape=part.tape,
+        rows=rows,
+        stored=stored,
         readers=tuple(f"{who} reads {index or 'all rows'}" for index, who in readers),
         retention=retention,
     )

@@ -29,14 +29,7 @@ from lab.gradients.derivative import check_differentiable, differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
-from lab.reports.compile.buffers import (
-    Count,
-    full_count,
-    read_buffer,
-    requested_rows,
-    row_count,
-    step_count,
-)
+from lab.reports.compile.buffers import read_buffer, step_count
 from lab.reports.compile.compiled import Compiled, Rewrite, ScanAfter, ScanBefore, ScanOutcome
 from lab.reports.compile.late_gradient import FOR_LINKER, late_gradient
 from lab.reports.compile.rewriting import (
@@ -48,7 +41,7 @@ from lab.reports.compile.rewriting import (
     rewritten,
 )
 from lab.reports.explain.finders import describe
-from lab.scans.buffers import as_tensor, is_freshly_allocated
+from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans, scan_nodes
@@ -272,41 +265,29 @@ def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
     return tuple(sorted((before - after).elements()))
 
 
-def _originals(
-    result: Rewriting, node: Apply, wanted: Mapping[LoopVariable, int], given: Values
-) -> dict[LoopVariable, tuple[LoopVariable, Count]]:
-    """Return the original variables of the `wanted` buffers of `node`, and their numbers of rows.
+def _original_names(
+    result: Rewriting, node: Apply, wanted: Mapping[LoopVariable, int]
+) -> dict[LoopVariable, str]:
+    """Return the original names of the `wanted` buffers of `node`.
 
     `wanted` has the number of the output of each.  The original variables come from the
     record of the rewrites, or else from kind, taps and order.
     """
-    originals: dict[LoopVariable, tuple[LoopVariable, ScanParts]] = {}
+    names: dict[LoopVariable, str] = {}
     candidates = []
     for number in result.sources(node):
         copy, parts = result.copies[number - 1], read_node(result.before[number - 1])
         for part, output in _results(parts).items():
             successors = result.history.outputs(copy, output)
             matches = [new for new, place in wanted.items() if (node, place) in successors]
-            originals |= {new: (part, parts) for new in matches if new not in originals}
-            candidates += [] if matches else [(part, parts)]
-    for new in (new for new in wanted if new not in originals):
-        match = next((pair for pair in candidates if _alike(pair[0], new)), None)
-        if match is not None:
-            originals[new] = match
+            names = {**dict.fromkeys(matches, part.name), **names}
+            candidates += [] if matches else [part]
+    for new in wanted:
+        match = next((part for part in candidates if _alike(part, new)), None)
+        if new not in names and match is not None:
+            names[new] = match.name
             candidates.remove(match)
-    return {new: (part, _original_rows(part, of, given)) for new, (part, of) in originals.items()}
-
-
-def _original_rows(part: LoopVariable, parts: ScanParts, given: Values) -> Count:
-    """Return the number of rows of a buffer in the original graph."""
-    steps, asked = step_count(parts.n_steps, given), requested_rows(part)
-    if (
-        asked is None
-        or part.kind in (Kind.MIT_MOT, Kind.NIT_SOT)
-        or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
-    ):
-        return full_count(part, steps)
-    return row_count(asked, parts.n_steps, given)
+    return names
 
 
 def _results(parts: ScanParts) -> dict[LoopVariable, int]:
@@ -332,15 +313,15 @@ def _scan_after(
 ) -> ScanAfter:
     """Return the record of a remaining Scan; `given` has values by the variables of `graph`."""
     parts = read_node(node)
-    wanted, originals = _results(parts), {}
-    if result is not None:
-        values = {v: given[copy] for v, copy in result.inputs if copy in given}
-        originals = _originals(result, node, wanted, values)
+    wanted = _results(parts)
+    names = {} if result is None else _original_names(result, node, wanted)
     return ScanAfter(
         number,
         name,
         step_count(parts.n_steps, given),
         result.sources(node) if result is not None else (),
-        tuple(read_buffer(originals.get(new), new, parts, node, graph, given) for new in wanted),
+        tuple(
+            read_buffer(names.get(new, new.name), new, parts, node, graph, given) for new in wanted
+        ),
         parts.until is not None,
     )

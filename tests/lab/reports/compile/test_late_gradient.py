@@ -91,7 +91,7 @@ def test_text():
         "after shortening 1.327: wrong",
         "PyTensor raises no error and no warning.",
         "The gradient of square runs 1 of 4 steps",
-        "Rows that only the gradient needs: x has 5 rows, and 2 without the gradient.",
+        "Without the gradient, x has 2 rows instead of 5: only the gradient reads the others.",
     ):
         assert text in printed, text
 
