@@ -73,7 +73,7 @@ WITHOUT_AUTOGRAD = {
 }
 
 
-# --- where there is no derivative, or it is easily lost ------------------------------------
+# --- undefined derivatives, and derivatives that are easily lost --------------------------
 
 
 def test_a_spread_of_one_entry_does_not_move():

@@ -29,7 +29,7 @@ CASES = [
     (name, wrt)
     for name, loop in gallery.loops.items()
     for wrt, value in values_of(loop).items()
-    if (name, wrt) not in (("lookup", "k"), ("undefined", "v"))  # no derivatives by these
+    if (name, wrt) not in (("lookup", "k"), ("undefined", "v"))  # not differentiable
 ]
 
 
@@ -50,7 +50,7 @@ def test_every_loop_of_the_gallery_is_written_eagerly():
 @pytest.mark.parametrize(("name", "wrt"), CASES)
 def test_four_orders_are_those_of_the_scan(name, wrt):
     loop = gallery.loops[name]
-    if name == "newton":  # after convergence there is nothing left to differentiate
+    if name == "newton":  # a converged value has derivative 0
         loop = loop.with_values({"x": 3.0, "a": 40.0})
     values = values_of(loop)
     found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), 4)
@@ -87,7 +87,7 @@ def test_an_unrolled_loop_follows_its_declaration():
 
 
 def test_steps_link_an_unrolled_loop_to_its_scan():
-    """Node by node, the eager tape holds what the Scan's forward tape does."""
+    """The nodes of the eager tape equal the slots of the Scan's forward tape."""
     loop = gallery.loops["square"]
     nodes = recording(grad(unrolled(loop)), 0.95).nodes_of(0)
     forward = loop.trace(order=1).scans[0].tapes[0]

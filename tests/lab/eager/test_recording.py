@@ -1,4 +1,4 @@
-"""What is recorded of an eager run: everything, in order, and nothing when nobody asks."""
+"""Recordings of eager runs: all events in order, and nothing without a recording."""
 
 import pickle
 
@@ -95,7 +95,7 @@ def test_nested_tapes_tell_which_node_lives_on_which():
     backward = [n for n in recorded.nodes_of(0) if n.during is not None]
     assert [n.number for n in forward] == [n.value.node for n in inner]
     assert backward
-    for node in backward:  # what the inner tape computes backwards, the outer one records
+    for node in backward:  # the outer tape records the backward pass of the inner tape
         assert recorded.nodes[node.during].tape == 1
         assert node.step == recorded.nodes[node.during].step
     for event in of(recorded, Sent):
@@ -111,7 +111,7 @@ def test_after_an_inner_backward_pass_the_program_goes_on_forwards():
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_records_are_consistent(name):
-    """Replays every recording by the rules of the tape alone."""
+    """Replay every recording by the rules of the tape."""
     recorded = record(name)
     on_tape, lists, open_tapes = {}, {}, []
     for event in recorded.events:

@@ -1,4 +1,4 @@
-"""The eager tape: what the algorithm promises, and each mistake of a simpler one shown."""
+"""The eager tape: properties of the algorithm, and mistakes of simpler algorithms."""
 
 import gc
 import math
@@ -125,10 +125,10 @@ def test_a_long_loop_that_fails_needs_none_either():
 
     with pytest.raises(KeyError, match="20001"):
         grad(f)(1.0)
-    assert grad(lambda x: x)(1.0) == 1  # and the tape is gone: see test_priorities
+    assert grad(lambda x: x)(1.0) == 1  # without the tape: see test_priorities
 
 
-# --- what does not depend on the argument ------------------------------------------------
+# --- constants -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("f", [lambda x: 2.0, lambda x: 3, lambda x: np.sum(A[0])])
@@ -161,7 +161,7 @@ def test_no_perturbation_confusion():
 
 
 def test_priority_above_the_arguments_alone_is_wrong(monkeypatch):
-    """With a tape for x and one for y of equal priority, an operation sees one of them only."""
+    """If the tapes of x and y have equal priority, an operation uses only the first."""
     monkeypatch.setattr(tapes, "next_priority", lambda: 1)  # no argument here is a node
     assert grad(confusing)(3.0) != 6
 
@@ -327,7 +327,7 @@ def test_a_setter_that_is_used_twice():
 
 
 def swapped(old, new):
-    """Branches exchanged: the sum of whole arrays where there is a Setter, and the reverse."""
+    """Exchanged branches: the sum of whole arrays for a Setter, and the reverse."""
     if not isinstance(new, Setter):
         old[new.index] += new.value
     else:
@@ -360,7 +360,7 @@ def test_simpler_ways_of_adding_are_wrong(wrong, monkeypatch):
 def test_the_gradient_belongs_to_who_asked():
     for f in (np.sum, np.mean, lambda a: np.sum(np.transpose(a)), lambda a: np.sum(a.ravel())):
         found = grad(f)(A)
-        found[0, 0] = 7.0  # numpy's broadcast views cannot be written
+        found[0, 0] = 7.0  # NumPy's broadcast views are read-only
         assert found[1, 2] != 7
     given = numpy.ones(3)
     grad(lambda a: np.sum(a + a + a[[0, 0, 0]]))(given)
@@ -430,7 +430,7 @@ def test_a_primitive_of_ones_own():
 
 
 def test_a_forward_pass_of_ones_own():
-    """Newton's root, differentiated by the equation it solves and not through its loop."""
+    """Newton's root, differentiated through its equation and not through its loop."""
 
     def root(a):
         x = a

@@ -1,4 +1,4 @@
-"""Derivatives of orders 0 to 3 against powers of x, and what each of them is called."""
+"""Derivatives of orders 0 to 3 against powers of x, and the name of each."""
 
 import numpy as np
 import pytensor.tensor as pt
@@ -12,7 +12,7 @@ POWER = 2**STEPS  # x₃ = x₀⁸
 
 
 def falling(power, order):
-    """power · (power − 1) · …, with so many factors: the derivative of x^power at x = 1."""
+    """power · (power − 1) · …, a factor for each order: the derivative of x^power at x = 1."""
     return np.prod([power - k for k in range(order)])
 
 
@@ -33,7 +33,7 @@ def test_every_order_of_a_power(mode, order):
 
 @pytest.mark.parametrize("mode", ["reverse", "taylor"])
 def test_a_direction_of_a_vector(mode):
-    """C = Σ x⁸: C″ is the gradient of v·∇C, and C‴ that of v·C″; order 1 takes no direction."""
+    """C = Σ x⁸: C″ is the gradient of v·∇C, and C‴ that of v·C″; order 1 ignores the direction."""
     x0, x, v = pt.dvector("x0"), np.array([0.9, 1.1]), np.array([2.0, -0.5])
     found = lab.derivative(squares(x0)[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
     trace = lab.trace(found.values, {x0: x})

@@ -54,7 +54,7 @@ def test_five_steps_at_third_order_are_not_three_times_too_much():
     value = SQUARE.with_steps(5).trace(order=3).outputs[-1]
     np.testing.assert_allclose(value, power_derivative(32, 3, 0.95), rtol=1e-13)
     assert abs(value - 6723.84) < 0.005
-    assert abs(3 * value - 20171.5) < 0.05  # what the historical mistake gave
+    assert abs(3 * value - 20171.5) < 0.05  # the number of the historical mistake
 
 
 @pytest.mark.parametrize("cost", ["last", "sum", [0.0, 2.0, 0.0, -1.0]])
@@ -78,7 +78,7 @@ def test_the_documents_two_step_example():
 
 
 def test_the_documents_gradient_of_the_gradient():
-    """000, with its slip mended: step 0 multiplies by 2*x0, step 1 by 2*x1."""
+    """Document 000, corrected: step 0 multiplies by 2*x0, step 1 by 2*x1."""
     tape = SQUARE.with_steps(2).trace(order=2).scans[2].tapes[0]
     x0, x1 = 0.95, 0.95**2
     assert (tape.tape.reads, tape.tape.writes, tape.tape.origin) == ((-1, 0), (0, -1), 1)

@@ -41,7 +41,7 @@ def test_grad_of_any_graph_is_ours_to_any_order():
     with lab.our_pullback():
         first = pytensor.grad(pt.exp(xs[-1]), x0)
     assert scan_nodes([first])[-1].op.derivation.order == 1
-    second = pytensor.grad(first, x0)  # what was built stays ours
+    second = pytensor.grad(first, x0)  # graphs that exist keep our pullback
     backward = [node for node in scan_nodes([second]) if isinstance(node.op, TapeScan)]
     assert {node.op.derivation.order for node in backward} >= {1, 2}
     made = lab.derivative(pt.exp(xs[-1]), x0, 2)
@@ -61,7 +61,7 @@ def test_the_start_of_a_delay_line_has_its_gradient():
         outputs_info=[{"initial": x0, "taps": [-3]}],
         return_updates=False,
     )
-    buffer = xs.owner.inputs[0]  # the initial values stand before what the loop makes
+    buffer = xs.owner.inputs[0]  # the initial values precede the computed values
     cost, given = (buffer**2).sum(), {x0: np.array([0.5, 1.5, 2.5]), u: np.array([2.0, 3.0])}
     with lab.our_pullback():
         gradient = pytensor.grad(cost, x0)
@@ -154,7 +154,7 @@ def garch(omega, a, b, start):
 
 
 def autoregression(first, second, scale, shift):
-    """The log-likelihood of what two earlier values and noise make, seen with unit noise."""
+    """The log-likelihood of a second-order autoregression with unit noise."""
     values = scan(
         lambda e, x2, x1: first * x1 + second * x2 + scale * e + shift,
         sequences=[pt.as_tensor(RETURNS)],

@@ -26,11 +26,11 @@ from visual.cli.main import main
 # FAST_COMPILE rewrites the third derivative of clip(x, 0.1, 0.9)*x, iterated, to another.
 AS_IT_IS = Mode("py", None)
 MODES = ("reverse", "taylor")
-LOOPS = [name for name in gallery.loops if name != "undefined"]  # it has no rule in Taylor mode
+LOOPS = [name for name in gallery.loops if name != "undefined"]  # Taylor mode lacks its rule
 
 
 def values(loop, order, mode, **choice):
-    """What a run gives; to note what it reads and writes as well would take as long again."""
+    """The outputs of a run, which records no reads or writes: recording takes as long again."""
     with hide_progress():
         derived = loop.derivative(order, mode=mode, **choice)
         found, _ = run(derived.values, derived.given, record=False)

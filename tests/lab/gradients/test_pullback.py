@@ -46,7 +46,7 @@ def test_random_loops_to_third_order(data):
 
 
 def matters(cost, wrt, given):
-    """Whether the cost changes with any entry of `wrt`, asked of the cost alone."""
+    """Whether the cost changes with any entry of `wrt`, measured on the cost only."""
     rng = np.random.default_rng(0)
     moved = given[wrt] + rng.uniform(0.01, 0.1, size=np.shape(given[wrt]))
     return value_at(cost, given) != value_at(cost, {**given, wrt: moved})
@@ -180,7 +180,7 @@ def test_the_adjoint_test_accepts_the_right_and_rejects_the_wrong():
         check.adjoint([forward], one, [tangent], [gradient * 1.001], 1e-9)
 
 
-# Mit-mots made by hand, where reading the filled buffer would give a wrong number.
+# Mit-mots built by hand. Reading their filled buffer would give a wrong number.
 
 
 def hand_built(reads, writes, step, length, steps):
@@ -275,7 +275,7 @@ def test_symbolic_step_counts(steps):
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_truncated_derivatives_can_be_differentiated(limit):
-    """Every derivative goes back `limit` steps; what it hands on is differentiated exactly."""
+    """Every derivative goes back `limit` steps; the rest is differentiated exactly."""
     loop = lab.Loop(
         lambda x, w: w * x * x,
         states=(lab.State("x", 0.9),),
@@ -414,7 +414,7 @@ def test_mitmots_that_pytensor_would_misplace_are_refused_when_run(reads, length
 
 
 def test_scans_inside_other_operations_are_ours_as_well():
-    """PyTensor would lose what the inner loop's first value hands on."""
+    """PyTensor would lose the contribution of the inner loop's first value."""
     x0, u = pt.dscalar("x0"), pt.dvector("u")
     a, v = pt.dscalar("a"), pt.dvector("v")
     inner = pytensor.scan(lambda _, b: b * b, sequences=[v], outputs_info=[a], return_updates=False)
@@ -432,7 +432,7 @@ def test_scans_inside_other_operations_are_ours_as_well():
 
 
 def gradients_of(step, outputs_info, sequences=(), wanted=0, **options):
-    """Our gradients of all inputs of a scan, for a gradient of one of its outputs."""
+    """Our gradients of all inputs of a Scan, for the gradient of a single output."""
     results = pytensor.scan(
         step, sequences=list(sequences), outputs_info=outputs_info, return_updates=False, **options
     )

@@ -1,4 +1,4 @@
-"""The pushforward of operations with several inputs, compared with NumPy and SciPy alone."""
+"""The pushforward of operations with several inputs, compared with NumPy and SciPy."""
 
 import numpy as np
 import pytensor.tensor as pt

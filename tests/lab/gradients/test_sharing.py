@@ -1,4 +1,4 @@
-"""Equal Scans are differentiated once: how many there are, and that nothing else changes."""
+"""Equal Scans are differentiated once: their number, and unchanged results."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -39,7 +39,7 @@ def compute_the_same(one, other):
 
 @pytest.mark.parametrize("order", range(1, 6))
 def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle_says(order):
-    with hide_progress():  # many Scans are meant
+    with hide_progress():  # the number of Scans is intentional
         derived = made("square", order=order)
     counts = {}
     for one in derived.genealogy:
@@ -50,7 +50,7 @@ def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle_say
 
 
 def without_ids(trace):
-    """A trace without what the variables are called in the print of its own graph."""
+    """A trace without the ids that PyTensor prints for its variables."""
     scans = (
         replace(scan, places=tuple(replace(p, outer="", inner=(), filled="") for p in scan.places))
         for scan in trace.scans

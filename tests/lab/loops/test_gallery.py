@@ -40,7 +40,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "wrt", "cost"), CASES)
 def test_three_orders_against_finite_differences(name, wrt, cost):
     loop = gallery.loops[name]
-    if name == "newton":  # after convergence there is nothing left to differentiate
+    if name == "newton":  # a converged value has derivative 0
         loop = loop.with_values({"x": 3.0, "a": 40.0})
     graph = loop.build()
     made = loop.derivative(3, wrt, cost, graph=graph)

@@ -125,7 +125,7 @@ def test_a_written_loop_is_differentiated_to_second_order():
 
 BIG = "9" * 1900
 REFUSED = [
-    # text, the part that is quoted, the place, what is said
+    # text, the quoted part, its column, the message
     ("x.__class__", "x.__class__", "column 1", "not part of the grammar"),
     ("x + u.T", "u.T", "column 5", "not part of the grammar"),
     ("1 + foo(x)", "foo", "column 5", "no function"),

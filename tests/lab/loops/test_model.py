@@ -41,7 +41,7 @@ def models():
 
 
 def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
-    """PyMC hands over taps in an order of its own; in a call that a person wrote, it is a trap."""
+    """PyMC passes taps in another order; in a user's call, this order is a trap."""
     from graphs import of_pymc
 
     assert lab.explain(of_pymc.custom_with_taps()).traps == ()
@@ -155,7 +155,7 @@ def test_variables_that_there_are_not(models):
         log_density(models["kalman"]).bind_values({"tau": 1.0})
     with pytest.raises(GraphError, match="lacks a continuous free variable"):
         lab.explain(models["discrete"])
-    import pymc  # not above: all workers read this file, and one of them runs it
+    import pymc  # imported here, because every worker imports this file
 
     with pymc.Model() as broken:
         pymc.CustomDist("x", 0.0, logp=lambda value, mu: 1 / 0)

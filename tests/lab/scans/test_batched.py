@@ -27,7 +27,7 @@ def loop(x, w, us):
 
 
 def last():
-    """The same by a Scan, built anew, since compiling one may alter it."""
+    """The same by a new Scan, because compilation may alter a Scan."""
     taps = {"initial": pt.stack([X0, X0]), "taps": [-2, -1]}
     xs = pytensor.scan(
         lambda u, before, x, w: pt.tanh(w * x) + u * before,
@@ -40,7 +40,7 @@ def last():
 
 
 def slope(which, values):
-    """The derivative of the loop, by a step along the imaginary axis, with no cancellation."""
+    """The derivative of the loop, with respect to x by a complex step, without cancellation."""
     moved = {name: np.asarray(value, complex) for name, value in values.items()}
     moved[which] = moved[which] + 1e-30j
     return np.imag(loop(**moved)) / 1e-30

@@ -59,14 +59,14 @@ def test_forward_steps(name, formulas):
 
 
 def test_taps_count_from_what_the_step_makes():
-    """Which values they stand for is told in words, since it is not the same for all."""
+    """A sentence names their values, which differ between variables."""
     named = Quantities(gallery.loops["extra"].trace(order=0), 0)
     equations = [Speller(named).equation(formula) for formula in named.scan.formulas]
     assert equations == ["x[t] = exp(x[t−1]·w)", "cube[t] = exp(x[t−1]·w)³"]
     assert loop_offsets(named) == "step k: x[t] is xₖ₊₁, cube[t] is cubeₖ"
 
 
-# Every formula is read back as Python and computed from the values that its step read.
+# Python evaluates every formula with the values that its step read.
 
 
 def recomputed(named, formula, step):
@@ -82,7 +82,7 @@ def recomputed(named, formula, step):
 
 
 def disagreements(trace):
-    """Formulas of Scans whose text does not give what their steps have written."""
+    """Formulas of Scans whose value differs from the written value."""
     for named in Quantities.each(trace):
         yield from disagreements_of(named)
 
@@ -106,7 +106,7 @@ def test_every_formula_computes_what_its_step_wrote(name):
 
 @pytest.mark.parametrize("wrt", ["W", "U", "x"])
 def test_products_of_matrices_are_written_without_columns(wrt):
-    """By a matrix, PyTensor makes columns of vectors, and transposes what it has transposed."""
+    """With a matrix, PyTensor uses columns instead of vectors, and transposes twice."""
     for named in Quantities.each(gallery.loops["rnn"].trace(order=3, wrt=wrt)):
         assert list(disagreements_of(named)) == []
         for equation in map(Speller(named).equation, named.scan.formulas):
@@ -189,7 +189,7 @@ GROWING = {
 
 
 def growing(join, times):
-    """Each result is made of the last two, so that written out it has Fibonacci's many members."""
+    """Each result reads the last two; the expanded formula grows like Fibonacci's numbers."""
 
     def step(x):
         before, last = x, pt.sin(x)

@@ -20,7 +20,7 @@ from lab.scans.replacing import scan_nodes
         ("grad_of_" * 12 + "square", "12-fold gradient of square"),
         ("grad_of_replay_of_gap", "gradient of the replay of gap"),
         ("tangent_of_gap", "tangent of gap"),
-        ("grad_of_", "grad_of_"),  # a person's own name, of which nothing would be left
+        ("grad_of_", "grad_of_"),  # a user's name that would become empty
         ("graduate", "graduate"),
     ],
 )

@@ -19,7 +19,7 @@ G = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 def test_set_subtensor_routes_its_cotangent():
-    """Zero at i for x, what stood at i for y: by hand, and as PyTensor does it."""
+    """x receives zero at i, and y the gradient at i: by hand, and by PyTensor."""
     output, pullback = structural.vjp(lambda x, y: structural.set_subtensor(x, y, 2), [X, Y])
     assert output.tolist() == [0, 1, 10, 3, 4]
     to_x, to_y = pullback(G)
@@ -68,7 +68,7 @@ STEPS += [Tape((-3, -1), (0,)), Tape((-1, 0, 1), (1, 0))]
 
 @pytest.mark.parametrize("tape", STEPS, ids=str)
 def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
-    """Which slot gets what, by the rule of `Tape.reverse`: clear what is written, add at reads."""
+    """The gradients by the rule of `Tape.reverse`: clear written slots, add at read slots."""
     rows, step = tape.rows(2), 1
     buffer, written = np.zeros(rows), np.zeros(len(tape.writes))
     _, pullback = structural.vjp(structural.tape_step(tape, step), [buffer, written])
@@ -87,7 +87,7 @@ def test_a_step_transposed_is_a_step_of_the_reverse_tape(tape):
     read_at = dict(zip(tape.reads, given_read, strict=True))
     for tap in tape.overwritten:  # the gradient of the old value stops; reading brings a new one
         assert before[tape.row(step, tap)] == read_at[tap]
-    for tap in tape.preserved:  # a fan-out: what comes from later steps, and what reading brings
+    for tap in tape.preserved:  # a fan-out: contributions of later steps, and of the read
         row = tape.row(step, tap)
         assert before[row] == read_at[tap] + given_after[row]
 
@@ -150,14 +150,14 @@ def test_the_tapes_of_a_gradient_are_these_chains(name, order, jacobian, count):
             _, to_written = pullback(np.concatenate([nothing, held]))
             held, _ = pullback(np.concatenate([to_written @ jacobian(parent, step), held]))
             for tap in set(source.tape.writes) - set(source.tape.reads):
-                alive[source.tape.row(step, tap)] = False  # nobody reads it again
+                alive[source.tape.row(step, tap)] = False  # no later step reads it
             expected = tape.contents(back)[::-1]
             np.testing.assert_allclose(held[alive], expected[alive], rtol=1e-13)
         assert np.any(alive)
 
 
 def test_a_tap_that_is_not_overwritten_keeps_its_gradient():
-    """The tape of a gradient, reads 0, 1, writes 1, beside one that writes elsewhere."""
+    """The tape of a gradient, reads 0, 1, writes 1, and a tape that writes elsewhere."""
     results = []
     for writes, rows in (((1,), 5), ((2,), 6)):
         move = structural.tape_step(Tape((0, 1), writes), 3)

@@ -1,4 +1,4 @@
-"""A step that is made once, as a loop; and Scans that stand inside other operations."""
+"""Loops of a single step, and Scans inside other operations."""
 
 from math import cos, sin
 

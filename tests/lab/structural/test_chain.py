@@ -1,4 +1,4 @@
-"""Chains of structural primitives, alone and in the step of a loop."""
+"""Chains of structural primitives, also in the step of a loop."""
 
 import numpy as np
 import pytensor
@@ -19,7 +19,7 @@ MIXED = np.array([[True, False, True], [False, False, True]])
 
 
 def routed(x, y):
-    """Every primitive, x twice, an inner cat, and a number that is no input."""
+    """Every primitive, x twice, an inner cat, and a constant."""
     head = structural.narrow(x, 0, 0, 2)
     both = structural.cat([structural.cat([head, y], 0), x], 0)
     chosen = structural.where(SIGN, both, 0.25)
@@ -40,7 +40,7 @@ def test_a_chain_by_hand():
     output, pullback = structural.vjp(routed, XY)
     np.testing.assert_array_equal(output, [0.5, -0.5, 0.25, 1.0, -0.5, 2.0])
     gx, gy = pullback(np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
-    # x0 is cut at 0.5, and meets its bound where it is read again; x1 is read twice
+    # x0 is clamped to 0.5, then equals its bound; the chain reads x1 twice
     np.testing.assert_array_equal(gx, [8, 18, 32])
     np.testing.assert_array_equal(gy, [0])
     assert [n.tolist() for n in pullback.nonsmooth.values() if n.any()] == [

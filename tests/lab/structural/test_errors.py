@@ -12,7 +12,7 @@ A = np.arange(6.0).reshape(2, 3)
 V = A[0]
 YES = np.array([True, False, True])
 
-# what is called, how the message starts, and what it says further on
+# a call, the start of its message, and later parts
 REFUSED = {
     "where: three lengths": (
         lambda: structural.where(YES, V, np.ones(2)),

@@ -9,7 +9,7 @@ from structural_cases import REAL, cases, evaluated, noise, reference, variables
 
 from lab.structural import primitives
 
-# PyTensor's own operations and gradients, without any of ours
+# operations and gradients of PyTensor only
 
 
 def pytensors(case, inputs):

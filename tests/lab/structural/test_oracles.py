@@ -13,7 +13,7 @@ from lab.structural import primitives
 
 @pytest.fixture(scope="module")
 def torch():
-    with warnings.catch_warnings():  # what it warns of on import is not about us
+    with warnings.catch_warnings():  # its warnings on import do not concern this code
         warnings.simplefilter("ignore")
         return pytest.importorskip("torch")
 
@@ -43,7 +43,7 @@ def by_torch(torch, case, inputs):
         return torch.cat(inputs, **case.metadata)
     if case.name == "narrow":
         return torch.narrow(*inputs, **case.metadata)
-    # torch's clamp cannot be differentiated where it broadcasts x, so that is said apart
+    # torch cannot differentiate a clamp that broadcasts x; a separate test covers this case
     x, lo, hi = inputs
     return torch.clamp(x.expand(reference(case).shape), lo, hi)
 
@@ -83,7 +83,7 @@ def test_torch_chooses_the_same_where_clamp_is_not_smooth(torch):
     same(case, primitives["clamp"].transpose(np.ones(5), case.inputs), theirs)
 
 
-# jax compiles for every new shape, so that there are few
+# few shapes, because jax compiles each
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", list(primitives))
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
