@@ -45,7 +45,7 @@ def test_a_wrong_answer_is_explained_and_can_be_corrected(opened):
     assert f"the slot at {step + 1}" not in opened.verdict(0)
     assert opened.section(0).locator(".revealed").is_hidden()
     assert opened.score() == "0 of 6 points; 0 of 3 answered."
-    box.fill(str(step + 1))  # tap 1 is read and written
+    box.fill(str(step + 1))  # the step reads and writes tap 1
     button.click()
     assert opened.verdict(0).startswith("Right. ")
     assert f"it overwrites the slot at {step + 1}." in opened.verdict(0)

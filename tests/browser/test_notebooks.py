@@ -12,7 +12,7 @@ LESSON = jupytext.read(ROOT / "notebooks" / "01_loop.md")
 QUESTION = re.compile(r'visual\.Question\(\s*"(?P<question>.*?)",\s*"(?P<answer>.*?)",')
 BENCH = "import visual\nbench = visual.Workbench(order=2)\nbench"
 TAPS = ("t−4", "t−3", "t−2", "t−1")
-RESTING = 250  # milliseconds without change, after which the page reports the moment to the kernel
+RESTING = 250  # milliseconds until the page reports a constant moment to the kernel
 COPIES = ("visual.Workbench(bench.link)", "exec(bench.python)\nbench")
 
 
@@ -51,7 +51,7 @@ def test_a_lesson_runs_by_keyboard_and_its_question_is_answered_by_mouse(open_no
 
 
 def choices(bench):
-    """Return what a workbench shows: loop, rule, order, taps, and moment."""
+    """Return the state of a workbench: loop, rule, order, taps, and moment."""
     bench.locator(".scantape-machine").wait_for()
     return (
         bench.get_by_role("combobox", name="loop", exact=True).input_value(),

@@ -22,7 +22,7 @@ OPEN_ONES = (
     "from ipywidgets.widgets.widget import _instances\n"
     "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
 )
-SIZE = {"width": 1700, "height": 1600}  # room for all
+SIZE = {"width": 1700, "height": 1600}  # space for all
 KERNEL = (
     "import threading, time\n"
     "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
@@ -42,7 +42,7 @@ TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
 
 
 def texts(picture):
-    """The texts of a picture, in the order in which they stand in its file."""
+    """The texts of a picture, in the order of its file."""
     root = ElementTree.fromstring(picture.svg())
     return ["".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")]
 
@@ -78,14 +78,14 @@ class Notebook:
         self.bench.get_by_role("button", name=f"order {number}", exact=True).click()
 
     def begin(self, loop):
-        """The tapes of a loop's gradient, whatever was shown before: tests may run in any order."""
+        """Show the tapes of a loop's gradient in any state: tests can run in any order."""
         self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
         self.bench.get_by_role("tab", name="tapes").click()
         self.order(1)
         self.shows(draw(gallery.loops[loop], "tapes"))  # the taps are the loop's own again
 
     def busy(self, is_busy):
-        """Wait until the workbench says that it is working, or not any more."""
+        """Wait until the workbench starts or stops working."""
         self.page.locator(f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]").wait_for()
 
     def told(self, number):
@@ -202,7 +202,7 @@ def test_a_line_has_the_equation_and_a_hint(opened):
 
 @pytest.fixture
 def sized(opened):
-    """Makes the window as large as is asked for, with the list of files if it is `listed`."""
+    """Set the size of the window, with the list of files if it is `listed`."""
     files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
     panel = opened.bench.locator(".scantape-panel > summary")
     folded = []
@@ -223,7 +223,7 @@ def sized(opened):
 
 
 def box(part):
-    """Where a part of the page stands: from and to, from above."""
+    """The top and the bottom of a part of the page."""
     found = part.bounding_box()
     return found["y"], found["y"] + found["height"]
 
@@ -352,7 +352,7 @@ def test_a_picture_is_saved(opened, tmp_path):
 
 
 def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
-    """Of changes that come faster than pictures, the last one counts."""
+    """If changes arrive faster than pictures, the last change is shown."""
     opened.begin("square")
     opened.bench.get_by_role("checkbox", name="t−2").check()
     opened.shows(draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))

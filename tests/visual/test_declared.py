@@ -1,4 +1,4 @@
-"""Whatever can be chosen is declared once: what offers it says nothing of its own about it."""
+"""Every option is declared once; controls and parsers add no information to it."""
 
 import argparse
 import json
@@ -22,13 +22,13 @@ from visual.workbench.state import BenchState, view_options
 from visual.workbench.workbench import Workbench
 
 DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_A_PAGE)}
-# What is no choice about a picture, but about the work: what is drawn, and where it goes.
+# Arguments that are not options of a picture: the subject, and the output.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
-# Of a page: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
+# A page has tap patterns by loop; `compiled` has PyTensor's mode, not a derivative's.
 OTHERWISE = {"TAPS/…", "MODE"}
 # What belongs to the thing on the workbench, and the weights, which are a cost.
 OF_A_BENCH = {"loop", "written", "weights"}
@@ -42,7 +42,7 @@ def parser_of(command):
 
 
 def own_words(parser):
-    """The options of a parser that are not declared, or not as they are there."""
+    """The options of a parser without a declaration, or with a different one."""
     for action in parser._actions:
         declared = DECLARED.get(action.dest)
         if declared is None or action.metavar in OTHERWISE:
@@ -73,7 +73,7 @@ def test_what_is_declared_for_pictures_can_be_typed():
 
 
 def own_controls(form):
-    """The controls of a workbench that are not declared, or not as they are there."""
+    """The controls of a workbench without a declaration, or with a different one."""
     options = {choice.name: choice for choice in OPTIONS}
     for control in form["controls"]:
         name, *rest = control["key"]
@@ -124,8 +124,8 @@ def test_a_page_offers_what_is_declared():
 
 NO_OPTIONS = {
     *("trace", "theme", "system"),
-    *("derivation", "of"),  # of phases, which are found by a Scan's number
-    *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
+    *("derivation", "of"),  # phases are selected by the number of a Scan
+    *("tapes", "orders", "name"),  # the orders of taps are the orders of the derivative
     "derivative",  # of influence
     "ax",  # of plots
     *("scans", "all_direct"),  # of unrolled, for the figures of a lesson

@@ -1,4 +1,4 @@
-"""Moving pictures: a frame a step, each another, and in none of them what has not happened."""
+"""Moving pictures: a different frame for each step, without shapes of later steps."""
 
 import io
 import re
@@ -43,7 +43,7 @@ def images(data):
 
 
 def told(scene):
-    """All that is written in a scene."""
+    """The texts of a scene."""
     return [shape.content for shape in scene.walk() if isinstance(shape, Text)]
 
 
@@ -88,7 +88,7 @@ def test_a_wrong_film_is_seen():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
 def test_nothing_is_told_before_it_happens(kind, name):
-    """What the last step makes is in the last frame alone; all others only add."""
+    """The result of the last step is in the last frame only; earlier frames only add shapes."""
     scene = visual.draw(gallery.loops[name], kind)
     seen = [told(frame) for frame in frames(scene)]
     assert len(seen) == len(scene.moments)
@@ -103,7 +103,7 @@ def test_nothing_is_told_before_it_happens(kind, name):
 
 
 def test_the_first_frame_has_the_first_value_alone():
-    """By hand: x is squared four times from 0.95; after the first step 0.9025 is known."""
+    """By hand: 0.95 is squared four times; the first step computes 0.9025."""
     first = told(next(frames(visual.draw(SQUARE))))
     assert "0.9025" in first
     for later in ("0.8145", "0.6634", "0.4401", "1.327", "7.413"):
@@ -130,7 +130,7 @@ def test_a_film_is_given_up():
 
 
 def test_ctrl_c_leaves_no_file(tmp_path):
-    """At a scale that takes long; the bar is gone, the sentence is that of all commands."""
+    """At a scale that takes long: no file remains, and the message is the usual one."""
     words = ["draw", "tapes", "--loop", "square", "--order", "2", "--scale", "3"]
     command = [sys.executable, "-m", "scantape", *words]
     path = tmp_path / "walk.gif"

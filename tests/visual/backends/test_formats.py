@@ -1,4 +1,4 @@
-"""One picture in every format: PDF, PNG and page show what the SVG shows; files whole or not."""
+"""One picture in every format: PDF, PNG, and page equal the SVG; files are complete or absent."""
 
 import io
 import math
@@ -129,7 +129,7 @@ def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
 
 
 def changed(shapes, number, change):
-    """`shapes` with the shape `number`, in drawing order, replaced by what `change` makes of it."""
+    """Return `shapes`; `change` replaces the shape `number` in drawing order."""
     found, count = [], 0
     for shape in shapes:
         inside = list(walk((shape,)))
@@ -175,7 +175,7 @@ def test_a_wrong_picture_would_be_noticed(square, wrong):
         assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
 
 
-SAME = 16  # of 255: edges of letters are drawn in sixteenths of a pixel
+SAME = 16  # of 255: renderers draw the edges of letters in sixteenths of a pixel
 
 
 def cut_letters(draw, scale):
@@ -195,7 +195,7 @@ def test_letters_are_the_same_pixels_in_every_line(scale):
 
 
 def test_cut_letters_would_be_noticed():
-    """As when a picture is resampled by a row: one of them goes, and all below it move."""
+    """Remove a row, as resampling does: all rows below it move."""
 
     def resampled(scene, scale):
         image = Image.open(io.BytesIO(scene.png(scale)))
@@ -396,7 +396,7 @@ def test_a_page_can_have_one_module():
 @needs_browser
 @pytest.mark.parametrize("make", [visual.tapes, values])
 def test_pages_work_from_a_file(page, tmp_path, make):
-    """Style and picture are there under the policy, and nothing is asked of the network."""
+    """The policy admits style and picture, and the page requests nothing from the network."""
     path = make(strange_trace("hostile name", 1)).save(tmp_path / "page.html", theme="dark")
     asked, wrong = [], []
     page.on("request", lambda request: asked.append(request.url))

@@ -1,4 +1,4 @@
-"""The command line, as a person types it."""
+"""The command line, as users type it."""
 
 import re
 import subprocess

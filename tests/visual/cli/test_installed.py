@@ -1,4 +1,4 @@
-"""Another package called `lab` or `visual`, or an old PyTensor: one sentence says so."""
+"""Another package named `lab` or `visual`, or an old PyTensor, causes a message."""
 
 import os
 import shutil

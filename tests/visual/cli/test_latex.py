@@ -1,4 +1,4 @@
-"""A lesson becomes LaTeX by the command on the lecturers' page, without Inkscape.
+"""The command on the page for lecturers converts a lesson to LaTeX without Inkscape.
 
 The notebook has no prose, for which nbconvert would call pandoc.
 """

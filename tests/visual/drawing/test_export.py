@@ -97,11 +97,11 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 def opened(browser, path):
-    """What a page complains about, and what axe finds wrong with it."""
+    """The errors of a page, and the violations that axe reports."""
     from axe_playwright_python.sync_playwright import Axe
 
     told, asked = [], []
-    page = browser.new_page(bypass_csp=True)  # axe is a script; the page's own policy has none
+    page = browser.new_page(bypass_csp=True)  # the policy of the page forbids scripts
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))

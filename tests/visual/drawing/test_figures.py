@@ -207,7 +207,7 @@ def test_a_weighted_cost_gives_every_state_its_direct_part():
 
 
 def test_a_wrong_rule_is_seen():
-    """A pullback that accumulates at overwritten taps makes another graph at order 3."""
+    """A pullback that accumulates at overwritten taps changes the graph at order 3."""
     loop = gallery.loops["square"].with_steps(2)
     graph = loop.build()
     wrong = PullbackRule(accumulates=lambda tape: tape.reads)

@@ -1,4 +1,4 @@
-"""Which Scan a picture of one opens: the one that holds the result, in all kinds the same."""
+"""All pictures of a single Scan show the Scan with the result."""
 
 import re
 
@@ -22,7 +22,7 @@ OTHERS = {
 
 
 def holder(trace):
-    """The number of the Scan in which the last output stands, found by its values."""
+    """The number of the Scan whose tape has the values of the last output."""
     result = trace.outputs[-1].ravel()
     found = [
         number
@@ -35,7 +35,7 @@ def holder(trace):
 
 
 def numbers(scene):
-    """The numbers of the Scans in the headings, and of the small tapes that stand out."""
+    """The numbers of the Scans in the headings, and of the marked small tapes."""
     bold = [(s.size, s.content) for s in scene.walk() if isinstance(s, Text) and s.bold]
     found = [(size, re.match(r"(\d+) · ", content)) for size, content in bold]
     told = [(size, int(match[1])) for size, match in found if match]

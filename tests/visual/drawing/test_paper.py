@@ -1,4 +1,4 @@
-"""Figures for papers: as wide as they are asked for, with letters of seven points."""
+"""Figures for papers: the requested width, with letters of seven points."""
 
 import math
 import re
@@ -26,7 +26,7 @@ INCH = 25.4
 
 
 def unfit(written, millimetres):
-    """What of an SVG, as it is written, is no figure so wide, or cannot be read."""
+    """The faults of an SVG as a figure of a width: a wrong size, or illegible text."""
     root = ElementTree.fromstring(written)
     left, top, across, down = map(float, root.get("viewBox").split())
     found = [] if root.get("width") == f"{millimetres}mm" and left == top == 0 else ["width"]
@@ -96,7 +96,7 @@ def test_a_width_in_pixels_keeps_the_letters():
 
 
 def test_a_narrow_picture_is_not_blown_up():
-    """A picture that is narrower than its figure stands in the middle, in its own size."""
+    """A picture that is narrower than its figure is centered and not scaled."""
     alone = Scene(100, 50, (Box(20, 10, 60, 30, Role.SEED),), "", "", THEMES["light"])
     figure = on_paper(alone, WIDTH.check("page"))
     root = ElementTree.fromstring(figure.svg())
@@ -124,7 +124,7 @@ def test_what_cannot_be_narrow_says_how_wide_it_is(kind, name):
 
 
 def rows(scene):
-    """The steps whose rows are drawn."""
+    """The steps with rows."""
     texts = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
     return [int(found[1]) for text in texts if (found := re.fullmatch(r"step (\d+)", text))]
 
@@ -149,7 +149,7 @@ def test_some_steps_of_an_unrolled_loop():
 
 
 def told(scene):
-    """What is written in a scene."""
+    """The texts of a scene."""
     return [s.content for s in scene.walk() if isinstance(s, Text)]
 
 
@@ -187,17 +187,17 @@ def test_a_legend_can_be_left_out(kind):
 
 
 def kinds_with(option):
-    """The kinds of pictures for which an option means something."""
+    """The kinds of pictures with an option."""
     return [name for name, kind in PICTURES.items() if option in {c.name for c in kind.on_sheet}]
 
 
 def patches(scene):
-    """How many colours there are."""
+    """The number of colors."""
     return sum(isinstance(s, Box) and s.heat is not None for s in scene.walk())
 
 
 def test_some_steps_of_charts():
-    """By hand: the steps 1 and 2 read or make x₁ to x₃: 3 values, and 6 pairs of them, not 15."""
+    """By hand: steps 1 and 2 read or compute x₁ to x₃: 3 values and 6 pairs, not 15."""
     curves = [
         max(len(s.points) for s in visual.draw(SQUARE, "values", **cut).walk() if is_curve(s))
         for cut in ({}, {"steps": "1:3"})

@@ -1,4 +1,4 @@
-"""Pictures are drawn from plain data: copies of a trace draw the same."""
+"""Pictures use plain data: a copy of a trace gives the same picture."""
 
 import copy
 import pickle
@@ -31,7 +31,7 @@ def drawn(trace, picture):
 
 
 def strangers(value, place="trace"):
-    """Places at which something else than plain data stands."""
+    """The paths of values that are not plain data."""
     if is_dataclass(value):
         for field in fields(value):
             yield from strangers(getattr(value, field.name), f"{place}.{field.name}")
@@ -53,7 +53,7 @@ def test_a_trace_and_a_derivation_hold_nothing_but_data(name):
     derivative = loops[name].derivative(1)
     trace = lab.trace(derivative)
     for picture in PICTURES:
-        drawn(trace, picture)  # what a picture keeps in a trace is plain as well
+        drawn(trace, picture)  # data that a picture caches in a trace is plain, too
     assert list(strangers(trace)) == []
     (derivation,) = (d for n in derivative.genealogy if (d := n.node.op.derivation))
     assert list(strangers(derivation.record)) == []

@@ -1,4 +1,4 @@
-"""The reader of symbols, by which `test_every_scene` compares all kinds of pictures of one run."""
+"""The reader of symbols: `test_every_scene` compares all pictures of a run with it."""
 
 import pytest
 from pictures.checkers import conflicts

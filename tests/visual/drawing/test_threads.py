@@ -1,4 +1,4 @@
-"""Eight threads that draw at once draw what one draws after the other, byte for byte."""
+"""Eight threads that draw simultaneously produce the bytes of a single thread."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +13,7 @@ FORMS = ("svg", "pdf", "png", "html", "txt")
 
 
 def drawn(task, folder):
-    """One picture of a loop of its own, in all formats."""
+    """A picture of a new loop, in all formats."""
     name, kind, theme, number = task
     picture = visual.draw(replace(gallery.loops[name]), kind, theme, order=1)
     written = []

@@ -180,7 +180,7 @@ def test_invalid_progress_is_rejected(data):
     assert (question.progress, question.points) == ({}, 0)
 
 
-# what can be answered
+# possible answers
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_partial_answer_is_wrong():
         assert answer.check(typed).outcome == outcome
 
 
-# errors, and what is drawn
+# errors, and pictures
 
 
 @pytest.mark.parametrize(

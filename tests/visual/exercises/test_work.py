@@ -235,7 +235,7 @@ def test_a_lock_that_is_never_released_is_reported(tmp_path, monkeypatch):
 def test_a_notebook_saves_answers(tmp_path, monkeypatch):
     asked = visual.Question("Really?", 1, "So it is.")
     told = {"Really?": {"tries": 1, "points": 1, "done": True}}
-    asked.progress = told  # in Python alone, nothing is written
+    asked.progress = told  # without a notebook, no file is written
     assert not (tmp_path / "kept.json").exists()
     monkeypatch.setattr("visual.exercises.sheet.in_notebook", lambda: True)
     asked = visual.Question("Really?", 1, "So it is.")

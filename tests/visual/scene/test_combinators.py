@@ -1,4 +1,4 @@
-"""Pictures put together: laws that hold of any pieces, which hypothesis makes up."""
+"""Laws of combinations of pieces, tested by Hypothesis with random pieces."""
 
 import re
 from dataclasses import replace
@@ -57,7 +57,7 @@ def extent(part):
 
 
 def is_inside(shape, room, slack=1e-6):
-    """Whether a shape is in a rectangle; told from its own numbers, not from `envelope_of`."""
+    """Whether a shape is in a rectangle, by its coordinates and not by `envelope_of`."""
     if isinstance(shape, Box):
         corners = [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
     elif isinstance(shape, Text):

@@ -1,4 +1,4 @@
-"""Files appear whole, whoever else writes in the same folder at the same time."""
+"""Files appear complete, even if other processes write to the same folder."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +51,7 @@ def test_each_new_file_has_another_name(tmp_path, opened):
 
 
 def test_threads_write_their_own_files(tmp_path):
-    # The first 99 letters are the same, which were all that the name of the new file told.
+    # The first 99 letters are equal; the temporary name contained only these.
     paths = [tmp_path / f"{'n' * 99}{letter}.txt" for letter in "ab"]
 
     def write(path):

@@ -1,4 +1,4 @@
-"""Widths of letters: those of the fonts, as fontTools reads them, and as Chromium draws them."""
+"""Widths of letters, compared with fontTools and with Chromium."""
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -29,7 +29,7 @@ def test_widths_are_those_of_the_font(bold, mono):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to compare with")
 @pytest.mark.parametrize("kind", ["tapes", "phases", "stepgraph", "unrolled"])
 def test_no_text_is_drawn_wider_than_it_is_measured(page, kind):
-    """Pairs of letters stand closer together at times, by a few hundredths of the width."""
+    """Kerning moves some pairs of letters closer, by a few hundredths of the width."""
     scene = visual.draw(gallery.loops["coupled"], kind, order=2)
     texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
     for text, drawn in zip(texts, page.evaluate(LENGTHS, scene.svg()), strict=True):

@@ -1,4 +1,4 @@
-"""Scenes and their texts: what is shortened, and what Jupyter gets."""
+"""Scenes and their texts: shortened texts, and the output for Jupyter."""
 
 import visual
 from lab.loops import gallery

@@ -1,8 +1,8 @@
-"""Themes: contrast, and roles that can be told apart, by colour-blind eyes and in print as well.
+"""Themes: contrast, and distinguishable roles, also for color-blind readers and in print.
 
 Matrices: Machado, Oliveira & Fernandes, "A Physiologically-based Model for Simulation of Color
 Vision Deficiency" (2009), severity 1.0; they apply to linear RGB.  Lab: CIE 15, D65.  CIEDE2000
-and what it is tried with: Sharma, Wu & Dalal (2005).
+and its test data: Sharma, Wu & Dalal (2005).
 """
 
 import io
@@ -76,7 +76,7 @@ def lab_of(colours, eye="usual"):
 
 
 def apart(first, second):
-    """CIEDE2000: how far colours, as L*, a*, b*, are apart; 1 is what an eye just notices."""
+    """CIEDE2000: the distance of colors given as L*, a*, b*; 1 is just noticeable."""
     (l1, a1, b1), (l2, a2, b2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
     grey = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
     a1, a2 = (a * (1.5 - 0.5 * np.sqrt(grey / (grey + 25.0**7))) for a in (a1, a2))
@@ -110,10 +110,10 @@ def swatches(theme):
 
 
 def alike(theme, least):
-    """Pairs of roles of which the boxes of a legend differ too little, for some eye.
+    """Pairs of roles whose boxes in a legend differ too little for some vision.
 
-    The measure is the mean of CIEDE2000 over their pixels, in which colours, edges and hatches
-    count as they are seen; in print of lightness alone.
+    The measure is the mean of CIEDE2000 over their pixels, with colors, edges, and hatches;
+    in print, it uses only the lightness.
     """
     drawn = swatches(theme)
     for eye in EYES if theme.name != "print" else ["usual"]:
@@ -175,7 +175,7 @@ def test_every_pair_of_roles_is_told_apart(name):
 
 
 def eyes_deceived(theme, role, **colours):
-    """The eyes for which a role looks like another, when it has other colours."""
+    """The kinds of vision for which a role with other colors looks like another role."""
     looks = {**theme.looks, role: replace(theme.looks[role], **colours)}
     changed = replace(theme, looks=MappingProxyType(looks))
     return {eye for pair, eye, _ in alike(changed, LEAST) if role in pair}

@@ -1,7 +1,7 @@
-"""What a notebook's cells leave in its file, which is what other front ends choose from.
+"""The outputs in the file of a notebook, from which other front ends choose.
 
-JupyterLab shows a widget, where its kernel is.  Else a front end takes the first kind that it
-knows: HTML, in a frame of its own, in Visual Studio Code and Colab; images in what only looks.
+With a kernel, JupyterLab shows a widget.  Other front ends use the first format that they support:
+HTML in a separate frame in Visual Studio Code and Colab, images in static viewers.
 """
 
 import io
@@ -29,7 +29,7 @@ visual.Workbench(view="tapes")
 visual.Exercise(square, "preserved")
 visual.Exercises.of(square, ("taps", "preserved"))
 gallery.loops["square"].system()""".splitlines()
-# What is tried in turn: the order of vscode-jupyter, and what is known of others.
+# The preferred formats: the order of vscode-jupyter, and of other front ends.
 CHOSEN = {
     "Visual Studio Code": ("text/html", "text/latex", "image/svg+xml", "image/png"),
     "Colab": ("text/html", "image/svg+xml", "image/png", "text/latex"),
@@ -53,7 +53,7 @@ def bundles(tmp_path_factory):
 
 
 class Still(HTMLParser):
-    """What is seen of a page whose scripts do not run, and what it would load."""
+    """The visible content of a page without scripts, and its requests."""
 
     def __init__(self, html):
         super().__init__()

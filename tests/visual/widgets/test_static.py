@@ -1,4 +1,4 @@
-"""What is shown where no kernel is: HTML that brings its own script, and plain text."""
+"""The output without a kernel: HTML with its script, and plain text."""
 
 import io
 from base64 import b64decode

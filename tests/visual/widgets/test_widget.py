@@ -1,4 +1,4 @@
-"""Widgets go into boxes and are linked; a page is told of them when they are shown, not before."""
+"""Widgets in boxes and links; a page receives a widget when it is displayed, not before."""
 
 import gc
 import weakref
@@ -25,13 +25,13 @@ MADE = {
 def test_all_go_into_boxes():
     before = len(_instances)
     widgets = [make() for make in MADE.values()]
-    assert len(_instances) == before  # no page is told of any
+    assert len(_instances) == before  # no page has received one
     box = ipywidgets.VBox([*widgets, ipywidgets.Tab(widgets[:2])])
     ipywidgets.AppLayout(header=widgets[0], center=box, footer=widgets[-1])
     assert all(_instances[widget.model_id] is widget for widget in widgets)
     told = box.get_state("children")["children"]
     assert told[:5] == [f"IPY_MODEL_{widget.model_id}" for widget in widgets]
-    # Where no kernel is, a box has its text alone.
+    # Without a kernel, a box has only its text.
     shown = box._repr_mimebundle_()["text/plain"]
     assert all(f"<{name}: " in repr(box) for name in MADE)
     assert "object at 0x" not in shown
@@ -55,7 +55,7 @@ def test_what_was_answered_can_be_observed():
     asked.observe(seen.append, "answered")
     first, second = (task.question for task in asked.tasks)
     page = {first: {"tries": 1, "points": 1, "done": True}}
-    asked.set_state({"progress": page})  # as a page tells it
+    asked.set_state({"progress": page})  # as a page reports it
     asked.set_state({"progress": {**page, second: {"tries": 0, "points": 2, "done": True}}})
     assert (bar.value, [change.new for change in seen]) == (3, [1, 2])
     assert asked.current is None

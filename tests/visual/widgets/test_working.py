@@ -267,7 +267,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
     in_a_loop(play)
 
 
-# what may come next
+# possible next events
 
 ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
 
@@ -285,7 +285,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
     forget()
     in_a_loop(look)
     drawn = draw._drawn.cache_info().misses
-    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than there were
+    bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than before
     assert draw._drawn.cache_info().misses == drawn
     ahead = shown()
     forget()
