@@ -3,7 +3,6 @@
 Start with `table`: a picture lists rows of cells, `placing` computes their positions, and `arrows`
 routes the arrows between them. `canvas` adds headings, legend, and margins; `columns` maps time to
 columns; `cells` draws values in boxes; `names` has the names of quantities and the keys that link
-pictures. `headings` describes a backward Scan, `legend` the roles, and `grid` the entries of an
-array. `routes` leads arrows through lanes, `gutters` beside a column of boxes, and `graphviz` lays
-out graphs.
+pictures. `headings` describes a backward Scan, and `legend` the roles. `routes` leads arrows
+through lanes, and `graphviz` lays out graphs.
 """

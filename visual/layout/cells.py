@@ -382,11 +382,13 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
 def quantity(name: str) -> str:
     """Return the quantity that a name belongs to, ``dC/dh`` for ``∂C/∂h₃``.
 
-    A value with only the name of an operation is an intermediate result.
+    A name can be followed by its formula or its slot. A value with only the name of an operation is
+    an intermediate result.
     """
+    name = name.partition(" = ")[0].partition(": ")[0]
     if "▢" in name or not any(map(str.isalpha, name)):
         return "intermediate results"
-    whole, _, rest = name.partition(": ")[0].translate(WITHOUT_INDEX).partition("[")
+    whole, _, rest = name.translate(WITHOUT_INDEX).partition("[")
     return whole + rest.rpartition("]")[2]
 
 

@@ -1,10 +1,10 @@
-"""Combine pictures: beside, above, framed, padded, in columns, or joined by arrows.
+"""Combine pictures: beside, above, framed, or in columns.
 
 A `Piece` consists of shapes and their envelope, the rectangle that they occupy. Every function
-returns a new piece. A named piece can be found by its name, wherever it was moved:
+returns a new piece. The envelope of a named piece can be found by its name, wherever it was moved:
 
-    >>> row = beside(named(framed(words("x₀", 12), Role.INPUT), "x"), gap(60), named(step, "step"))
-    >>> joined(row, ("x", "step"))
+    >>> row = beside(named(framed(words("x₀", 12), Role.INPUT), "x"), gap(60), words("x₁", 12))
+    >>> row.anchors["x"]
 
 After chalk, https://github.com/chalk-diagrams/chalk, whose envelopes may be of any form.
 """
@@ -166,12 +166,6 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
     return over(*placed)
 
 
-def padded(part: Piece, across: float, down: float | None = None) -> Piece:
-    """Add margins on all sides; `down`, above and below, equals `across` by default."""
-    room = part.envelope.padded(across, across if down is None else down)
-    return replace(part, envelope=room)
-
-
 def framed(part: Piece, role: Role, padding: float = 8.0) -> Piece:
     """Put a piece into a box with the look of a role."""
     room = part.envelope.padded(padding, padding)
@@ -194,28 +188,8 @@ def columns(rows: Iterable[Sequence[Piece]], across: float = 0.0, down: float = 
 
 
 def named(part: Piece, name: Name) -> Piece:
-    """Give a piece a name for `joined`."""
+    """Give a piece a name, by which `anchors` has its envelope."""
     return replace(part, anchors={**part.anchors, name: part.envelope})
-
-
-def joined(
-    part: Piece,
-    *pairs: tuple[Name, Name],
-    leave: tuple[float, float] = (1.0, 0.5),
-    arrive: tuple[float, float] = (0.0, 0.5),
-) -> Piece:
-    """Draw an arrow between the two named parts of each pair, with horizontal ends.
-
-    `leave` and `arrive` are points of the parts; (0, 0) is the upper left corner, (1, 1) the lower
-    right. Raises KeyError for an unknown name.
-    """
-    arrows = []
-    for start, end in pairs:
-        (x0, y0), (x1, y1) = part.anchors[start].place(*leave), part.anchors[end].place(*arrive)
-        first, middle, last = x0 + 2, (x0 + x1) / 2, x1 - 3
-        curve = ((first, y0), (middle, y0), (middle, y1), (last, y1))
-        arrows.append(Arrow(curve if y0 != y1 else (curve[0], curve[3])))
-    return over(part, piece(*arrows)) if arrows else part
 
 
 def scene(part: Piece, title: str, description: str, margin: float = 24.0) -> Scene:

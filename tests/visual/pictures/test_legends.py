@@ -96,6 +96,7 @@ def test_a_strip_of_many_entries_says_how_many_it_shows():
         ("dC′/d(dC/dx₁₂)", "dC′/d(dC/dx)"),
         ("prey[3]", "prey"),
         ("infected₀", "infected"),
+        ("n₃ = n₂ ** 2", "n"),
     ],
 )
 def test_quantities(name, expected):

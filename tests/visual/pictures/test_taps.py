@@ -11,7 +11,6 @@ from pictures import cells
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of
 from twins import assert_twin
 
-import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import integers, leaves_of, tap_symbol
@@ -19,7 +18,6 @@ from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
 from visual.pictures.tap_rules import TapRule, conversions, reverse
 from visual.pictures.taps import taps
-from visual.scene.shapes import Text
 from visual.scene.theme import Role
 
 SIT = TAPES["one"]
@@ -212,14 +210,6 @@ def test_gaps_are_empty_slots_and_long_ones_are_folded():
     assert folded.width < 1400
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-def test_loops_of_the_gallery(name):
-    loop = gallery.loops[name]
-    for order in range(4):
-        words = taps(loop.trace(order=0), order).text()
-        assert all(variable.name in words for variable in (*loop.states, *loop.sequences))
-
-
 def test_a_scan_of_a_derivative_can_be_asked_for():
     scan = gallery.loops["square"].trace(order=1).scans[1]
     assert drawn(taps(scan, 0), "dx", 0)[:2] == ({0, 1}, {1})
@@ -259,29 +249,3 @@ def test_bad_input_is_told(wrong, says):
         wrong()
     for part in says:
         assert part in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "told", "not_told"),
-    [
-        ("square", {"sit-sot: one tap read, one written", "mit-mot: several"}, "mit-sot: "),
-        ("gap", {"mit-sot: several taps read, one written", "mit-mot: several"}, "sit-sot: "),
-    ],
-)
-def test_the_words_for_kinds_are_spelled_out(name, told, not_told):
-    text = visual.draw(gallery.loops[name], "taps").text()
-    assert all(text.count(words) == 1 for words in told)
-    assert not_told not in text
-
-
-def test_influence_says_that_no_order_changes_it():
-    first, second = (
-        [
-            shape.content
-            for shape in visual.draw(gallery.loops["gap"], "influence", order=order).walk()
-            if isinstance(shape, Text)
-        ]
-        for order in (1, 2)
-    )
-    assert first == second
-    assert sum("whatever the order" in words for words in first) == 1

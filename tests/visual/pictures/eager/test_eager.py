@@ -26,7 +26,6 @@ from lab.eager.records import (
     Appended,
     PassedOn,
     Popped,
-    RecordedValue,
     Seeded,
     Sent,
     Summed,
@@ -34,7 +33,7 @@ from lab.eager.records import (
 from lab.errors import ArgumentError
 from lab.notation import number_text
 from visual.pictures.eager.story import moments
-from visual.pictures.eager.words import digits_of_sum, node_name
+from visual.pictures.eager.words import node_name
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Text
 from visual.scene.theme import Role
 
@@ -76,14 +75,6 @@ def test_every_moment_begins_with_an_event(name):
         if isinstance(event, Popped) and number:
             seeded = isinstance(recorded(name).events[number - 1], Seeded)
             assert begins[number] == number - seeded
-
-
-def test_every_moment_has_a_name():
-    names = list(drawn("second order, setters").moments.values())
-    assert all(names)
-    assert names[:2] == ["n₀ is appended to tape 0", "n₁ is appended to tape 1"]
-    assert names[-1] == "n₀ is removed from tape 0 with the sum of its gradients"
-    assert "n₃ sends n₁ a contribution" in names
 
 
 def test_a_node_of_the_way_back_has_two_moments():
@@ -380,10 +371,6 @@ def test_unfold_must_be_a_node():
 # How it looks.
 
 
-def test_other_formats():
-    assert drawn("second order, setters").pdf().startswith(b"%PDF")
-
-
 @pytest.mark.parametrize("name", ["square", "program", "second order, setters", "closure"])
 def test_twins(name):
     scene = drawn(name)
@@ -441,16 +428,3 @@ def test_the_digits_shown_add_up():
     cut = Group((Text(0, 0, "182.2"),), title="gradient 3 of n₀, from n₁")
     wrong = replace(four, shapes=(cut, *four.shapes))
     assert any(sum(parts) != total for parts, total in sums_shown(wrong))
-
-
-def test_four_digits_where_no_more_would_help():
-    third = [RecordedValue(numpy.array(1 / 3))] * 2
-    assert (
-        digits_of_sum(third, RecordedValue(numpy.array(2 / 3))) == 4
-    )  # 0.3333… twice is never 0.6667
-    assert (
-        digits_of_sum([RecordedValue(numpy.array(182.25))] * 2, RecordedValue(numpy.array(364.5)))
-        == 5
-    )
-    for other in (numpy.array(math.nan), numpy.ones(2), "text", numpy.array(1j), numpy.array(True)):
-        assert digits_of_sum([RecordedValue(other)], RecordedValue(other)) == 4

@@ -168,25 +168,6 @@ def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
     assert ("21 slots of x (5 used)" in words) == (name == "newton")
 
 
-def test_the_eager_tape_frees_its_nodes_and_a_scan_keeps_its_slots():
-    """What is said of memory below the halves is what the engine does."""
-    alive = []
-    from lab.eager import np, primitive
-
-    probe = primitive(np.square, lambda y, x: [lambda g: alive.append(len(x0.tape)) or g * 2 * x])
-    x0 = None
-
-    def f(x):
-        nonlocal x0
-        x0 = x
-        for _ in range(4):
-            x = probe(x)
-        return x
-
-    grad(f)(0.95)
-    assert alive == [4, 3, 2, 1]
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
     with pytest.raises(REFUSED[name]):
@@ -238,17 +219,3 @@ def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])
 def test_twins(name, wrt):
     assert_twin(f"two-tapes-{name}", drawn(name, wrt))
-
-
-@pytest.mark.parametrize("name", ["coupled", "fibonacci", "delay", "square", "newton"])
-def test_no_name_of_a_gradient_is_cut(name):
-    """Also where there is the least room; of nodes, only what they compute may be."""
-    scene = visual.two_tapes(loops[name])
-    assert cut_names(scene) == []
-    wrong = replace(scene, shapes=(*scene.shapes, Text(0, 0, "dC/dhun…₁")))
-    assert cut_names(wrong) == ["dC/dhun…₁"]
-
-
-def cut_names(scene):
-    told = (shape.content for shape in scene.walk() if isinstance(shape, Text))
-    return [words for words in told if "…" in words and " = " not in words]

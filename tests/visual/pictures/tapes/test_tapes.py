@@ -1,7 +1,6 @@
 """Tapes: every number in them is the trace's own; and text twins, also of pictures beside them."""
 
 import re
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,6 @@ import lab
 import visual
 from lab.loops import gallery
 from lab.notation import number_text
-from visual.layout.canvas import HEIGHT
 from visual.layout.cells import full_text
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
@@ -199,36 +197,6 @@ def test_what_a_step_reads_is_called_as_where_it_was_made(name):
             assert group.cell.split(":")[1].startswith("d"), group.cell
 
 
-def test_what_was_overwritten_is_shown():
-    trace = gallery.loops["square"].trace(order=1, cost=[1.0, 2.0, 3.0, 4.0])
-    struck = [
-        s.content
-        for group, step, role in cells(trace)
-        if role is Role.OVERWRITTEN
-        for s in group.shapes
-        if isinstance(s, Text) and s.struck
-    ]
-    assert struck == ["3", "2", "1", "0"]
-
-
-def test_roles_of_the_first_derivative():
-    trace = gallery.loops["square"].trace(order=1)
-    roles = [role for _, step, role in cells(trace) if step == 4 + 1]  # after the loop
-    wanted = [Role.READ, Role.OVERWRITTEN, Role.PRESERVED]
-    assert [roles.count(role) for role in wanted] == [1, 1, 1]
-    assert roles.count(Role.WAITING) == 2
-    assert roles.count(Role.SPENT) == 1
-    everything = {role for _, _, role in cells(trace)}
-    assert {Role.INPUT, Role.SEED, Role.RESULT, Role.INTERMEDIATE} <= everything
-
-
-def test_the_legend_names_every_role_that_occurs():
-    scene = visual.tapes(gallery.loops["extra"].trace(order=1))
-    words = {s.content for s in scene.walk() if isinstance(s, Text)}
-    for role in {s.role for s in scene.walk() if isinstance(s, Box)} - {Role.PANEL}:  # of labels
-        assert role.value in words
-
-
 def test_values_that_are_not_needed_are_washed_out():
     """Of three interleaved loops, the last value belongs to one."""
     trace = gallery.loops["delay"].trace(order=1)
@@ -322,23 +290,6 @@ def test_seeds_say_where_they_come_from(order, scan, told):
     assert ("output of Scans 5–7" in words) == (order == 3)
 
 
-def test_arrows_come_to_every_running_total():
-    """dbirth = Σ dprey·0.1·prey: of two tapes, an arrow leaves the first."""
-    trace = gallery.loops["coupled"].trace(order=1)
-    scene = visual.tapes(trace)
-    faint = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
-    x = {g.shapes[0].x for g in scene.groups() if g.title.startswith("dC/dbirth: dbirth = ")}
-    ends = [arrow.points[-1][0] for arrow in faint]
-    assert len(x) == 1
-    assert sum(min(x) < end < min(x) + 100 for end in ends) == trace.scans[1].steps
-    factors = [s.content for s in scene.walk() if isinstance(s, Text) and s.content[:1] == "·"]
-    prey, hunters = (tape.final for tape in trace.scans[0].tapes)
-    for step in range(3):  # of dprey and dhunters: by hand
-        p, h = prey[2 - step], hunters[2 - step]
-        for factor in (1 + 0.1 * 1.1 - 0.1 * h, -0.1 * p, 0.1 * h, 1 + 0.1 * p - 0.1):
-            assert f"·{number_text(factor)}" in factors
-
-
 def factors_on_arrows(scene):
     """Each factor that lies on arrows, with these arrows; of a short label there are none."""
     chips = [
@@ -428,30 +379,3 @@ def test_in_ssa_a_result_is_what_was_asked_for(order):
     assert [title for title in told if "hunters" in title] == []
     result = full_text(gallery.loops["coupled"].trace(order=order).outputs[-1])
     assert any("prey₀" in title and title.endswith(f" = {result}") for title in told)
-
-
-@pytest.mark.parametrize(
-    ("name", "slots", "writes", "results"), [("square", 5, 4, 1), ("gap", 8, 10, 3)]
-)
-def test_in_ssa_a_colour_tells_where_a_value_comes_from(name, slots, writes, results):
-    """By hand: square makes 4 steps and gap 5, which write one slot and two; all start full."""
-    scene = visual.draw(gallery.loops[name], "ssa", order=1)
-    drawn = Counter(s.role for s in scene.walk() if isinstance(s, Box) and s.height == HEIGHT)
-    assert drawn == {
-        Role.SEED: 1,
-        Role.INPUT: slots - 1,
-        Role.INTERMEDIATE: writes - results,
-        Role.RESULT: results,
-    }
-
-
-def test_factors_lie_on_the_arrows_to_running_totals():
-    """Of newton, xₖ₊₁ = (xₖ + a/xₖ)/2, what a step adds to dC/da is its gradient times 1/(2·xₖ)."""
-    values = [3.0]
-    for _ in range(3):
-        values.append(0.5 * (values[-1] + 2 / values[-1]))
-    scene = visual.draw(gallery.loops["newton"], "tapes", order=1)
-    texts = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
-    told = [float(text[1:]) for text in texts if re.fullmatch(r"·0\.\d+", text)]
-    for value in values:
-        assert any(abs(one * 2 * value - 1) < 5e-4 for one in told)
