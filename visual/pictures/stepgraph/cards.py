@@ -16,7 +16,7 @@ from visual.pictures.stepgraph.nodes import StepNode
 from visual.scene.shapes import Box, Group, Shape, fitted, text_width
 from visual.scene.theme import Role
 
-SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11  # font sizes
+LABEL, VALUE, CAPTION = 12.5, 12, 11  # font sizes
 LINE, ABOVE, INDENT = 17, 15, 7
 MIN_WIDTH = 58
 ENTRY = "-0.01234, "  # a typical entry of a vector
@@ -53,7 +53,7 @@ class Card:
     @property
     def width(self) -> float:
         """The width in pixels."""
-        name = 0.0 if self.formula else text_width(self.label, self._size, bold=True) + 16
+        name = 0.0 if self.formula else text_width(self.label, LABEL, bold=True) + 16
         mono = self.lines[not self.formula :]
         widths = (text_width(line, VALUE, mono=True) + 14 for line in mono)
         caption = text_width(self.caption, CAPTION) + 10
@@ -63,10 +63,6 @@ class Card:
     def height(self) -> float:
         """The height in pixels."""
         return 9 + LINE * len(self.lines) + ABOVE * bool(self.caption)
-
-    @property
-    def _size(self) -> float:
-        return SIGN if len(self.label) == 1 and not self.label.isalnum() else LABEL
 
     def draw(self, box: Box, key: str) -> Group:
         """Draw the card in a box that has its size; `key` identifies the quantity."""
@@ -82,7 +78,7 @@ class Card:
             y += ABOVE
         for number, line in enumerate(self.lines, start=1):
             bold, x = number <= max(1, len(self.formula)), middle
-            size = VALUE if self.formula or not bold else self._size
+            size = VALUE if self.formula or not bold else LABEL
             mono = bool(self.formula) or not bold
             text = fitted(middle, y + LINE * number, line, room, size, mono=mono, bold=bold, **look)  # type: ignore[arg-type]
             if self.formula:

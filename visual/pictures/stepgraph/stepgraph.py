@@ -40,11 +40,6 @@ from visual.scene.shapes import Arrow, Box, Scene, Shape, picture_function
 from visual.scene.theme import Role
 
 GLOSSARY: Mapping[str, str] = {  # operations whose names do not explain them
-    "allocempty": "uninitialized memory",
-    "part": "some rows or entries of the first input",
-    "set_part": "the first input, a part of it replaced by the second",
-    "add_to_part": "the first input, with the second added to a part of it",
-    "at": "one entry or row of the first input",
     "set_at": "the first input, one entry of it, or a part, replaced by the second",
     "add_at": "the first input, with the second added to one of its entries, or a part",
 }
