@@ -145,9 +145,9 @@ MESSAGES = [
     (lambda: lab.compare(SQUARE, cost=np.ones(2)), "cost", "4", "2"),
     (lambda: SQUARE.derivative().verify(SQUARE.build().node), "trace = ", "Trace"),
     (
-        lambda: visual.draw(gallery.loops["gap"], "phases", width="50mm"),
+        lambda: visual.draw(gallery.loops["coupled"], "stepgraph", width="50mm"),
         "width = '50mm': ",
-        "110mm",
+        "84mm",
     ),
     (lambda: draw("phases", bare=True), "option bare was removed in version 0.3: use "),
     (lambda: draw("tape"), "picture = 'tape': did you mean 'tapes'?"),

@@ -16,7 +16,8 @@ def test_the_values_are_those_of_a_loop_by_hand():
     x = [0.95**2**i for i in range(5)]
     for i, symbol in enumerate(("x₀", "x₁", "x₂", "x₃", "x₄")):
         told = [float(value) for value in known[symbol].values()]
-        assert told == pytest.approx([x[i]] * len(KINDS))
+        assert len(told) >= 2
+        assert told == pytest.approx([x[i]] * len(told))
     told = [float(value) for value in known["dC/dx₁"].values()]
     assert told == pytest.approx([8 * x[3] * x[2] * x[1]] * len(told))
 
