@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cache
-from threading import Event, Thread
 from unittest.mock import patch
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytensor.tensor as pt
 import pytest
 from broken_rules import following
 from graphs import known_mistakes
-from pytensor.gradient import grad
 from pytensor.scan.op import Scan
 
 import lab
@@ -23,7 +21,6 @@ from lab.reports.breaking.rules import BROKEN
 from lab.reports.compare.compare import SIDES, compare
 from lab.reports.compare.comparison import Agreement
 from lab.reports.compare.subject import subject_of
-from lab.reports.compare.watching import watched
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import before_end, sliced
@@ -271,27 +268,6 @@ def test_graphs_are_not_altered():
     assert pytensor.dprint(node.op.fgraph.outputs, file="str", id_type="") == inner
     assert type(node.op) is Scan
     assert set(vars(node.op)) == attributes
-
-
-def test_two_threads_that_watch_see_their_own_calls():
-    own, waiting = Scan.pullback, Event()
-
-    def watch():
-        waiting.set()
-        with watched(Scan) as calls:
-            x0, xs = square()
-            grad(xs[-1], x0)
-            seen.append(len(calls))
-
-    seen = []
-    other = Thread(target=watch)
-    with watched(Scan) as calls:
-        other.start()
-        waiting.wait()
-        other.join(0.1)
-    other.join()
-    assert (len(calls), seen) == (0, [1])
-    assert Scan.pullback is own
 
 
 def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():

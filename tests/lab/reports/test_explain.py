@@ -152,18 +152,6 @@ def test_a_compiled_function_draws_the_same_at_every_call():
     assert draws(x0=0.5).tolist() == draws(x0=0.5).tolist()
 
 
-def test_rows_of_one_number_fail_or_are_repeated():
-    for name, given in (
-        ("step_makes_one", {"h0": np.ones(3)}),
-        ("start_of_one", {"w": np.ones(3)}),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            compiled(name, lambda o: o[0])(**given)
-    h0 = pt.dvector("h0")
-    hs = pytensor.scan(lambda h: h[:1] / 2, outputs_info=[h0], n_steps=2, return_updates=False)
-    assert pytensor.function([h0], hs)([1.0, 2.0, 3.0]).tolist() == [[0.5] * 3, [0.25] * 3]
-
-
 def test_too_few_initial_values_lose_steps():
     right = compiled("two_starts_for_two_taps", lambda o: o[0][2:])(x0=1.0)
     assert right.tolist() == [2.0, 3.0, 5.0]

@@ -262,20 +262,6 @@ def test_twenty_scans_are_summarized():
     assert "loop_17" in str(found.after[17])
 
 
-def test_names_move_no_cursor():
-    name = "\x1b[2J</script>\n\u202ex"
-    x = pt.dscalar(name)
-    xs = scan(lambda v: v**2, outputs_info=[x], n_steps=3, name=name)
-    cost, given = xs[-1], {x: 0.5}
-    cost.name = name
-    made = lab.compiled(cost, x, "CVM", given)
-    for told in map(str, [made, made.after[0], lab.compare(cost, x, given)]):
-        assert "</script>" in told
-        assert all(line.isprintable() for line in told.split("\n"))
-        assert not any(line.startswith("</script>") for line in told.split("\n"))
-    assert "\x1b" not in made._repr_html_()
-
-
 def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
     n, m = pt.lscalar("n"), pt.lscalar("n")
     xs = scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
@@ -291,33 +277,33 @@ def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
 # What cannot be.
 
 
-def test_errors():
-    (cost,) = to_compile.last()
-    x0 = inputs_of([cost])[0]
-    with pytest.raises(ArgumentError, match="mode = 'FASTEST'"):
-        lab.compiled(cost, mode="FASTEST")
-    with pytest.raises(ArgumentError, match="mode = 3"):
-        lab.compiled(cost, mode=3)
-    with pytest.raises(ArgumentError, match="x0 = 'much': expected a number"):
-        lab.compiled(cost, given={x0: "much"})
-    with pytest.raises(ArgumentError, match="this loop has"):
-        lab.compiled(gallery.loops["square"], ["x"])
-    for subject in (3, [], "square", [3]):
-        with pytest.raises(ArgumentError, match="subject"):
-            lab.compiled(subject)
-    with pytest.raises(ArgumentError, match="one scalar"):
-        lab.compiled([cost, cost], x0)
-    with pytest.raises(GraphError, match="does not depend"):
-        lab.compiled(cost, pt.dscalar("z"))
-    z = pt.zscalar("z")
-    complex_cost = abs(scan(lambda v: v * x0, outputs_info=[z], n_steps=3)[-1])
-    with pytest.raises(GradientError, match="wrt = x0: PyTensor could not build derivative 1"):
-        lab.compiled(complex_cost, x0)
-    with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
-        lab.compiled(cost, given=3)
-    with pytest.raises(ArgumentError, match="this loop has x"):
-        lab.compiled(gallery.loops["square"], "z")
-    plain = lab.compiled(x0 * 2)
+(COST,), Z = to_compile.last(), pt.zscalar("z")
+X0, SQUARE = inputs_of([COST])[0], gallery.loops["square"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "error", "message"),
+    [
+        (COST, {"mode": "FASTEST"}, ArgumentError, "mode = 'FASTEST'"),
+        (COST, {"mode": 3}, ArgumentError, "mode = 3"),
+        (COST, {"given": {X0: "much"}}, ArgumentError, "x0 = 'much': expected a number"),
+        (COST, {"given": 3}, ArgumentError, "given = 3: expected a dict"),
+        (COST, {"wrt": pt.dscalar("other")}, GraphError, "does not depend"),
+        (abs(scan(lambda v: v * X0, outputs_info=[Z], n_steps=3)[-1]), {"wrt": X0}, GradientError,
+         "wrt = x0: PyTensor could not build derivative 1"),
+        ([COST, COST], {"wrt": X0}, ArgumentError, "one scalar"),
+        (SQUARE, {"wrt": ["x"]}, ArgumentError, "this loop has"),
+        (SQUARE, {"wrt": "z"}, ArgumentError, "this loop has x"),
+        *((subject, {}, ArgumentError, "subject") for subject in (3, [], "square", [3])),
+    ],
+)  # fmt: skip
+def test_errors(subject, options, error, message):
+    with pytest.raises(error, match=message):
+        lab.compiled(subject, **options)
+
+
+def test_a_graph_without_scans():
+    plain = lab.compiled(X0 * 2)
     assert plain.before == plain.after == ()
 
 
@@ -397,14 +383,6 @@ def test_mistakes_on_the_command_line(arguments, says, capsys):
     message = capsys.readouterr().err
     assert says in message
     assert message.startswith("scantape: ")
-
-
-@pytest.mark.parametrize("mode", ["CVM", "NUMBA"])
-def test_a_state_that_nobody_reads_outside_is_not_said_to_be_read(mode):
-    """The cost is the last number of prey; hunters are read by the steps alone."""
-    made = lab.compiled(gallery.loops["coupled"], mode=mode)
-    assert [len(buffer.readers) for buffer in made.buffers] == [1, 0]
-    assert str(made).count("only the steps read it") == 1
 
 
 def batched():
