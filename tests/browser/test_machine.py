@@ -36,12 +36,18 @@ CELLS = """() => [...document.querySelectorAll("[data-cell]")].map((cell) => {
 })"""
 
 
+SLOTS = """() => [...document.querySelectorAll("[data-cell]")].map(({ dataset }) =>
+    [Number(dataset.scan), dataset.tape, Number(dataset.position)])"""
+
+
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_at_every_moment_numbers_and_roles_are_those_of_the_run_and_no_cell_moves(
     page, opened, name, order
 ):
     machine = opened(name, order)
-    start = page.evaluate(CELLS)
+    start, rows = page.evaluate(CELLS), machine.rows
+    slots = [[rows[c.row].scan, rows[c.row].tape, c.position] for c in machine.cells]
+    assert page.evaluate(SLOTS) == slots
     for moment in [*range(machine.moments + 1), 2]:
         page.evaluate(f"{FIND}.go({moment})")
         now = page.evaluate(CELLS)

@@ -146,15 +146,6 @@ def test_the_picture_comes_first(opened):
     assert opened.bench.evaluate(room)[1] > 200
 
 
-def test_an_order_is_chosen_with_one_click(opened):
-    opened.begin("square")
-    opened.order(2)
-    opened.shows(draw(gallery.loops["square"], "tapes", order=2))
-    pressed = opened.bench.locator("[aria-pressed=true]")
-    assert pressed.all_inner_texts() == ["2"]
-    assert opened.bench.get_by_role("spinbutton", name="order").count() == 0  # nor is it typed
-
-
 def test_the_picture_goes_with_a_dark_page(opened):
     opened.begin("square")
     theme = """wanted => { document.body.dataset.jpThemeLight = String(wanted === 'light');

@@ -215,8 +215,8 @@ def test_a_run_with_nan_or_inf_is_shown(value):
     assert number_text(value) in {cell.at(0).text for cell in machine.cells}
 
 
-def broken(loop, order):
-    return lab.break_rule(loop, "accumulate-overwritten", order=order)
+def broken(loop, order, rule="accumulate-overwritten"):
+    return lab.break_rule(loop, rule, order=order)
 
 
 def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
@@ -290,7 +290,7 @@ def test_a_rule_is_given_by_its_name():
 @pytest.mark.parametrize("rule", lab.BROKEN)
 def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
     """With square over two steps C = x⁴; finite differences of x⁴ are not computed by any rule."""
-    machine = visual.machine(broken_by(gallery.loops["square"].with_steps(2), rule, 3)).content
+    machine = visual.machine(broken(gallery.loops["square"].with_steps(2), 3, rule)).content
     x = 0.95
     for row, exact in zip(machine.mistake.table, (4 * x**3, 12 * x**2, 24 * x), strict=True):
         assert float(row[1]) == pytest.approx(exact, rel=1e-5)
@@ -307,12 +307,8 @@ def test_each_rule_is_shown_at_order_3_and_its_example_is_changed_by_it(rule):
     assert changed.visible is not None
 
 
-def broken_by(loop, rule, order):
-    return lab.break_rule(loop, rule, order=order)
-
-
 def test_a_rule_that_gives_other_tapes_has_its_run_below_the_correct_one():
-    machine = visual.machine(broken_by(gallery.loops["square"], "swapped-taps", 3)).content
+    machine = visual.machine(broken(gallery.loops["square"], 3, "swapped-taps")).content
     once = {row.scan for row in machine.rows if not row.is_second}
     second = {machine.scans[row.scan - 1].number for row in machine.rows if row.is_second}
     assert 1 not in second  # the loop itself is the same, and drawn once

@@ -112,14 +112,6 @@ def test_a_state_is_frozen_and_set_from_python():
     assert bench.state == before
 
 
-def test_two_workbenches_do_not_disturb_each_other():
-    one, other = Workbench(view="tapes"), Workbench(view="tapes")
-    svg = other.svg
-    one.set(order=2, at={"x": 0.5})
-    assert other.svg == svg
-    assert other.state.order == 1
-
-
 def test_chosen_values_last_for_other_taps():
     bench = Workbench(at={"x": 0.8}, view="tapes")
     assert ask(bench, ["taps", "x"], [-3, -1]) == ""
