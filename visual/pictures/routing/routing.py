@@ -6,17 +6,18 @@ that it copies. Panels of vectors are next to each other, panels of matrices bel
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from lab.notation import number_text
 from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
-from visual.layout.columns import Gap, shown
+from visual.layout.columns import Gap
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
+from visual.pictures.routing.entries import ShownArray, copied_rows, shown_arrays
 from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, routed
 from visual.pictures.routing.words import (
     COTANGENT,
@@ -33,10 +34,7 @@ from visual.pictures.routing.words import (
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST, MOST_OF_ALL = (8, 3), (24, 12)  # rows and columns of an array that is shown whole
-MOST_INPUTS, ENDS = 6, 2
-MOST_ARROWS, MOST_NAMES = 24, 6  # more arrows lead from array to array; names in a tooltip
-Pair = tuple[tuple[str, int], tuple[str, int]]  # names of arrays, and entries
+MOST_NAMES = 6  # in a tooltip
 TERMS = 9  # the letters of a sum that is written in a cell
 
 
@@ -76,78 +74,20 @@ def routing(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ShownArray:
-    """The shown rows of an array, and its shown columns; the last axis runs across."""
-
-    operand: RoutedOperand | None  # None for the output and the condition
-    name: str
-    shape: tuple[int, ...]
-    across: int
-    rows: tuple[int | Gap, ...]
-    columns: frozenset[int]
-
-    def entries(self, row: int) -> Iterator[tuple[int, int]]:
-        """Yield the shown columns of a row, counted from the last, and their entries."""
-        for column in sorted(self.columns):
-            yield column - self.across, row * self.across + column
-
-
 class RoutingTable(Table):
     """The panels of a call, each with a part for the inputs and a part for the output."""
 
     label_width = 126.0
 
     def __init__(self, call: Routed, all: bool) -> None:
-        self.call, self.all = call, all
-        self.is_upright = call.value.ndim <= 1
-        self.panels = [STEPS] if self.is_upright else [(step,) for step in STEPS]
-        operands: list[RoutedOperand] = [*call.operands]
-        if len(operands) > MOST_INPUTS:
-            operands[MOST_INPUTS // 2 : -ENDS] = []
-        examples = self._examples(operands)
-        self.output = self._array(None, "z", call.value.shape, examples)
-        number, entries = call.sources.input.reshape(-1), call.sources.entry.reshape(-1)
-        copied = [entry for row in numbers_in(self.output) for _, entry in self.output.entries(row)]
-        self.inputs = []
-        for one in operands:
-            wanted = [int(entries[entry]) for entry in copied if number[entry] == one.number]
-            self.inputs.append(self._array(one, one.name, one.value.shape, wanted))
-        if "condition" in call.metadata:
-            shape = np.asarray(call.metadata["condition"]).shape
-            places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
-            of = np.broadcast_to(places, call.value.shape).reshape(-1)
-            self.inputs.append(self._array(None, "condition", shape, [int(of[e]) for e in copied]))
+        self.call = call
+        is_upright = call.value.ndim <= 1
+        self.panels = [STEPS] if is_upright else [(step,) for step in STEPS]
+        self.inputs, self.output = shown_arrays(call, is_upright, all)
         part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
-        part = part if self.is_upright else replace(part, narrow=80, full=0.86)
+        part = part if is_upright else replace(part, narrow=80, full=0.86)
         self.parts = (part, part) * len(self.panels[0])
-        self.pairs, self.arrows = self._pairs()
-
-    def _array(
-        self, operand: RoutedOperand | None, name: str, shape: tuple[int, ...], wanted: list[int]
-    ) -> ShownArray:
-        """Select rows and columns: all, or both ends and those of `wanted` entries."""
-        across = 1 if self.is_upright or not shape else shape[-1]
-        size = int(np.prod(shape, dtype=int))
-        if not size:
-            return ShownArray(operand, name, shape, across, (), frozenset())
-        most = MOST_OF_ALL if self.all else MOST
-        rows = shown(size // across, most[0], [entry // across for entry in wanted])
-        columns = shown(across, most[1], [entry % across for entry in wanted])
-        chosen = frozenset(column for column in columns if not isinstance(column, Gap))
-        return ShownArray(operand, name, shape, across, rows, chosen)
-
-    def _examples(self, operands: Sequence[RoutedOperand]) -> list[int]:
-        """The entries of a large output that are shown in addition to its ends."""
-        places = [0, 1]
-        for operand in operands:
-            of = self.call.sources.input.reshape(-1) == operand.number
-            places += (
-                [int(np.argmax(of)), of.size - 1 - int(np.argmax(of[::-1]))] if of.any() else []
-            )
-        kinks = self.call.nonsmooth.reshape(-1)
-        places += [int(np.argmax(kinks))] if kinks.any() else []
-        return [place for place in places if place < self.call.value.size]
+        self.pairs, self.arrows = copied_rows(call, self.inputs, self.output)
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """The shown columns, counted from the last, of the inputs and of the output."""
@@ -275,27 +215,6 @@ class RoutingTable(Table):
 
     # Arrows.
 
-    def _pairs(self) -> tuple[list[Pair], list[str]]:
-        """The last entry of a row of an input, and the first of each row that copies from it.
-
-        If they are many, a single pair for each input. A note explains the arrows.
-        """
-        found = dict[Pair, None]()
-        arrays = {a.operand.number: a for a in self.inputs if a.operand}
-        for row in numbers_in(self.output):
-            entries = [entry for _, entry in self.output.entries(row)]
-            for entry in entries:
-                source = arrays.get(int(self.call.sources.input.reshape(-1)[entry]))
-                place = int(self.call.sources.entry.reshape(-1)[entry])
-                if source is not None:
-                    *_, (_, last) = source.entries(place // source.across)
-                    found[(source.name, last), ("z", entries[0])] = None
-        if len(found) > MOST_ARROWS:
-            coarse = {pair[0][0]: pair for pair in reversed(found)}
-            return [*coarse.values()], ["arrows lead from array to array"]
-        is_fine = self.output.across == 1
-        return [*found], [] if is_fine else ["arrows lead from row to row"]
-
     def _edges(self, step: RoutedStep) -> Iterator[Edge]:
         """Arrows from inputs to the output, or backward."""
         for pair in self.pairs:
@@ -309,8 +228,3 @@ def _fold(label: str, step: RoutedStep, part: int) -> Line:
     """A cell that counts hidden rows or inputs."""
     cell = Cell(Role.PANEL, label, None, label=label, moment=(step.number, step.title))
     return Line([((0, -1), cell)], low=True, part=part)
-
-
-def numbers_in(array: ShownArray) -> list[int]:
-    """Return the shown rows without gaps."""
-    return [row for row in array.rows if not isinstance(row, Gap)]

@@ -5,19 +5,16 @@ each slot that was read, the gradients of sequences, and the formulas in symbols
 Running totals are at the right.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from lab.equations.events.events import Events
-from lab.equations.events.records import Read, Slot, Write
 from lab.equations.quantities import index_of
 from lab.equations.spelling import Speller
 from lab.errors import listing
-from lab.notation import integers, number_text
-from lab.tape import Kind
+from lab.notation import integers
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.arrows import Edge
 from visual.layout.canvas import numbers
 from visual.layout.columns import Gap
 from visual.layout.headings import block_heading
@@ -35,6 +32,7 @@ from visual.layout.table import (
     TableHeading,
     TablePart,
 )
+from visual.pictures.tapes.arrows import edges_of
 from visual.pictures.tapes.forward import Forward
 from visual.pictures.tapes.slots import Slots, State
 from visual.scene.shapes import Group
@@ -67,14 +65,7 @@ class Backward(Table):
 
     def every(self) -> dict[int, range]:
         """All columns of the tapes."""
-        found: dict[int, range] = {}
-        for tape in self.slots.tapes:
-            ends = [self.slots.column(tape, row) for row in (0, len(tape.final) - 1)]
-            numbers = [number for _, number in ends]
-            known = found.get(ends[0][0], numbers)
-            low, high = min(*numbers, *known[:1]), max(*numbers, *known[-1:])
-            found[ends[0][0]] = range(low, high + 1)
-        return found
+        return self.slots.extent()
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """The columns that the shown steps read or write, and the columns of results."""
@@ -162,7 +153,7 @@ class Backward(Table):
             FormulaText(w.formula, self.spell.numbers(f, step), named.formula_keys(f, step))
             for f, w in written
         ]
-        edges = [edge for _, write in written for edge in self._edges(write, step)]
+        edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
         number, moment = named.moment(step)
         group = Group((), number, moment=moment, reads=named.read_keys(step))
         return Row(f"step {step}", lines, edges, formulas, group)
@@ -196,7 +187,7 @@ class Backward(Table):
     ) -> list[Line]:
         """A line for each tape; running totals are in the first."""
         lines = [
-            Line(self._cells(tape, state, step), notes(tape), blocks=(self._block(tape),))
+            Line(self._cells(tape, state, step), notes(tape), blocks=self.slots.column(tape, 0)[:1])
             for tape in filter(is_drawn, self.slots.tapes)
         ]
         totals = filter(is_drawn, self.slots.totals)
@@ -216,9 +207,6 @@ class Backward(Table):
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
         pairs = ((self.slots.column(tape, row), row) for row in rows)
         return [(key, row) for key, row in pairs if key in self.shown]
-
-    def _block(self, tape: TapeTrace) -> int:
-        return self.slots.column(tape, 0)[0]
 
     def _cell(self, tape: TapeTrace, row: int, state: State, step: int) -> Cell:
         role, value, old = state
@@ -298,7 +286,7 @@ class Backward(Table):
 
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
         """``pos 0 → 1``: the positions that a step only reads, and the positions that it writes."""
-        read, written = _read_and_written(tape, step)
+        read, written = self.slots.positions(tape, step)
         positions = f"pos {listed(read, 'none')} → {listed(written, 'none')}"
         return [*self._names(tape), positions]
 
@@ -308,63 +296,8 @@ class Backward(Table):
         if step is None or not self.slots.tapes:
             return ""
         tape = self.slots.tapes[0]
-        read, written = _read_and_written(tape, step)
+        read, written = self.slots.positions(tape, step)
         verb = "keeps" if tape.tape.preserved else "reads"
         slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
         positions = self._positions(tape, step)[-1]
         return f"{positions}: step {step} {verb} {slots}, changes {listing(map(integers, written))}"
-
-    # Arrows.
-
-    def _edges(self, write: Write, step: int) -> Iterator[Edge]:
-        """From every slot of a tape that a write reads to the slot that it writes."""
-        tape = self.scan.tape(write.slot.argument)
-        reads = {read.slot: read for read in write.reads if read.is_own and read.slot}
-        sources = [read for slot, read in reads.items() if slot != write.slot]
-        if tape is None or tape.kind is Kind.NIT_SOT:
-            return
-        if tape.is_total:
-            sources = [read for read in sources if read.argument != tape.argument]
-        for read in sources:
-            alike = sum(other.argument == read.argument for other in sources)
-            is_only = len(sources) == 1 and not tape.is_total
-            is_numbered = not is_only and (alike == 1 or tape.is_total)
-            yield Edge(
-                self._id(step, read.slot),
-                self._id(step, write.slot),
-                _labels(write, read) if is_only else (),
-                _factor(write, read) if is_numbered else "",
-                faint=tape.is_total,
-            )
-
-    def _id(self, step: int, slot: Slot | None) -> Hashable:
-        return None if slot is None else (slot.scan, step, slot.argument, slot.row)
-
-
-def _read_and_written(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The positions that a step only reads, and the positions that it writes."""
-    taps = tape.tape
-    read = taps.positions(step, taps.preserved or taps.reads)
-    return read, taps.positions(step, taps.writes)
-
-
-def _factor(write: Write, read: Read) -> str:
-    """The factor of a term as a number; empty for an array."""
-    term = write.term(read.argument, read.tap)
-    is_number = term is not None and term.factor is not None and not term.value.ndim
-    return f"·{number_text(term.factor)}" if term is not None and is_number else ""
-
-
-def _labels(write: Write, read: Read) -> tuple[str, ...]:
-    """The change of a value on its way into a slot, ``·2·x₃ + old``; shorter with a number."""
-    term = write.term(read.argument, read.tap)
-    if term is None or term.factor is None or term.source is None:
-        return ()
-    plus = " + old" if write.adds_old and len(write.terms) == 1 else ""
-    if term.symbols == "1":
-        return (plus.strip(),) if plus else ()
-    symbols = term.text.removeprefix(term.source.name)
-    if term.value.ndim:
-        return symbols + plus, symbols
-    numbers = [f"·{number_text(term.factor, digits)}" for digits in (4, 3, 2, 1)]
-    return symbols + plus, numbers[0] + plus, *numbers

@@ -49,6 +49,24 @@ class Slots:
             return 2, [total.argument for total in self.totals].index(tape.argument)
         return int(not self.time.knows(tape.axis)), column_of(tape, row, self.time)
 
+    def extent(self) -> dict[int, range]:
+        """All columns of the tapes, by block."""
+        found: dict[int, range] = {}
+        for tape in self.tapes:
+            ends = [self.column(tape, row) for row in (0, len(tape.final) - 1)]
+            numbers = [number for _, number in ends]
+            known = found.get(ends[0][0], numbers)
+            low, high = min(*numbers, *known[:1]), max(*numbers, *known[-1:])
+            found[ends[0][0]] = range(low, high + 1)
+        return found
+
+    @staticmethod
+    def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The positions that a step only reads, and the positions that it writes."""
+        taps = tape.tape
+        read = taps.positions(step, taps.preserved or taps.reads)
+        return read, taps.positions(step, taps.writes)
+
     def touched(self, tape: TapeTrace, steps: list[int]) -> set[int]:
         """The rows of a tape that steps read or write; without steps, its first rows."""
         if not steps:
