@@ -28,9 +28,9 @@ _SHORT.maxlist = _SHORT.maxtuple = 12
 # PyTensor's message if the dtype of a state changes after step 0, and Scantape's message.
 UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
 START_WIDER = (
-    "a state of the Scan starts as {0}, but its step makes {1}. PyTensor takes the smallest dtype "
-    "that holds a number of Python's: 0.0 is float32, and 0 is int8. Start from "
-    'pt.constant(0.0, dtype="{1}"), or from what has that dtype.'
+    "a state of the Scan starts as {0}, but its step computes {1}. PyTensor gives a number of "
+    "Python the smallest dtype that can store it: 0.0 is float32, and 0 is int8. Start from "
+    'pt.constant(0.0, dtype="{1}"), or from another value of that dtype.'
 )
 Kind = TypeVar("Kind")
 Thing = TypeVar("Thing", covariant=True)
@@ -98,9 +98,9 @@ def translate_recursion_error(argument: str) -> Iterator[None]:
         yield
     except RecursionError:
         raise GraphError(
-            f"{argument}: it makes more operations one after the other than PyTensor, which calls "
-            "itself for each, can follow; shorten the step, or raise Python's limit of "
-            f"{sys.getrecursionlimit()} calls by sys.setrecursionlimit."
+            f"{argument}: a chain of operations is longer than PyTensor can follow within Python's "
+            f"recursion limit of {sys.getrecursionlimit()}; shorten the step, or raise the limit "
+            "with sys.setrecursionlimit."
         ) from None
 
 

@@ -34,7 +34,7 @@ from lab.traces.tracing import trace
 class Effect(StrEnum):
     """The effect of a faulty rule on one derivative."""
 
-    RIGHT = "right all the same"
+    RIGHT = "correct"
     WRONG = "wrong"
     REFUSED = "refused"
 

@@ -26,7 +26,7 @@ from lab.scans.backtraces import without_backtraces
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.run import Values
 
-SIDES = ("by our pullback", "by PyTensor's")
+SIDES = ("by our pullback", "by PyTensor")
 ROUNDING = 1e3  # units in the last place of the largest gradient of an order
 
 

@@ -20,6 +20,7 @@ from lab.traces.parting import Contrast, Parting
 from lab.traces.trace import Trace
 
 MARKS = {True: " ✓", False: " ✗", None: ""}
+LEGEND = "✓ and ✗ show whether a value agrees with finite differences."
 TRUNCATED = (
     "A loop has truncate_gradient: its gradients use only the last steps. Finite differences use "
     "all steps and cannot tell which gradient is correct."
@@ -31,9 +32,9 @@ class Agreement(StrEnum):
 
     SAME = "the same"
     DIFFERENT = "different"
-    OURS_ONLY = "a number by our pullback only"
-    THEIRS_ONLY = "a number by PyTensor's only"
-    NEITHER = "no number by either"
+    OURS_ONLY = "computed by our pullback only"
+    THEIRS_ONLY = "computed by PyTensor only"
+    NEITHER = "computed by neither"
 
 
 @record_of_arrays
@@ -111,14 +112,20 @@ class Comparison(Report):
     def document(self) -> Section:
         """The report as sections."""
         wrt = listing(dict.fromkeys(row.wrt for row in self.rows))
-        title = f"Gradient of {self.cost} wrt {wrt}: our pullback and PyTensor's, {self.version}"
+        title = f"Gradient of {self.cost} wrt {wrt}: our pullback and PyTensor {self.version}"
         cells = tuple(
             (str(row.order), row.wrt, name, value) for row in self.rows for name, value in row.cells
         )
-        gradients = Section("Gradients", (ReportTable(("order", "wrt", "by", "value"), cells),))
+        table = ReportTable(("order", "wrt", "computed by", "value"), cells)
+        gradients = Section("Gradients", (table, *[LEGEND] * any(map(_is_marked, self.rows))))
         blocks = (gradients, Section("First difference", tuple(_difference(self))))
         untaken = () if self.ours is None else untaken_words(self.ours)
         return Section(title, (*_summary(self), *untaken, *blocks))
+
+
+def _is_marked(row: GradientRow) -> bool:
+    """Whether finite differences decide on a value of the row."""
+    return {row.confirmed(row.ours), row.confirmed(row.theirs)} != {None}
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:
@@ -128,16 +135,16 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     if not comparison.agree:
         first = [row for row in comparison.found if row.order == comparison.visible]
         named = listing(f"the gradient wrt {row.wrt} is {row.verdict}" for row in first)
-        words = f"They differ from order {comparison.visible}: {named}."
+        words = f"The pullbacks differ from order {comparison.visible} on: {named}."
         if len(comparison.found) > len(first):
             words += f" More differences at higher orders: {len(comparison.found) - len(first)}."
         yield f"{words} {_judged(first)}"
     elif any(row.verdict is Agreement.SAME for row in comparison.rows):
-        yield f"Both pullbacks compute the same gradients, {upto}."
+        yield f"Both pullbacks compute the same gradients of {upto}."
     else:
-        yield f"Neither pullback computes a number, {upto}."
+        yield f"Neither pullback computes a gradient of {upto}."
     if reached < comparison.order:
-        yield f"No gradient is a number by both, so there is no order {reached + 1}."
+        yield f"Both compute no gradient of order {reached}: the comparison stops there."
     if comparison.truncated:
         yield TRUNCATED
 
@@ -162,13 +169,15 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
         yield "The steps were not compared: a graph cannot be run, or has Scans inside others."
         return
     if contrast.parting is None:
-        yield f"None: the steps of both write the same {contrast.written} values."
+        yield f"none: the steps of both runs write the same {contrast.written} values."
         if comparison.found:
             yield "The gradients differ after the last step, or one of them is not computed."
     else:
         yield _place(ours, contrast.parting)
-        yield ReportTable(("by", "formula"), tuple(_formulas(ours, theirs, contrast.parting)))
-        yield f"Of {contrast.written} values that both write, {contrast.differing} differ."
+        yield ReportTable(
+            ("computed by", "formula"), tuple(_formulas(ours, theirs, contrast.parting))
+        )
+        yield f"Of the {contrast.written} values that both runs write, {contrast.differing} differ."
         if comparison.agree:
             yield "The gradients are the same."
     yield from (f"{line}." for line in contrast.unlike)
@@ -181,9 +190,9 @@ def _place(ours: Trace, parting: Parting) -> str:
     assert tape is not None
     first, second = value_text(parting.true), value_text(parting.broken)
     return (
-        f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "
-        f"into row {parting.row} of the tape {tape.name}, at tap {integers(parting.tap)}, ours "
-        f"writes {first}, PyTensor's {second}."
+        f"Step {parting.step} of Scan {parting.scan + 1} ({scan.name}, order {scan.order}), row "
+        f"{parting.row} of tape {tape.name}, tap {integers(parting.tap)}: our Scan writes {first}, "
+        f"and PyTensor's writes {second}."
     )
 
 

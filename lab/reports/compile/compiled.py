@@ -216,7 +216,7 @@ class Compiled(Report):
         if self.buffers:
             yield Section("Buffers", tuple(self._buffers()))
         if self.wrt:
-            yield Section("Gradient taken after shortening", tuple(self._gradient()))
+            yield Section("Gradient taken after the buffers are shortened", tuple(self._gradient()))
 
     def _buffers(self) -> Iterator[str | ReportTable | Section]:
         if len(self.after) > FEW:

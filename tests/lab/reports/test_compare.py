@@ -391,12 +391,12 @@ def test_differences_along_directions():
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["compare", "square"]) == 0
-    assert "Both pullbacks compute the same gradients, order 1." in capsys.readouterr().out
+    assert "Both pullbacks compute the same gradients of order 1." in capsys.readouterr().out
     mine = "graphs.known_mistakes:undefined_twice"
     for name in ("page.html", "words.txt"):
         assert main(["compare", mine, "-o", name]) == 0
         words = (tmp_path / name).read_text(encoding="utf-8")
-        assert "They differ from order 1: the gradient wrt v" in words
+        assert "The pullbacks differ from order 1 on: the gradient wrt v" in words
         assert "<script" not in words
 
 

@@ -378,7 +378,7 @@ def test_the_cause_of_a_dtype_error_comes_before_pytensors_message():
     x = pt.dscalar("x")
     with pytest.raises(ValueError, match="has dtype float32") as caught:
         to_explain.scan(lambda y, x: x * y, outputs_info=[0.0], non_sequences=[x], n_steps=3)
-    assert "starts as float32, but its step makes float64" in first_line(caught.value)
+    assert "starts as float32, but its step computes float64" in first_line(caught.value)
     assert "starts as" not in first_line(ValueError("of dtype float32"))
     ys = to_explain.scan(
         lambda y, x: x * y,
