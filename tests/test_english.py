@@ -20,6 +20,7 @@ PARTS = {
     "lessons": ("notebooks",),
     "documents": ("README.md", "GUIDE.md", "CONTRIBUTING.md", "CHANGELOG.md", "binder/README.md"),
     "bench": ("bench",),
+    "tests": ("tests",),
 }
 PATTERNS = {
     "tell": r"tells?|told|telling",

@@ -1,4 +1,4 @@
-"""The measure of the tests' strength: what it counts as noticed, and which faults it inserts."""
+"""The measure of the tests' strength: its faults, and when it counts a fault as noticed."""
 
 import ast
 import importlib.util
@@ -51,7 +51,7 @@ def test_a_fatal_fault_is_noticed_and_none_is_not(mutants, root):
 
 
 def test_the_nearest_tests_come_first(mutants, root):
-    """Those that are named after the file or import it; then those of its package."""
+    """First tests with the name of the file or an import of it, then tests of its package."""
     for path, text in {"small/test_a.py": "", "test_b.py": "", "large/test_c.py": TEST}.items():
         (root / "tests/lab" / path).parent.mkdir(exist_ok=True)
         (root / "tests/lab" / path).write_text(

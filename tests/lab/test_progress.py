@@ -1,4 +1,4 @@
-"""Work that is given up in the engine, at every pause that it makes."""
+"""Interrupt the engine at each of its pauses."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ from lab.progress import Interrupted, Progress, hide_progress, is_watched, watch
 
 
 def counting(most=None):
-    """A watcher that counts, and interrupts after so many pauses."""
+    """A watcher that counts pauses, and interrupts after a number of pauses."""
     counted = []
 
     def watch():
@@ -34,7 +34,7 @@ def worked(make):
 
 
 def rnn():
-    """A loop of its own, of which nothing is remembered."""
+    """A new loop, which no cache knows."""
     return gallery.loops["rnn"].with_steps(4)
 
 
@@ -123,7 +123,7 @@ class Screen(io.StringIO):
 
 
 class Bar:
-    """What a bar of tqdm's was told."""
+    """The messages to a bar of tqdm."""
 
     def __init__(self, desc, total, **how):
         self.n, self.total, self.seen, self.names = 0, total, [], [desc]

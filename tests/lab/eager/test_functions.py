@@ -39,7 +39,7 @@ def test_autograd_agrees(key):
     autograd = pytest.importorskip("autograd")
     function, args = EVERY[key]
     if key in WITHOUT_AUTOGRAD:
-        pytest.skip("autograd has no rule for it")
+        pytest.skip("autograd lacks a rule for it")
     weights = numpy.random.default_rng(0).uniform(0.5, 1.5, numpy.shape(function(numpy, *args)))
     for argnum in range(len(args)):
 

@@ -162,7 +162,7 @@ def check_sums(trace, events):
 
 
 def raw_roles(trace):
-    """What every step does to every row, from the numbers of rows alone."""
+    """Return the action of every step on every row, from the numbers of rows only."""
     found = {}
     for number, scan in enumerate(trace.scans):
         for tape in scan.held:
@@ -185,7 +185,7 @@ def check_roles(trace, rows):
 
 
 def check_reads(trace, events):
-    """A slot holds what is read from it, at every moment."""
+    """At every moment, each read value equals the value in the slot."""
     held = {}
     for number, scan in enumerate(trace.scans):
         for tape in scan.tapes:
@@ -348,7 +348,7 @@ def test_the_gradient_of_an_output_comes_from_the_slot_that_holds_it():
     events = lab.events(trace)
     check_reads(trace, events)
     outer = [r for e in events for r in e.reads if r.slot is None and r.variable != "w"]
-    assert {r.name[:2] for r in outer} <= {"dC"}  # what the cost gives, and no Scan
+    assert {r.name[:2] for r in outer} <= {"dC"}  # the cost computes it, outside of Scans
 
 
 def test_an_eager_recording_has_the_events_of_its_nodes_and_gradients():

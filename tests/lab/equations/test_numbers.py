@@ -32,7 +32,7 @@ def lines_of(trace):
 
 
 def untrue(lines):
-    """Lines that are not true, and how many there are of each kind."""
+    """Return false lines, and the number of lines of each kind."""
     kinds, wrong = Counter(), []
     for *_, numbers in lines:
         if numbers:
@@ -114,7 +114,7 @@ def test_the_reader_objects_to_a_line_that_is_not_true(line):
 
 
 def test_a_difference_of_large_numbers_has_the_digits_it_needs():
-    """1 stands for 1.000, which 1000 − 999.4 is not."""
+    """1 means 1.000, but 1000 − 999.4 is 0.6."""
     loop = lab.Loop.from_text("x[t] = x[t-1] - 999.4", {"x": 1000.4}, n_steps=1)
     (line,) = [line for *_, line in lines_of(loop.trace(order=0))]
     assert line == "1 = -999.4 + 1000.4"
@@ -185,7 +185,7 @@ def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
 
 
 def test_of_a_second_derivative_the_part_is_told_too():
-    """d²C/dx₀² = 12a³x₀² + 10, of which the last tape gives the first term."""
+    """d²C/dx₀² = 12a³x₀² + 10, and the last tape gives the first term."""
     second = past_the_loop(2)
     held = Quantities(second, 3)
     labels = {held.tape_label(held.scan.tapes[0], row): row for row in range(3)}
@@ -201,7 +201,7 @@ def test_the_gallery_has_no_such_part():
 
 
 def by_hand(numbers):
-    """The exact right side of an equation, and the number that it says that is."""
+    """Return the exact right side of an equation, and its printed value."""
     left, right = re.split(" [=≈] ", numbers)
     exact = re.sub(r"(?<![\w.])(\d[\d.]*(?:e-?\d+)?)", r"Fraction('\1')", right.replace("·", "*"))
     body, *named = exact.split("; ")  # b + b; b := 2*3
@@ -212,7 +212,7 @@ def by_hand(numbers):
 
 
 def newton_series(steps):
-    """Taylor coefficients of x after so many steps of (x + 2/x)/2 from 3 + h, in exact numbers."""
+    """Return exact Taylor coefficients of x after steps of (x + 2/x)/2 from 3 + h."""
     x = [Fraction(3), Fraction(1), Fraction(0), Fraction(0)]
     for _ in range(steps):
         inverse = [1 / x[0]]

@@ -1,4 +1,4 @@
-"""Numbers as they are written in pictures and equations."""
+"""The notation of numbers in pictures and equations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Printed systems, read back as Python and run in numpy, against what the Scans computed."""
+"""Run printed systems in NumPy, and compare the results with the Scans."""
 
 import pickle
 import re
@@ -24,7 +24,7 @@ CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 
 def quantities_of(loop):
-    """What is known before the loop: its initial values, and inputs, each from number 0."""
+    """Return the initial values and the inputs of a loop, each from index 0."""
     found = {s.name: Series(s.first_values) for s in loop.states}
     found |= {s.name: Series(s.values) for s in loop.sequences}
     found |= {name: Series([]) for name in loop.outputs}
@@ -79,7 +79,7 @@ def derived(loop, order):
 
 
 def first_of(tape):
-    """The number of what stands in row 0: a value, or of a gradient's tape a position."""
+    """Return the index of row 0: of a value, or of a position on the tape of a gradient."""
     return -tape.tape.origin if tape.kind is Kind.MIT_MOT else 0
 
 
@@ -171,7 +171,7 @@ def test_an_output_is_not_called_like_the_number_of_steps():
 
 @pytest.mark.parametrize("steps", [3, None])
 def test_the_results_of_a_loop_read_from_their_end(steps):
-    """Read from its end, the result of a loop is counted from its first initial value."""
+    """Also if another loop reads it from its end, a result counts from its first initial value."""
     x0, n = pt.dscalar("x0"), pt.lscalar("n")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps or n, name="first")
     ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")

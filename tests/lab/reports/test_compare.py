@@ -75,7 +75,7 @@ def test_the_variables_of_pytensors_backward_scans():
     assert kinds["dh"] == "reads 0, 1; writes 1"
 
 
-# The mistakes that are known.
+# Known mistakes.
 
 
 def test_a_loop_that_stops_by_itself():
@@ -157,7 +157,7 @@ def test_finite_differences_judge_no_truncated_gradient():
     assert found.visible == 2
 
 
-# Wrong pullbacks are found.
+# Wrong pullbacks are detected.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Test `lab.explain`: traps, each with a graph that has it and one that does not, and sizes."""
+"""Test `lab.explain`: sizes, and traps, each by a graph with it and a graph without it."""
 
 import inspect
 import re
@@ -216,7 +216,7 @@ def explained(loop):
     return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])
 
 
-# When there is no gradient, or no Scan.
+# Graphs without a gradient, or without a Scan.
 
 
 def test_no_scan_is_explained():

@@ -1,4 +1,4 @@
-"""Where a Scan stands: ids against PyTensor's print, lines against this file, phases by name."""
+"""Locations of Scans: ids as in PyTensor's print, lines of this file, and names of phases."""
 
 from dataclasses import replace
 from inspect import getsourcelines
@@ -49,7 +49,7 @@ def test_ids_are_those_of_the_print(found):
         for place, start in zip(arrays, starts, strict=True):
             assert start in line_with(lines, place.outer)
             for id in place.inner:
-                assert "-> [id" in line_with(lines, id)  # an argument, and what it is handed
+                assert "-> [id" in line_with(lines, id)  # an argument and its outer variable
     assert "Scan" not in line_with(forward, loop.places[0].outer)
 
 
@@ -71,7 +71,7 @@ def test_the_phase_is_that_which_the_derivation_tells(found):
     assert {place.name: place.phase for place in back.places} == {
         name: f"{number}: {phases[number - 1].name}" for name, number in decided.items()
     }
-    for name in ("x0", "dx0", "da"):  # and the phase does tell of it
+    for name in ("x0", "dx0", "da"):  # and the phase mentions it
         assert name in str(phases[decided[name] - 1])
 
 

@@ -109,7 +109,7 @@ REFUSED = {
         "clamp: lo[1] = 2.0 and hi[1] = 1.0",
         "expected bounds with lo ≤ hi everywhere",
     ),
-    "clamp: a bound that is no number": (
+    "clamp: a bound of a wrong type": (
         lambda: structural.clamp(V, 0.0, np.nan),
         "clamp: lo = 0.0 and hi = nan",
         "expected bounds with lo ≤ hi everywhere",

@@ -48,7 +48,7 @@ def test_every_step_has_a_run_of_its_own(first):
 
 
 def test_the_derivative_inside_the_step_of_the_derivative(first):
-    """The tape inside has the gradient of what the outer step was handed, by finite differences."""
+    """The inner tape has the gradient of the input of the outer step, by finite differences."""
     _, outer = first.scans
     for number, step in enumerate(outer.nested):
         loop, back = step.scans

@@ -1,4 +1,4 @@
-"""Programs: computed line by line here, they make what PyTensor makes, of other values as well."""
+"""Run programs line by line; they compute PyTensor's results, also for other values."""
 
 import math
 
@@ -11,7 +11,7 @@ from lab.loops import gallery
 from lab.loops.variables import RandomState, value_of
 from lab.traces.program import pairs, program_of
 
-# A second implementation, of which only a few operations are needed.
+# A second implementation of the few required operations.
 KNOWN = {
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: math.prod(factors),
@@ -51,7 +51,7 @@ def computed(program, given):
 
 
 def furthest(program, trace, given):
-    """How far from a run's numbers those of the program are, at most, and how many there are."""
+    """Return the largest difference between a run and its program, and the number of values."""
     found, away, count = computed(program, given), 0.0, 0
     for places, numbers in pairs(program.numbers, trace):
         off = np.abs(found[places] - numbers) / np.maximum(1, np.abs(numbers))

@@ -1,4 +1,4 @@
-"""The gradient of a branch that was not taken: found where it is 0·∞, told, and avoided."""
+"""Detect, report, and avoid 0·∞ in the gradient of a branch that a step does not select."""
 
 import numpy as np
 import pytensor.tensor as pt
@@ -15,7 +15,7 @@ from lab.traces.tracing import rewritten_graph
 
 COMPILED = Mode("py", "fast_run")
 
-# The step, where it begins, what it should be, the forward step and the branch that is not taken.
+# The step, its initial value, the true gradient, the forward step, and the unselected branch.
 TRAPS = {
     "a root below 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0) - 0.9, 0.5, 1, "sqrt(x[t−1])"),
     "a root at 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0), 0.0, 1, "sqrt(x[t−1])"),

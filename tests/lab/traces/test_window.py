@@ -1,4 +1,4 @@
-"""Traces of which only a window is kept: the same numbers as in the whole one, compiled or not."""
+"""Traces of a window of steps have the numbers of the whole trace, compiled or not."""
 
 from functools import cache
 
@@ -21,7 +21,7 @@ LAST = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
 
 
 def parted(part, whole):
-    """The places at which a trace of a window has other numbers than the whole trace there."""
+    """Return the differences between the trace of a window and the whole trace."""
     for name, one, other in zip(part.names, part.outputs, whole.outputs, strict=True):
         if not np.allclose(one, other, **NEAR):
             yield name
@@ -81,7 +81,7 @@ def test_with_the_operations_of_the_step_the_last_bit_is_the_same():
 
 
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
-    """x ← x·w: the derivative by w of the last x is n·x·w**(n−1), and so is the running total."""
+    """x ← x·w: the derivative of the last x wrt w is n·x·w**(n−1), as the running total."""
     n, w = 20_000, 0.9999
     loop = lab.Loop(
         lambda x, w: x * w, (lab.State("x", 2.0),), parameters=(lab.Parameter("w", w),), n_steps=n
@@ -138,7 +138,7 @@ def test_influence_within_a_window_is_that_of_the_whole_loop():
     kept = lab.influence(derivative, trace=window)
     np.testing.assert_allclose(kept.values, whole.values[20:31, 20:31], rtol=1e-10)
     assert kept.rows.tolist() == list(range(20, 31))
-    assert not kept.cuts  # what is lost of the whole gradient, a window does not tell
+    assert not kept.cuts  # a window does not report losses of the whole gradient
 
 
 def network(steps):
@@ -227,7 +227,7 @@ def test_what_all_steps_take_is_not_told_of_some():
 
 @pytest.mark.parametrize("keep", ["all", "last", slice(1, 3)])
 def test_a_truncated_gradient_is_cut(keep):
-    """Of x₃ = x₀u₀u₁u₂ the last backward step alone remains: dx₃/du₂ = x₀u₀u₁, the others are 0."""
+    """For x₃ = x₀u₀u₁u₂, only the last backward step remains: dx₃/du₂ = x₀u₀u₁; others are 0."""
     loop = lab.Loop(
         lambda x, u: x * u,
         states=(lab.State("x", 2.0),),

@@ -57,7 +57,7 @@ def problems(scene, data):
         wrong.append("times")
     last = np.asarray(Image.open(io.BytesIO(scene.png())).convert("RGB"), "int32")
     if np.abs(found[-1] - last).mean() > 0.2:
-        wrong.append("not the picture at last")
+        wrong.append("the last frame is not the picture")
     return wrong
 
 
@@ -193,7 +193,7 @@ def test_an_svg_is_dark_on_a_dark_screen(browser):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_an_svg_shows_its_moments_in_turn(browser, motion):
-    """A frame lasts 0.8 s and shows its numbers only; with reduced motion, the last one stays."""
+    """A frame lasts 0.8 s and shows only its numbers; reduced motion shows the last frame."""
     scene = visual.draw(SQUARE)
     page = browser.new_page(reduced_motion=motion)
     page.set_content(moving_svg(scene))

@@ -40,7 +40,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def needs_browser(test):
     """A test that compares with Chromium."""
-    reason = "there is no Chromium to compare with"
+    reason = "needs Chromium to compare with"
     return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
 
 

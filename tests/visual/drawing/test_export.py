@@ -25,7 +25,7 @@ GRAPHS = {"genealogy", "stepgraph"}
 
 def in_browser(test):
     """A test that needs Chromium."""
-    reason = "there is no Chromium: no page is opened"
+    reason = "needs Chromium to open pages"
     return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
 
 

@@ -17,7 +17,7 @@ OTHERS = {
     "influence": "is about values of the loop",
     "memory": "is about buffers of all Scans",
     "genealogy": "shows all Scans",
-    "phases": "opens the derivation that made the Scan, and names it",
+    "phases": "opens the derivation of the Scan, and names it",
 }
 
 

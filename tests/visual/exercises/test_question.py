@@ -114,7 +114,7 @@ def test_a_question_without_and_with_pictures():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open pages")
 def test_choices_in_a_page(browser, tmp_path):
     again = visual.Question("Again?", "yes", "Yes.", choices=("yes", "no"))
     path = visual.Exercises((GROWS, HALF, again)).save(tmp_path / "x.html")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.same
 
 
 def letters_of(scene):
-    """What the columns of the SSA form say that they hold: a quantity, and below it its slot."""
+    """Return the headings of the columns of the SSA form: a quantity, and its slot below."""
     found = texts(scene)
     above = {(t.x, t.y): t.content for t in found}
     return {
@@ -32,7 +32,7 @@ def test_every_letter_of_the_ssa_form_is_one_slot_and_has_a_name():
 
 @pytest.mark.parametrize("name", gallery.loops)
 def test_slots_that_hold_several_values_are_those_that_some_step_writes(name):
-    """One column for each, in the Scan that is open, and for what they read if there is room."""
+    """Return a column for each result of the open Scan, and for its inputs if they fit."""
     trace = gallery.loops[name].trace(order=2)
     scan = trace.scans[-1]
     expected, read = 0, 0

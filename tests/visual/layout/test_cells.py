@@ -1,4 +1,4 @@
-"""Numbers in cells: what is not the same does not look the same beside each other."""
+"""Numbers in cells: different neighbors look different."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from visual.scene.theme import THEMES, Role, contrast, heat_colour
 
 
 def row(*values, wide=90.0):
-    """What is written into cells beside one another."""
+    """Return the texts of neighboring cells."""
     boxes = (Box(100.0 * n, 0, wide, 40, Role.SPENT) for n in range(len(values)))
     names = (f"x{'₀₁₂₃'[n]}" for n in range(len(values)))
     made = [cell(b, np.asarray(v), n, key=n) for b, v, n in zip(boxes, values, names, strict=True)]
@@ -26,7 +26,7 @@ def row(*values, wide=90.0):
         ((1.4142, 1.4143), ["1.4142", "1.4143"]),
         ((1.41421, 1.41424, 3.0), ["1.41421", "1.41424", "3"]),
         ((0.25, 0.25), ["0.25", "0.25"]),  # they are the same
-        ((2**0.5, 2**0.5 + 1e-12), ["1.414…", "1.414…"]),  # no cell has room for that
+        ((2**0.5, 2**0.5 + 1e-12), ["1.414…", "1.414…"]),  # too long for a cell
     ],
 )
 def test_neighbours_that_differ_look_different(values, written):

@@ -92,7 +92,7 @@ def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_loops_fit_unrolled_as_well(name):
-    """Steps that are not shown are counted; the result is always there."""
+    """The picture counts hidden steps, and always contains the result."""
     scene = visual.draw(LARGE[name], "unrolled", order=2)
     assert too_large(scene.svg()) == []
     assert beyond(scene) == []
@@ -161,7 +161,7 @@ def test_one_walks_through_the_steps_of_the_open_scan():
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
 def test_in_a_narrow_picture_what_is_read_stands_above_a_slot(name, order):
-    """Above a slot that is computed from it: in no column of its own."""
+    """It is above a slot that is computed from it, without a separate column."""
     scene = visual.tapes(trace_of(name, order), scan=2**order, sheet=Sheet(width=360))
     boxes = [(g.title.split(" = ")[0].split(":")[0], g.shapes[0]) for g in scene.groups() if g.cell]
     slots = {told: box for told, box in boxes if told.startswith("d") and box.height > 21}

@@ -1,4 +1,4 @@
-"""One key for one quantity: what is lit together in linked pictures is the same thing."""
+"""A key identifies one quantity: linked pictures highlight cells of the same quantity."""
 
 import re
 
@@ -21,11 +21,11 @@ def drawn(loop, picture, **options):
 
 
 def values(scene):
-    """For every key the values that are told of its cells."""
+    """Return for every key the values in the tooltips of its cells."""
     found = {}
     for group in scene.groups():
         told = VALUE.search(group.title)
-        formula = "[t" in group.title.partition(" = ")[2]  # of what is saved
+        formula = "[t" in group.title.partition(" = ")[2]  # of the saved value
         if group.cell and told and ":node " not in group.cell and not formula:
             found.setdefault(group.cell, set()).update(v for v in told.groups() if v)
     return found
@@ -46,7 +46,7 @@ def held(trace):
                 of = f"{root}:{tape.name}:{tape.axis.index[row]}" if in_time else ""
                 key = of or f"{number}:{tape.name}:r{row}"
                 passed = [tape.contents(step)[row] for step in range(scan.steps)]
-                if tape.is_total and row:  # drawn as one slot, in which stood the total before
+                if tape.is_total and row:  # one slot, which contained the previous total
                     passed.append(tape.final[row - 1])
                 found.setdefault(key, []).extend([tape.initial[row], tape.final[row], *passed])
     return {key: {full_text(value) for value in all_} for key, all_ in found.items()}
@@ -61,7 +61,7 @@ def mentions(scene):
 
 
 def strange(found, known):
-    """The keys under which a value is shown that the quantity never has."""
+    """Return the keys of cells with a value that the quantity never has."""
     return {key: told - known.get(key, set()) for key, told in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""Words in pictures: what is said of boxes, lanes and folds, and that equations are whole."""
+"""Words in pictures: labels of boxes, lanes, and folds, and complete equations."""
 
 import numpy as np
 import pytensor
@@ -106,7 +106,7 @@ def test_why_there_is_no_derivative_is_told_in_words():
 
 
 def test_operations_that_do_not_explain_themselves_are_explained():
-    """What stands under the title is whole, and has a line for every such operation."""
+    """The text below the title is complete, with a line for each of these operations."""
     base = np.arange(3.0)
     loop = lab.Loop(
         lambda v: pt.set_subtensor(v[1:], v[:-1] * 2.0), states=(lab.State("v", base),), n_steps=2

@@ -20,7 +20,7 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 
 def numbers_in(scene, role, product=False):
-    """The values of all cells in a role, in drawing order; of the products, or of the others."""
+    """Return the values of all cells with a role, in drawing order: products, or other cells."""
     found = []
 
     def look(shapes):

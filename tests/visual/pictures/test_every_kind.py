@@ -45,7 +45,7 @@ def test_long_loops_fold(picture):
     assert len(long) < 1.2 * len(short)
 
 
-# Values: what stands in a cell with a key is the same quantity in all pictures.
+# Values: cells with the same key show the same quantity in all pictures.
 
 
 def cells_of(scene):
@@ -67,7 +67,7 @@ def test_a_key_stands_for_one_quantity_in_all_pictures(name):
     tapes = cells_of(drawn(name, "tapes", 2, all=True))
     shared = unrolled.keys() & tapes.keys()
     assert len(shared) >= 4
-    # A direct part has the key of its gradient: it stood in the same slot before the loop.
+    # A direct part has the key of its gradient, because the same slot contains it before the loop.
     assert all(unrolled[key] <= tapes[key] for key in shared)
 
 
@@ -85,7 +85,7 @@ def test_numbers_of_the_unrolled_loop_are_those_of_the_trace(name):
 
 
 def test_an_order_0_trace_has_no_backward_tape():
-    """Its own tape is drawn; one that stands for a gradient there is not."""
+    """The picture has the tape of the loop, and no tape in place of a gradient."""
     trace = gallery.loops["square"].trace(order=0)
     told = visual.tapes(trace).text()
     assert "0.4401" in told

@@ -1,4 +1,4 @@
-"""What legends and strips say of quantities; `pictures.checkers` reads all legends."""
+"""Legends and strips describe quantities; `pictures.checkers` reads all legends."""
 
 import re
 
@@ -31,7 +31,7 @@ def test_both_halves_of_two_tapes_colour_a_gradient_alike(loop):
 
 
 def strips(scene):
-    """The cells with strips: what they show, and their patches."""
+    """Return the cells with strips: their text and their patches."""
     for group in scene.groups():
         patches = [s for s in group.shapes if isinstance(s, Box) and s.heat is not None]
         if patches:
@@ -40,7 +40,7 @@ def strips(scene):
 
 @pytest.mark.parametrize("kind", ["tapes", "unrolled"])
 def test_strips_of_a_quantity_are_on_one_scale(kind):
-    """Patches times what the legend says is the full color are the entries themselves."""
+    """Patches times the value of the full color in the legend are the entries."""
     loop = gallery.loops["rnn"]
     scene = visual.draw(loop, kind)
     lines = [t.content for t in scene.walk() if isinstance(t, Text)]  # the last ones are folded

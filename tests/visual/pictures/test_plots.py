@@ -31,7 +31,7 @@ def panels_of(scene):
 
 
 def read_off(shapes):
-    """The points of a panel as a person reads them: along the labels of its two axes."""
+    """Return the points of a panel, by the labels of its two axes."""
     texts = [shape for shape in shapes if isinstance(shape, Text) and shape.muted]
     below = max(text.y for text in texts)
     faded = [s.points for s in shapes if isinstance(s, Polyline) and s.faded]
@@ -48,7 +48,7 @@ def read_off(shapes):
 
 
 def number_of(words):
-    """What a label says; of a power of ten its exponent."""
+    """Return the value of a label, or the exponent of a power of ten."""
     if words.startswith("10") and words[2:] and not words[2:].isascii():
         return float(words[2:].translate(SUPERSCRIPTS))
     return float(words.replace("−", "-"))
@@ -105,7 +105,7 @@ def test_norms_neither_vanish_nor_overflow(scale):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_at_most_six_panels_have_names_that_can_be_said(name, order):
-    """The states and what is differentiated by them; no gradient by a gradient, and no part."""
+    """Return the states and the gradients wrt them, without direct parts."""
     trace = gallery.loops[name].trace(order=order)
     found = panels_of(values(trace))
     assert 2 <= len(found) <= 6
@@ -116,7 +116,7 @@ def test_at_most_six_panels_have_names_that_can_be_said(name, order):
 
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
 def test_what_is_not_shown_is_counted_and_can_be(name):
-    """Every quantity has a panel, is counted in a line, or is in the picture of its Scan."""
+    """Every quantity has a panel, a line counts it, or the picture of its Scan contains it."""
     trace = gallery.loops[name].trace(order=3)
     whole = values(trace)
     (said,) = [s.content for s in whole.walk() if isinstance(s, Text) and s.content[0] == "⋯"]
@@ -132,7 +132,7 @@ def test_what_is_not_shown_is_counted_and_can_be(name):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_no_line_goes_through_the_name_of_a_curve(name, order):
-    """Neither a curve nor one of the grid; and names keep apart, also where many are drawn."""
+    """Names overlap neither curves nor the grid nor other names."""
     trace = gallery.loops[name].trace(order=order)
     for shapes in [
         *panels_of(values(trace)).values(),

@@ -21,7 +21,7 @@ from visual.pictures.taps import taps
 from visual.scene.theme import Role
 
 SIT = TAPES["one"]
-# The table of "How Scan.L_op Works": reads, writes of a tape and of its reverse; overwritten there.
+# The table of "How Scan.L_op Works": taps of a tape, of its reverse, and overwritten taps.
 DOCUMENT = [
     ((-1,), (0,), {0, 1}, {1}, {1}),
     ((-2, -1), (0,), {0, 2, 1}, {2, 1}, {1, 2}),
@@ -37,7 +37,7 @@ MEANS = {
 
 
 def drawn(scene, name, order):
-    """What a picture shows of one line: the taps that are read, written, and passed over."""
+    """Return the taps of a line that are reads, writes, and skipped."""
     reads, writes, idle = set(), set(), set()
     for key, role, words, _, step in cells(scene):
         called, line, tap = key.rsplit(":", 2)
@@ -99,9 +99,9 @@ def transposed(tape):
     kept = {i for i in modified if back[i, i] == 1}
     cleared = {i for i in modified if not back[i].any()}
     if tape.kind is not Kind.MIT_MOT:
-        modified -= cleared  # no step returns to the slot, so nobody writes the zero
+        modified -= cleared  # no step returns to the slot, and no step writes the zero
     if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-        reads, kept = set(), set()  # each slot is passed once: what is added to is zero
+        reads, kept = set(), set()  # a step uses each slot once, and adds to zero
     return tuple({-everything[i] for i in found} for found in (reads, modified, kept))
 
 

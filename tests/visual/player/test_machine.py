@@ -118,7 +118,7 @@ def test_equations_say_equals_just_where_they_hold_as_printed(name, order):
 
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_the_sum_on_the_arrows_is_the_number_in_the_slot(name, order):
-    """Value times factor, over all arrows, plus the old value: what the slot holds afterwards."""
+    """The new value of a slot is the old value plus value times factor, over all arrows."""
     for part in machine_of(run(name, order)).parts():
         if part.kind is not PartKind.SUM:
             continue
@@ -273,7 +273,7 @@ def test_a_rule_that_changes_no_result_says_so():
 
 
 def test_a_rule_is_given_by_its_name():
-    """C = x⁴ at 0.95 by the recipe of `lab.break_rule`: the trace alone is enough."""
+    """C = x⁴ at 0.95 by the recipe of `lab.break_rule`: the machine needs only the trace."""
     loop = gallery.loops["square"].with_steps(2)
     by_name = visual.machine(loop.trace(order=3), rule="accumulate-overwritten").content
     assert by_name == visual.machine(broken(loop, 3)).content
@@ -362,7 +362,7 @@ def test_two_loops_are_played_in_lockstep():
     columns = {
         (machine.scans[machine.rows[c.row].scan - 1].label, c.name): c.column for c in machine.cells
     }
-    assert columns["A1", "x₁"] == columns["B1", "x₂"]  # both are what step 0 computes
+    assert columns["A1", "x₁"] == columns["B1", "x₂"]  # step 0 computes both
     for event in machine.events:
         runs = {part.is_second for group in event.groups for part in group.parts}
         assert runs == {False, True}, event.heading

@@ -26,7 +26,7 @@ def test_widths_are_those_of_the_font(bold, mono):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to compare with")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to compare with")
 @pytest.mark.parametrize("kind", ["tapes", "phases", "stepgraph", "unrolled"])
 def test_no_text_is_drawn_wider_than_it_is_measured(page, kind):
     """Kerning moves some pairs of letters closer, by a few hundredths of the width."""

@@ -1,4 +1,4 @@
-"""The link of a workbench restores it; undo and redo go through the choices that were made."""
+"""The link of a workbench restores it; undo and redo follow the history of choices."""
 
 import pytest
 from hypothesis import given, settings

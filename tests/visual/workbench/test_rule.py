@@ -1,4 +1,4 @@
-"""Breaking a rule on the workbench: what is shown, told, kept, and computed anew."""
+"""Break a rule in the workbench: its pictures, messages, saved state, and new computations."""
 
 import pytest
 from broken_rules import CUT, SQUARE
@@ -17,7 +17,7 @@ HISTORICAL = "accumulate-overwritten"
 
 @pytest.fixture
 def quick(monkeypatch):
-    """As few orders as are asked for."""
+    """The smallest requested number of orders."""
     monkeypatch.setattr("visual.workbench.state.LEAST", 1)
 
 

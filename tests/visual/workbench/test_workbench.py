@@ -256,7 +256,7 @@ def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
 
 
 def test_what_cannot_be_shown_is_never_a_widget():
-    """A page that was told of one would look for it in vain."""
+    """A page would search for it in vain."""
     from ipywidgets.widgets.widget import _instances
 
     before = [*_instances]
@@ -269,13 +269,13 @@ def test_what_cannot_be_shown_is_never_a_widget():
 
 
 def all_objects():
-    """How many objects there are, without what is remembered on purpose, and how many widgets."""
+    """Return the number of objects, without intentional caches, and the number of widgets."""
     from ipywidgets.widgets.widget import _instances
 
     for one in gc.get_objects():
         if type(one) is _lru_cache_wrapper and one.__module__.startswith(("lab.", "visual.")):
             one.cache_clear()
-    gc.unfreeze()  # what the suite has set aside
+    gc.unfreeze()  # objects that conftest.py excludes from garbage collection
     gc.collect()
     return len(gc.get_objects()), len(_instances)
 
@@ -303,13 +303,13 @@ def test_many_changes_leave_nothing_behind():
         return after - before
 
     grown(36)  # then no more can be undone
-    grown(36)  # abstract classes remember once which types they have met, as those of matplotlib
+    grown(36)  # abstract classes, as in matplotlib, cache the types that they meet
     assert grown(36) < 50
-    assert grown(8, lambda: bench.picture) > 1000  # it sees what is kept
+    assert grown(8, lambda: bench.picture) > 1000  # the measure detects kept objects
 
 
 class Cell:
-    """Stands in for the running cell of a notebook."""
+    """Replaces the running cell of a notebook."""
 
     def __init__(self, monkeypatch):
         self.now = ("", "")
@@ -355,7 +355,7 @@ LOST = [
 
 @pytest.mark.parametrize(("view", "place", "there", "key", "value", "chosen"), LOST, ids=str)
 def test_a_place_that_is_gone_is_left(view, place, there, key, value, chosen):
-    """And one that is there still is kept: the fourth Scan, by another variable."""
+    """A choice that is still valid remains: the fourth Scan, for another variable."""
     bench = Workbench(order=2, view=view)
     assert ask(bench, place, there) == ask(bench, key, value) == ""
     kept = {"scan": 4} if view == "unrolled" else {}

@@ -97,7 +97,7 @@ def test_text():
 
 
 def test_missing_values():
-    """Without a value of n, and wrt a computed variable, there is no late gradient."""
+    """Without a value of n, or wrt a computed variable, the late gradient is undefined."""
     (cost,) = to_compile.last_two()
     cost = cost.sum()
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")

@@ -1,4 +1,4 @@
-"""The first value that is nan, infinite, beyond a bound: held against what numpy meets itself."""
+"""The first value that is nan, infinite, or beyond a bound, compared with NumPy."""
 
 import numpy as np
 import pytensor
@@ -19,7 +19,7 @@ def growing(n_steps=12, start=START):
 
 
 def by_numpy(step, start, n_steps, is_met):
-    """The first step at which a value of `step`, which yields them in order, is met."""
+    """Return the first step with a matching value; `step` yields the values in order."""
     x = np.float64(start)
     with np.errstate(all="ignore"):
         for number in range(n_steps):
@@ -193,7 +193,7 @@ def test_from_outside_a_link_to_the_loop_is_followed():
 
 
 def test_a_link_from_a_gradient_to_its_loop_is_followed():
-    """x overflows at step 2, which 1/x does not mind; its gradient there is 0·∞."""
+    """x overflows at step 2, where 1/x is finite, but its gradient is 0·∞."""
     states = lab.State("x", 1e100), lab.State("y", 0.0)
     loop = lab.Loop(lambda x, y: (x * x, y + 1 / x), states, n_steps=6)
     trace = loop.trace(order=1, of="y")
@@ -245,7 +245,7 @@ def test_the_command(capsys, monkeypatch):
 
     assert "not found in 8 steps of 2 Scans" in told("square")
     assert "step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
-    monkeypatch.setattr(why, "MANY_STEPS", 10)  # of more, PyTensor runs what --steps asks for
+    monkeypatch.setattr(why, "MANY_STEPS", 10)  # for more steps, PyTensor runs the steps of --steps
     assert "not found in any step" in told("square", "--steps", "11", "--at", "x=0.5")
     monkeypatch.undo()
     monkeypatch.syspath_prepend("tests/lab/reports/runs")

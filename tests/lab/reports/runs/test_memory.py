@@ -39,7 +39,7 @@ print(tracemalloc.get_traced_memory()[1])
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_peak_is_what_numpy_allocates(order):
-    # tracemalloc counts what every thread allocates: only a new process has no other threads.
+    # tracemalloc counts allocations of all threads, and a new process has a single thread.
     arguments = [str(number) for number in (ENTRIES, STEPS, order)]
     command = [sys.executable, "-c", ALLOCATED, *arguments]
     allocated = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -1,4 +1,4 @@
-"""The eager tape drawn: every event a group, every number and arrow that of the recording."""
+"""Pictures of the eager tape have a group per event, and the numbers of the recording."""
 
 import math
 import re
@@ -59,7 +59,7 @@ def boxes(scene):
     return nodes, totals
 
 
-# Every event has its shapes, those of a moment together, and no moment has others.
+# Every event has its shapes, grouped by moment, and a moment has no other shapes.
 
 
 @pytest.mark.parametrize("name", whole)
@@ -68,17 +68,17 @@ def test_every_moment_begins_with_an_event(name):
     begins = [first for first, _ in moments(recorded(name))]
     idle = {n for n in {*begins} - steps if not isinstance(recorded(name).events[n], Popped)}
     assert steps <= {*begins}
-    assert not idle  # a removal alone has no shapes
+    assert not idle  # a removal does not have shapes
     assert begins == sorted(begins)
     assert all(first <= number for number, first in enumerate(begins))
-    for number, event in enumerate(recorded(name).events):  # on the way back, two for each node
+    for number, event in enumerate(recorded(name).events):  # two per node in the backward run
         if isinstance(event, Popped) and number:
             seeded = isinstance(recorded(name).events[number - 1], Seeded)
             assert begins[number] == number - seeded
 
 
 def test_a_node_of_the_way_back_has_two_moments():
-    """Of x · x, squared: two nodes are made, and on the way back each adds up, and sends."""
+    """x · x, squared: two nodes; in the backward run, each node adds contributions and sends."""
     names = list(visual.eager(recording(grad(lambda x: (x * x) * (x * x)), 2.0)).moments.values())
     assert names == [
         *(f"n{n} is appended to tape 0" for n in "₀₁₂₃"),
@@ -138,7 +138,7 @@ def of_appended(run, event, shapes, nodes, totals):
     arrows = [s for s in shapes if isinstance(s, Arrow) and touches(s.points[-1], box, 1.1)]
     starts = [{n for n, other in nodes.items() if touches(a.points[0], other, 1.1)} for a in arrows]
     assert sorted(starts, key=min) == [{parent} for parent in sorted({*node.parents})]
-    for argument in node.arguments:  # the arguments of the operation can be read
+    for argument in node.arguments:  # the label has the arguments of the operation
         if isinstance(argument, int) and "…" not in texts(mine)[0]:
             assert node_name(argument) in texts(mine)[0]
     return [*mine, *arrows]
@@ -211,7 +211,7 @@ def test_nodes_and_lists_stand_in_the_order_of_events(name):
         assert len({nodes[number].x for number in tape.nodes}) == 1
     columns = {run.tapes[run.nodes[n].tape].priority: box.x for n, box in nodes.items()}
     assert [columns[p] for p in sorted(columns)] == sorted(columns.values())
-    lists = {}  # of each node, who sent what, in this order
+    lists = {}  # the senders and contributions of each node, in order
     for event in run.events:
         if isinstance(event, Sent):
             lists.setdefault(event.target, []).append(node_name(event.source))
@@ -225,7 +225,7 @@ def test_nodes_and_lists_stand_in_the_order_of_events(name):
 
 
 def slips_of(scene):
-    """What stands at the left of gradients that arrived: from whom they came."""
+    """Return the senders of contributions, which are at the left of the contributions."""
     return [s for s in scene.walk() if isinstance(s, Text) and s.content.startswith("from n")]
 
 
@@ -239,7 +239,7 @@ def test_numbers_of_the_square_loop():
         gradient = math.prod(2 * 0.95 ** (2**later) for later in range(number, 4))
         assert float(values[f"value of node {number}"][0]) == pytest.approx(x, rel=1e-14)
         both = [float(v) for v in values[f"gradient of node {number}"]]
-        assert both == pytest.approx([gradient] * 2, rel=1e-14)  # what arrived, and the total
+        assert both == pytest.approx([gradient] * 2, rel=1e-14)  # the contribution, and the total
 
 
 def test_numbers_of_a_program():
@@ -339,10 +339,10 @@ def test_a_long_list_folds_and_says_so():
 @pytest.mark.parametrize("tape", [None, 1])
 @pytest.mark.parametrize("name", [*RUNS, *FOLDED])
 def test_one_tape_is_open_where_several_have_no_room(name, tape):
-    """It has the gradients of its nodes; the nodes of the others are small, and none is lost."""
+    """The open tape has the gradients of its nodes; the nodes of other tapes are small."""
     run = recorded(name)
     if tape is not None and len(run.tapes) < 2:
-        pytest.skip("there is one tape")
+        pytest.skip("the run has a single tape")
     scene = visual.eager(run, tape=tape)
     assert too_large(scene.svg()) == []
     assert crossed_texts(scene) == []
@@ -406,7 +406,7 @@ def test_nothing_is_told_of_a_factor_of_one_or_of_arrays():
 
 
 def sums_shown(scene):
-    """What is shown of every node's list, from top to bottom: its gradients, and their sum."""
+    """Return the visible contributions of each node from top to bottom, and their sum."""
     parts = []
     for group in scene.groups():
         words = texts(group.shapes)

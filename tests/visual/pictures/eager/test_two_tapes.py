@@ -1,4 +1,4 @@
-"""A loop on the eager tape beside the tapes of its Scan: the same numbers, step by step."""
+"""A loop on the eager tape and on the tapes of its Scan has the same numbers at each step."""
 
 import math
 import re
@@ -50,10 +50,10 @@ def halves(scene):
 
 
 def later(scan, steps):
-    """The keys of gradients by what the steps computed, and not of initial values."""
+    """Return the keys of gradients wrt results of steps, not wrt initial values."""
     for key, title in scan.items():
         found = re.match(r"d.*, slot (\d+) of ", title)
-        if found and int(found.group(1)) < steps:  # the slots of the way back begin at the end
+        if found and int(found.group(1)) < steps:  # the slots of the backward run begin at the end
             yield key
 
 
@@ -146,7 +146,7 @@ def test_arrows_of_the_square_loop():
 
 
 def test_arrows_of_two_taps():
-    """x[t] is made of the two before it, and gives its gradient to both."""
+    """x[t] reads the two values before it, and contributes to the gradients of both."""
     pairs = {(t - k, t) for t in range(2, 8) for k in (1, 2)}
     digits = "₀₁₂₃₄₅₆₇"
     values = {(f"x{digits[a]}", f"x{digits[b]}") for a, b in pairs}

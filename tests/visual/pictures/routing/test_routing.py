@@ -90,7 +90,7 @@ def test_random_calls(case):
         check_arrows(case, scene)
 
 
-# The checkers are shown what is wrong.
+# The checkers detect wrong pictures.
 
 
 def changed(scene, old, new):

@@ -1,4 +1,4 @@
-"""A step of a tape as routing, beside the traced gradient: by hand, by numpy, and by its checks."""
+"""A step of a tape as routing, compared with the traced gradient, NumPy, and hand calculations."""
 
 from dataclasses import replace
 
@@ -94,8 +94,8 @@ def test_a_preserved_tap_is_a_sum():
     assert g["x₄"] != 0
     assert values[1, "gradient before"]["x₄"] == g["x₄"] + brought["x₄"]
     assert values[2, "tape after"]["x₄"] == values[1, "gradient before"]["x₄"]
-    assert values[2, "tape after"]["x₅"] == g["x₅"]  # left as it is: nobody reads it again
-    assert values[0, "tape before"]["x₅"] is None  # nobody has written it yet
+    assert values[2, "tape after"]["x₅"] == g["x₅"]  # unchanged: no later step reads it
+    assert values[0, "tape before"]["x₅"] is None  # no step has written it
 
 
 @pytest.mark.parametrize("name", gallery.loops)
@@ -118,7 +118,7 @@ def test_routing_gives_what_was_traced(name):
 
 
 def test_a_trace_with_another_rule_differs():
-    """A pullback that adds at overwritten taps: what routing says and what was traced part."""
+    """With a pullback that adds at overwritten taps, routing and trace differ."""
     trace = gallery.loops["square"].trace(order=2)
     known = differentiated(trace).values()
     tape, later, reverse = next(parts for parts in known if parts[0].tape.overwritten)

@@ -1,4 +1,4 @@
-"""Tapes: every number in them is the trace's own; and text twins, also of pictures beside them."""
+"""Tapes: every number is a number of the trace; and text twins."""
 
 import re
 from dataclasses import replace
@@ -84,15 +84,15 @@ def expected_values(trace, key, moment, role):
             elif step is None:
                 yield from (tape.initial[row], tape.final[row])
             elif step < scan.steps:
-                yield tape.contents(max(step, -1))[row]  # before its first step what it was given
+                yield tape.contents(max(step, -1))[row]  # -1: the initial contents
         for sequence in scan.sequences:
             if name in (sequence.name, sequence.axis.variable) and place.isdigit():
                 yield from sequence.values[sequence.axis.index == int(place)]
         yield from (p.value for p in scan.parameters if p.name == name)
 
 
-# The local derivative of a product of states by one of them is the product of the others; of one
-# state alone, squared, it is twice that state.
+# The local derivative of a product of states wrt a state is the product of the others; of a
+# squared state, it is twice the state.
 PRODUCTS = {(-1,): 2.0, (-2, -1): 1.0, (-3, -1): 1.0, (-4, -3, -1): 1.0}
 
 
@@ -142,7 +142,7 @@ def test_the_forward_values_above_a_slot_are_its_factor(taps, cost):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
 def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
-    """All cells: forward values, seeds, what is read, overwritten, spent, and the results."""
+    """All cells: forward values, seeds, values read, overwritten, and spent, and the results."""
     trace = gallery.loops[name].trace(order=order)
     checked = 0
     for group, step, role in cells(trace, **options):
@@ -172,7 +172,7 @@ def test_a_wrong_number_in_a_picture_would_be_noticed():
 
 
 def chained():
-    """A loop that reads what another loop has computed."""
+    """A loop that reads the results of another loop."""
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
     one = pt.as_tensor(np.float64(1))
@@ -182,7 +182,7 @@ def chained():
 
 @pytest.mark.parametrize("name", [*gallery.loops, "chained"])
 def test_what_a_step_reads_is_called_as_where_it_was_made(name):
-    """The quantity in every reading stands, with the same number, in another cell as well."""
+    """Every quantity that a step reads is, with the same number, in another cell."""
     trace = chained() if name == "chained" else gallery.loops[name].trace(order=2)
     made = {
         (g.cell, g.title.split(" = ")[1])
@@ -193,7 +193,7 @@ def test_what_a_step_reads_is_called_as_where_it_was_made(name):
     for group, _, role in cells(trace, all=True):
         if role is Role.READ and group.cell in numbers:
             assert (group.cell, group.title.split(" = ")[1]) in made, group.cell
-        elif role is Role.READ:  # the gradient of an output, which is handed over as it is
+        elif role is Role.READ:  # the gradient of an output, unchanged
             assert group.cell.split(":")[1].startswith("d"), group.cell
 
 
@@ -246,11 +246,11 @@ def test_a_long_loop_shows_the_steps_next_to_one():
     assert re.findall(r"^ *step (\d+)", several, re.M) == ["0", "50", "70", "99"]
     most = visual.tapes(trace, step=range(0, 100, 9))
     assert most.width == 840
-    assert "step 99" in most.text()  # the last has room
+    assert "step 99" in most.text()  # the last step fits
 
 
 def test_what_folding_hides_is_not_lost():
-    """The tape after the fold holds what the hidden steps wrote."""
+    """The tape after the fold contains the values that the hidden steps write."""
     loop = gallery.loops["square"].with_values({"x": 0.9999}).with_steps(40)
     trace = loop.trace(order=1, cost="sum")
     tape = trace.scans[1].tapes[0]
@@ -263,7 +263,7 @@ def test_what_folding_hides_is_not_lost():
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
 def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
-    """The cost acts on the last state, which is not among those of steps 5 to 7; or on them all."""
+    """The cost reads the last state, which is hidden if steps 5 to 7 are shown; or all states."""
     loop = gallery.loops[name].with_steps(20)
     kept = lab.trace(loop.derivative(1, cost=cost), keep=slice(5, 8))
     drawn = picture(kept)
@@ -282,7 +282,7 @@ def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
     ],
 )
 def test_seeds_say_where_they_come_from(order, scan, told):
-    """By hand, of the square loop: what Scan 4 begins with is 2·dC/dxₖ₊₁·(what Scan 3 has made)."""
+    """By hand, for the square loop: Scan 4 starts with 2·dC/dxₖ₊₁·(results of Scan 3)."""
     trace = gallery.loops["square"].trace(order=order)
     words = [s.content for s in visual.tapes(trace, scan=scan).walk() if isinstance(s, Text)]
     (seed,) = {word.removeprefix("seed: ").split("; ")[0] for word in words if "seed: " in word}
@@ -291,7 +291,7 @@ def test_seeds_say_where_they_come_from(order, scan, told):
 
 
 def factors_on_arrows(scene):
-    """Each factor that lies on arrows, with these arrows; of a short label there are none."""
+    """Return each factor on arrows, with these arrows; short labels are excluded."""
     chips = [
         g.shapes
         for g in scene.groups()
@@ -367,12 +367,12 @@ def test_columns_that_are_left_out_are_counted():
         texts = [shape for shape in walk(scene.shapes) if isinstance(shape, Text)]
         hidden = {t.x: int(t.content[1:]) for t in texts if re.fullmatch(r"⋯\d+", t.content)}
         columns = {t.x for t in texts if re.fullmatch(r"pos \d", t.content)}
-        assert len(columns) + sum(hidden.values()) == 4  # as many as there are slots
+        assert len(columns) + sum(hidden.values()) == 4  # the number of slots
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_in_ssa_a_result_is_what_was_asked_for(order):
-    """By hand: the cost of coupled is differentiated by prey₀ alone, and not by hunters₀."""
+    """By hand: the cost of coupled is differentiated wrt prey₀, not wrt hunters₀."""
     scene = visual.draw(gallery.loops["coupled"], "ssa", order=order)
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.role is Role.RESULT]
     told = [g.title for g in scene.groups() if any(box in boxes for box in g.shapes)]

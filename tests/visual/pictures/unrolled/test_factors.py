@@ -1,6 +1,6 @@
 """Factors on the arrows of an unrolled gradient: local derivatives, and what they multiply to.
 
-The oracles are the steps of three loops, written here again, and their finite differences.
+The oracles are new implementations of three steps, and their finite differences.
 """
 
 import re

@@ -197,7 +197,7 @@ def shown_too_early(trace, scene):
     early = []
     for moment, (number, step) in moments_of(trace):
         seen = numbers_at(scene, moment)
-        if step == trace.scans[number].steps - 1:  # the inputs of the next Scan are known as well
+        if step == trace.scans[number].steps - 1:  # the inputs of the next Scan are computed, too
             number, step = number + 1, -1
         for value in later(trace, number, step):
             early += [value] * bool({value, float(f"{value:.4g}")} & seen)
