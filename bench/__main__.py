@@ -309,6 +309,44 @@ def windows(steps=1_000_000):
     print(f"  memory: {most:.0f} and {least:.0f} MB, ratio {most / least:.2f}   ≤ 1.4")
 
 
+WIDE_STATE = """
+import resource, time
+import numpy as np
+import pytensor, pytensor.tensor as pt, lab
+W, h0, u = pt.dmatrix("W"), pt.dvector("h0"), pt.dmatrix("u")
+hs = pytensor.scan(lambda u, h, W: pt.tanh(pt.dot(W, h) + u), sequences=[u], outputs_info=[h0],
+                   non_sequences=[W], return_updates=False)
+cost = (hs[-1] ** 2).sum()
+draw = np.random.default_rng(0).normal
+given = {{W: draw(size=(64, 64)) / 8, h0: draw(size=64), u: draw(size=({steps}, 64))}}
+if {theirs}:
+    compiled = pytensor.function(list(given), [cost, pytensor.grad(cost, W)])
+    f = lambda: compiled(*given.values())
+    f()
+else:
+    f = lambda: lab.trace(lab.derivative(cost, W), given, keep={keep!r})
+start = time.process_time()
+f()
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def wide_states():
+    """Compare traces of a recurrent network of 64 units with PyTensor's compiled gradient."""
+
+    def measured(theirs, keep, steps):
+        code = WIDE_STATE.format(theirs=theirs, keep=keep, steps=steps)
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
+        )
+        return map(float, done.stdout.split())
+
+    for steps, keep, slower, larger in ((10_000, "all", "≤ 10", 3), (100_000, "last", "", 1.4)):
+        (ours, most), (theirs, least) = measured(False, keep, steps), measured(True, keep, steps)
+        line(f'{steps:,} steps of 64 units, keep="{keep}" : PyTensor', ours, theirs, slower)
+        print(f"  memory: {most:.0f} and {least:.0f} MB, ratio {most / least:.2f}   ≤ {larger}")
+
+
 def influences(steps=200):
     """Compare all pairs of a loop's values in forward mode with reverse mode for every row."""
     import lab
@@ -443,6 +481,7 @@ def main():
         eager_tapes()
         high_orders()
         windows()
+        wide_states()
         influences()
         long_loops(Path(folder))
         routing.routing(paired, line)

@@ -76,17 +76,33 @@ class Step(Protocol):
 
 
 class LoopRun:
-    """One run of a Scan: its buffers, its step, and its recording."""
+    """One run of a Scan: its buffers, its step, and its recording.
 
-    def __init__(self, node: Apply, parts: ScanParts, outer: Mapping[Variable, Computed]) -> None:
+    `unwritten` marks the uninitialized rows of the states.  They become zeros, so that equal runs
+    have equal recordings.
+    """
+
+    def __init__(
+        self,
+        node: Apply,
+        parts: ScanParts,
+        outer: Mapping[Variable, Computed],
+        unwritten: Mapping[LoopVariable, np.ndarray],
+    ) -> None:
         self.parts, self.outer = parts, outer
         self.n_steps = int(outer[parts.n_steps])
-        self.recording = ScanRecording(node, parts, 0)
+        self.recording = ScanRecording(node, parts, 0, unwritten=dict(unwritten))
         self.buffers: dict[LoopVariable, np.ndarray] = {}
         self._check()
         for part in parts.states:
-            self.buffers[part] = np.array(outer[part.outer_input])
-            self.recording.initial[part] = self.buffers[part].copy()
+            given, rows = outer[part.outer_input], ~unwritten[part]
+            is_shared = part.outer_input.owner is not None and rows.all()
+            initial = given.view() if is_shared else _copy_of_rows(given, rows)
+            self.recording.initial[part] = freeze(initial)
+            if self._keeps_rows(part):  # the steps write the other rows before any step reads them
+                first = part.tape.origin
+                rows[first : first + self.n_steps] = False
+            self.buffers[part] = _copy_of_rows(given, rows)
         self.untraced = {p: deepcopy(outer[p.outer_input]) for p in parts.of_kind(Kind.UNTRACED)}
 
     def _check(self) -> None:
@@ -113,13 +129,6 @@ class LoopRun:
                     f"({part.tape}) need {needed} for {self.n_steps} steps."
                 )
 
-    def blank(self, unwritten: Mapping[LoopVariable, np.ndarray]) -> None:
-        """Replace uninitialized memory by zeros, so that equal runs have equal recordings."""
-        for part, rows in unwritten.items():
-            self.buffers[part][rows] = 0
-            self.recording.initial[part][rows] = 0
-            self.recording.unwritten[part] = rows
-
     def run(self, step: Step, numbers: Iterable[int], keep: bool) -> ScanRecording:
         """Run the steps in `numbers`; with `keep`, record the values inside the steps."""
         for part in self.parts.of_kind(Kind.PARAMETER):
@@ -136,7 +145,9 @@ class LoopRun:
             if part.kind is Kind.NIT_SOT or part.kind.is_state
             for tap, result in part.writes
         ]
-        inner = {v: _Column(self.n_steps, step.cells[v]) for v in step.inner()} if keep else {}
+        stored = self._stored_results() if keep else {}
+        inner = step.inner() if keep else []
+        columns = {v: _Column(self.n_steps, step.cells[v]) for v in inner if v not in stored}
         until = step.cells[self.parts.until] if self.parts.until is not None else None
         done = 0
         for number in numbers:
@@ -147,7 +158,7 @@ class LoopRun:
             step()
             for write in writers:
                 write(number)
-            for column in inner.values():
+            for column in columns.values():
                 column.note(number)
             within = step.within()
             if within is not None:
@@ -158,23 +169,53 @@ class LoopRun:
             if until is not None and bool(until[0]):
                 break
         self._finish(done)
-        if keep:
-            self.recording.inside = {v: column.values[:done] for v, column in inner.items()}
+        for v in inner:
+            if v in stored:
+                part, number = stored[v]
+                self.recording.inside[v] = self.recording.writes[part][number].values
+            else:
+                self.recording.inside[v] = columns[v].values[:done]
         return self.recording
+
+    def _stored_results(self) -> dict[Variable, tuple[LoopVariable, int]]:
+        """Map results of the step to the write that contains their values."""
+        return {
+            result: (part, number)
+            for part in self.parts.variables
+            if part.kind is Kind.NIT_SOT or part.kind.is_state
+            for number, (_, result) in enumerate(part.writes)
+            if result.type.dtype == part.filled.type.dtype
+        }
+
+    def _keeps_rows(self, part: LoopVariable) -> bool:
+        """Return whether no step overwrites a row of a buffer.
+
+        The buffer then contains all values that the steps read and write, and no copy is needed.
+        """
+        given = self.outer[part.outer_input]
+        length = int(given) if part.kind is Kind.NIT_SOT else len(given)
+        return part.kind is not Kind.MIT_MOT and length >= part.tape.origin + self.n_steps
 
     def _reader(
         self, part: LoopVariable, tap: int, argument: Variable, step: Step
     ) -> Callable[[int], None]:
         source = self.buffers[part] if part in self.buffers else self.outer[part.outer_input]
-        source, cell, length = np.asarray(source), step.cells[argument], len(source)
-        recorded = np.empty((self.n_steps, *source.shape[1:]), dtype=source.dtype)
+        source, cell = np.asarray(source), step.cells[argument]
         first = part.tape.origin + tap
-        rows = (np.arange(self.n_steps) + first) % max(1, length)
+        rows = (np.arange(self.n_steps) + first) % max(1, len(source))
+        is_filled = part.kind is Kind.SEQUENCE or self._keeps_rows(part)
+        if part.kind is Kind.SEQUENCE:
+            recorded = source[rows]
+        elif is_filled:
+            recorded = source[first : first + self.n_steps]
+        else:
+            recorded = np.empty((self.n_steps, *source.shape[1:]), dtype=source.dtype)
         self.recording.reads.setdefault(part, []).append(Access(tap, rows, recorded))
         listed = rows.tolist()
 
         def read(number: int) -> None:
-            recorded[number] = source[listed[number]]
+            if not is_filled:
+                recorded[number] = source[listed[number]]
             cell[0] = np.asarray(recorded[number])
 
         return read
@@ -182,29 +223,39 @@ class LoopRun:
     def _writer(
         self, part: LoopVariable, tap: int, result: Variable, step: Step
     ) -> Callable[[int], None]:
-        cell = step.cells[result]
-        if part.kind is Kind.NIT_SOT:
-            length, first = int(self.outer[part.outer_input]), 0
-        else:
-            length, first = len(self.buffers[part]), part.tape.origin + tap
+        cell, dtype = step.cells[result], part.filled.type.dtype
+        given = self.outer[part.outer_input]
+        length = int(given) if part.kind is Kind.NIT_SOT else len(given)
+        first = part.tape.origin + tap
         rows = (np.arange(self.n_steps) + first) % max(1, length)
-        listed, dtype = rows.tolist(), part.filled.type.dtype
+        listed, keeps_rows = rows.tolist(), self._keeps_rows(part)
         accesses = self.recording.writes.setdefault(part, [])
-        place, before, recorded = len(accesses), np.empty(0), np.empty(0)
-        accesses.append(Access(tap, rows, recorded))  # the first step determines the shape
+        place = len(accesses)
+        accesses.append(Access(tap, rows, np.empty(0)))  # the first step determines the shape
+        old_values = self._old_values(part, tap)
+        recorded, before = np.empty(0), np.empty(0)
+
+        def begin(shape: tuple[int, ...]) -> None:
+            nonlocal recorded, before
+            if part not in self.buffers:
+                self.buffers[part] = np.zeros((length, *shape), dtype=dtype)
+            if keeps_rows:
+                recorded = self.buffers[part][first : first + self.n_steps]
+            else:
+                recorded = np.empty((self.n_steps, *shape), dtype=dtype)
+            before = np.zeros(recorded.shape, dtype) if old_values is None else old_values
+            accesses[place] = Access(tap, rows, recorded, before)
 
         def write(number: int) -> None:
-            nonlocal before, recorded
             value = np.asarray(cell[0])
             if number == 0:
-                before, recorded = np.empty((2, self.n_steps, *value.shape), dtype=dtype)
-                accesses[place] = Access(tap, rows, recorded, before)
-                if part not in self.buffers:
-                    self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
+                begin(value.shape)
             buffer, row = self.buffers[part], listed[number]
             try:
-                before[number] = buffer[row]
-                recorded[number] = value
+                if old_values is None and not keeps_rows:
+                    before[number] = buffer[row]
+                if not keeps_rows:
+                    recorded[number] = value
                 buffer[row] = value
             except ValueError:  # NumPy's message does not name the variable
                 raise ArgumentError(
@@ -213,6 +264,16 @@ class LoopRun:
                 ) from None
 
         return write
+
+    def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
+        """Return the recorded values that the writes at a tap replace, if there are any."""
+        if part.kind is Kind.MIT_MOT:
+            reads = self.recording.reads[part]
+            return next((access.values for access in reads if access.tap == tap), None)
+        if part.kind is Kind.NIT_SOT or not self._keeps_rows(part):
+            return None
+        first = part.tape.origin + tap
+        return self.recording.initial[part][first : first + self.n_steps]
 
     def _finish(self, done: int) -> None:
         """Cut all arrays to the steps that ran, as PyTensor does."""
@@ -264,6 +325,15 @@ class _Column:
             self.values[number] = value
         else:
             self.fits, self.values = False, np.empty((0,))
+
+
+def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:
+    """Return a copy of an array with only the marked rows; the system allocates no other rows."""
+    if rows.all():
+        return np.array(array)
+    copy = np.zeros(array.shape, array.dtype)
+    copy[rows] = array[rows]
+    return copy
 
 
 def check_initialized(recording: ScanRecording) -> None:

@@ -278,8 +278,8 @@ class _Tracer:
             raise GraphError(
                 f"{parts.called} stops on a condition: its number of steps depends on its values."
             )
-        loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
-        loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
+        unwritten = {part: unwritten_rows(part.outer_input, values) for part in parts.states}
+        loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)), unwritten)
         recording = loop.run(_Step(self, parts), range(loop.n_steps), keep=True)
         recordings.append(recording)
         return recording.results

@@ -14,6 +14,8 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
+from pytensor.tensor.basic import Alloc, AllocEmpty
+from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import ArgumentError, GraphError, KindError, first_line, quote
 from lab.progress import Progress, pause
@@ -21,6 +23,7 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
+from lab.scans.slices import selected
 from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
@@ -45,16 +48,30 @@ class Ready:
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """Return the results of a node that is neither a Scan nor an OpFromGraph."""
-        thunk, sources, targets = self._thunk(node)
-        for cell, value in zip(sources, inputs, strict=True):
-            cell[0] = value
-        for cell in targets:  # results of an earlier run
-            cell[0] = None
         try:
+            if _fills_new_buffer(node):  # a copy would use the memory of all other rows
+                buffer = np.empty_like(inputs[0])
+                held = dict(zip(node.inputs, inputs, strict=True))
+                buffer[selected(node, np.arange(len(buffer)), held)] = inputs[1]
+                return [buffer]
+            if isinstance(node.op, Alloc):  # a view needs no memory
+                return [np.broadcast_to(inputs[0], tuple(map(int, inputs[1:])))]
+            thunk, sources, targets = self._thunk(node)
+            for cell, value in zip(sources, inputs, strict=True):
+                cell[0] = value
+            for cell in targets:  # results of an earlier run
+                cell[0] = None
             thunk()
         except FAILURES as error:
             raise GraphError(f"{node.op}: {first_line(error)}") from error
         return [cell[0] for cell in targets]
+
+
+def _fills_new_buffer(node: Apply) -> bool:
+    """Return whether a node writes rows of a newly allocated buffer."""
+    is_write = isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc
+    maker = node.inputs[0].owner if is_write else None
+    return maker is not None and isinstance(maker.op, AllocEmpty)
 
 
 def run(
@@ -260,10 +277,15 @@ def _run_scan(
     """Step through a Scan as PyTensor does, and record its reads and writes."""
     step = ready.step(node)
     parts = step.parts
-    loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
+    outer = dict(zip(node.inputs, inputs, strict=True))
+    unwritten = {
+        part: np.zeros(len(outer[part.outer_input]), dtype=bool)
+        if recordings is None
+        else unwritten_rows(part.outer_input, values)
+        for part in parts.states
+    }
+    loop = LoopRun(node, parts, outer, unwritten)
     step.begin(progress, recordings is not None and loop.n_steps <= MOST_NESTED)
-    if recordings is not None:
-        loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
     numbers = progress.steps(parts.called, loop.n_steps)
     recording = loop.run(step, numbers, keep=recordings is not None)
     if recordings is not None:

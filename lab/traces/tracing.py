@@ -303,12 +303,12 @@ def _tape_trace(
     source: LoopVariable | None,
     used: set[Variable],
 ) -> TapeTrace:
-    final = np.array(recording.final[part])
+    final = np.asarray(recording.final[part])
     if part in recording.initial:
         initial = recording.initial[part]
         unwritten = recording.unwritten[part]
     else:
-        initial = np.zeros_like(final)
+        initial = np.zeros(final.shape, final.dtype)
         unwritten = np.ones(len(final), dtype=bool)
 
     return TapeTrace(

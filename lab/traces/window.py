@@ -81,14 +81,20 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
 
 
 def _bytes_per_step(node: Apply) -> int:
-    """Return the bytes per step of a trace: buffers, reads, writes, and old values."""
+    """Return the bytes per step of a trace.
+
+    A trace has one array for a variable whose rows are never overwritten.  For other tapes, it has
+    the initial and final rows, the reads, the writes, and the old values that no step reads.
+    """
     parts = read_node(node)
     sizes = 0
     for part in parts.variables:
         row = (part.inner_outputs or part.inner_inputs)[0].type
         if part.kind in (Kind.PARAMETER, Kind.UNTRACED) or None in row.shape:
             continue
-        held = len(part.tape.reads) + 2 * len(part.tape.writes) + part.kind.is_state
+        tape, held = part.tape, 1
+        if part.kind is Kind.MIT_MOT:
+            held = 2 + len({*tape.reads, *tape.writes}) + len(tape.writes)
         sizes += held * int(np.prod(row.shape)) * np.dtype(row.dtype).itemsize
     return sizes
 
@@ -393,8 +399,7 @@ def _stepped(
             unwritten[part] = np.arange(len(rows) + len(room)) >= len(rows)
             rows = np.concatenate([rows, room])
         outer[part.outer_input] = rows
-    loop = LoopRun(node, parts, outer)
-    loop.blank(unwritten)
+    loop = LoopRun(node, parts, outer, unwritten)
     step = graph.ready.step(node)
     step.begin(progress, window.length <= MOST_NESTED)
     recording = loop.run(step, progress.steps(parts.called, window.length), keep=True)

@@ -1,12 +1,14 @@
 """Write events as a table of text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 import numpy as np
 
 from lab.equations.events.records import Event, Read, SlotRole, Write, WriteKind
 from lab.notation import number_text
 
+WIDTH = 100  # characters of a line; longer formulas are wrapped
 MOST = 40  # events; longer tables contain the first and the last events
 HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
@@ -22,10 +24,21 @@ def table(events: Sequence[Event]) -> str:
             continue
         lines += _lines(events[number])
     widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD))]
+    indent = sum(widths[:-1]) + 2 * (len(HEAD) - 1)
+    lines = [wrapped for line in lines for wrapped in _wrapped(line, max(40, WIDTH - indent))]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def _wrapped(line: tuple[str, ...], width: int) -> Iterator[tuple[str, ...]]:
+    """Yield a line, and further lines for the rest of a formula that is longer than `width`."""
+    *cells, formula = line
+    first, *others = wrap(formula, width, subsequent_indent="  ", break_long_words=False) or [""]
+    yield (*cells, first)
+    for rest in others:
+        yield (*("" for _ in cells), rest)
 
 
 def _lines(event: Event) -> list[tuple[str, ...]]:
