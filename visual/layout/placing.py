@@ -268,11 +268,14 @@ class _Layout:
             own = [e for e in edges if not e.beside and (e.source in ids or e.target in ids)]
             bows = [edge for edge in own if {edge.source, edge.target} <= ids]
             y += ABOVE * _has_bow_above(placed, line, bows)
-            self.shapes += self._beside(name or line.name, line, y)
+            beside = [*self._beside(name or line.name, line, y)]
+            self.shapes += beside
             name = ""
             inside += self._cells(placed, line, y)
             more = any(not o.low and o.part == line.part for o in row.lines[number + 1 :])
             bottoms[line.part] = y + placed.part.height + _beneath(placed, bows, own, more)
+            notes_end = max((text.y + 2 for text in beside), default=0.0)
+            bottoms[line.part] = max(bottoms[line.part], notes_end)
         if name:
             self.shapes += self._beside(name, Line(()), self.y - 4)
             bottoms[0] = max(bottoms[0], self.y + self.parts[0].part.height)
@@ -317,7 +320,7 @@ class _Layout:
         self.short[short[1]] = None
         return short[0]
 
-    def _beside(self, name: str, line: Line, y: float) -> Iterator[Shape]:
+    def _beside(self, name: str, line: Line, y: float) -> Iterator[Text]:
         """The name and the notes to the left of a line."""
         x, room = self.left - 12, self.left - self.sheet.margin - 12
         if name:
@@ -345,7 +348,8 @@ class _Layout:
         for key, each in line.cells:
             x = placed.start if key is None else placed.left.get(key, placed.start)
             stacks.setdefault(x, []).append(each)
-        shapes, most = [*self._beside(line.name, Line(()), y - 4)], placed.pitch - 4
+        shapes: list[Shape] = [*self._beside(line.name, Line(()), y - 4)]
+        most = placed.pitch - 4
         for level in range(min(STACKED, max(map(len, stacks.values()), default=0))):
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
