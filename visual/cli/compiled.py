@@ -8,7 +8,7 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
-from visual.cli.shared import Commands, add, add_graph, load, save_report
+from visual.cli.shared import Commands, add, add_graph, load, save_report, select_scan
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT
 
@@ -29,10 +29,8 @@ def _compiled(options: argparse.Namespace) -> None:
     report = _report(load("NAME", options.graph), options)
     if options.scan is None:
         save_report(report, options)
-    elif options.scan in range(1, len(report.after) + 1):
-        save_report(report.after[options.scan - 1], options)
     else:
-        raise ArgumentError(f"--scan {options.scan}: expected 1 to {len(report.after)}.")
+        save_report(select_scan(options.scan, report.after), options)
 
 
 def _report(subject: object, options: argparse.Namespace) -> Compiled:

@@ -7,7 +7,7 @@ from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation
 from lab.reports.tables import Section
-from visual.cli.shared import Commands, add, add_graph, load, load_graph, save_report
+from visual.cli.shared import Commands, add, add_graph, load, load_graph, save_report, select_scan
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT, words
 
@@ -26,9 +26,7 @@ def _explain(options: argparse.Namespace) -> None:
     explanation = _explained(options)
     report, locations = explanation.document, explanation.scans
     if options.scan is not None:
-        if options.scan not in range(1, len(explanation.scans) + 1):
-            raise ArgumentError(f"--scan {options.scan}: expected 1 to {len(explanation.scans)}.")
-        locations = explanation.scans[options.scan - 1 : options.scan]
+        locations = (select_scan(options.scan, explanation.scans),)
         report = locations[0].document
     if options.details:
         own = tuple(location.section for scan in locations for location in scan.locations)
@@ -43,6 +41,8 @@ def _explained(options: argparse.Namespace) -> Explanation:
     if log_density(subject) is not None:
         return explain(subject, words(options.wrt) if options.wrt else None)
     if options.wrt is not None:
-        raise ArgumentError(f"--wrt {options.wrt}: only a model has names; return (cost, wrt).")
+        raise ArgumentError(
+            f"--wrt {options.wrt}: only for PyMC models. A function returns (cost, wrt)."
+        )
     cost, wrt, _ = load_graph(options.graph)
     return explain(cost, wrt)

@@ -115,6 +115,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
+        number = re.fullmatch(r"argument (?:.*/)?(\S+): invalid (int|float) value: '(.*)'", message)
+        if number is not None:
+            expected = "a whole number" if number[2] == "int" else "a number"
+            message = f"{number[1]} {shorten(number[3])}: expected {expected}."
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 

@@ -7,10 +7,10 @@ Start with `add_drawing`: `visual.options` declares the options, `add` adds them
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pytensor.graph.basic import Variable
 
@@ -30,6 +30,7 @@ from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Given = Values | None
+Item = TypeVar("Item")
 Options = dict[str, Value]
 
 
@@ -144,12 +145,20 @@ def write(picture: Scene, options: argparse.Namespace, animate: bool = False) ->
         picture.save(options.out, options.scale, animate)
 
 
+def select_scan(number: int, scans: Sequence[Item]) -> Item:
+    """Return the entry of a report with the number of ``--scan``, from 1."""
+    if number in range(1, len(scans) + 1):
+        return scans[number - 1]
+    expected = f"expected 1 to {len(scans)}" if scans else "the graph contains no Scan"
+    raise ArgumentError(f"--scan {number}: {expected}.")
+
+
 def load_loop(name: str, option: str = "--loop") -> Loop:
     """Return a gallery loop, or the Loop of ``module:function``; errors name the `option`."""
     loop = load(option, name)
     if not isinstance(loop, Loop):
         raise ArgumentError(
-            f"{option} {shorten(name)}: expected a lab.Loop, not {quote(loop)}, a "
+            f"{option} {shorten(name)}: expected a lab.Loop, not {quote(loop)} of type "
             f"{type(loop).__name__}."
         )
     return loop

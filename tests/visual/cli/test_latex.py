@@ -12,8 +12,6 @@ from pathlib import Path
 
 import nbformat
 import pypdfium2
-import pytest
-from nbconvert.exporters import LatexExporter
 from nbformat import v4
 from sites import ROOT
 
@@ -61,11 +59,3 @@ def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
         words = page.get_textpage().get_text_range()
         assert title in words
         assert "7.413" in words  # 16 · 0.95¹⁵
-
-
-def test_without_the_option_nbconvert_needs_inkscape(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    svg = visual.tapes(gallery.loops["square"].trace()).svg()
-    cell = v4.new_code_cell(outputs=[v4.new_output("display_data", {"image/svg+xml": svg})])
-    with pytest.raises(FileNotFoundError, match="Inkscape"):
-        LatexExporter().from_notebook_node(v4.new_notebook(cells=[cell]))
