@@ -29,7 +29,7 @@ class Use(StrEnum):
 
 _OPERATIONS = {
     Use.OVERWRITTEN: "read, replaced",
-    Use.PRESERVED: "read, kept",
+    Use.PRESERVED: "read, preserved",
     Use.WRITTEN: "written",
     Use.UNTOUCHED: "",
 }
@@ -48,7 +48,7 @@ class TapRule(Enum):
     """The access of a step to a slot, the access to its gradient that follows, and the reason."""
 
     READ = "written", "read", ""
-    ADDED = "read and kept", "added to", "other steps can read the value, too"
+    ADDED = "read and preserved", "added to", "other steps can read the value, too"
     WRITTEN = "read by one step only", "written", "the slot holds no other contribution"
     NOT_ADDED = (
         "overwritten",

@@ -138,5 +138,5 @@ def filled_from(event: Event) -> str:
     }
     direct = any(t.source is None for w in event.writes for t in w.terms)
     told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
-    told += ["the cost itself"] if direct else []
+    told += ["direct contributions of the cost"] if direct else []
     return f"Initial gradients: {' and '.join(told)}." if told else ""
