@@ -127,6 +127,7 @@ WRONG_VALUES = [
     (lambda v: visual.figure(1, steps=v), "steps", ["x"]),
     (lambda v: visual.figure(1, **{v: "red"}), "option", ["colour"]),
     (lambda v: visual.Exercise(SQUARE.trace(), v), "kind", ["tap"]),
+    (lambda v: visual.Page("square", orders=v), "orders", [9, -1]),
 ]
 # A call, the start of its message, and other parts of it: the cause, and the fix.
 MESSAGES = [

@@ -18,7 +18,18 @@ from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, break_rule
 from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
-from visual.options import COST, ORDER, RULE, Argument, Choice, Value, check_integer, numbers, words
+from visual.options import (
+    COST,
+    MOST,
+    ORDER,
+    RULE,
+    Argument,
+    Choice,
+    Value,
+    check_integer,
+    numbers,
+    words,
+)
 
 # Tap patterns for steps that take any number of taps, one tap, or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
@@ -194,8 +205,9 @@ class Several(Choice):
 
 def _order(value: object) -> int:
     order = check_integer("orders", value)
-    if order < ORDER.least:
-        raise ArgumentError(f"orders = {order}: expected orders of derivatives: 0, 1, 2, …")
+    most = ORDER.most or MOST
+    if not ORDER.least <= order <= most:
+        raise ArgumentError(f"orders = {order}: expected 0 to {most}.")
     return order
 
 

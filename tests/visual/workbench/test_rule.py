@@ -172,7 +172,9 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("loop", "rule", "effect", "words"), TOLD, ids=str)
+@pytest.mark.parametrize(
+    ("loop", "rule", "effect", "words"), TOLD, ids=lambda value: getattr(value, "name", value)
+)
 def test_what_is_told_is_what_was_found(loop, rule, effect, words):
     breakage = lab.break_rule(gallery.loops[loop], rule, 2)
     assert words in verdict(breakage)

@@ -151,12 +151,14 @@ class Panel:
         ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
         self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit + 0.0))
         self.axes.grid(axis="y")
-        for (index, values, _), heights in zip(curves, scaled, strict=True):
+        for (index, _, _), heights in zip(curves, scaled, strict=True):
             kept = thinned(heights)
             y = np.where(np.isfinite(heights[kept]), heights[kept], np.nan)
             self.axes.plot(index[kept], y, marker="o" if len(kept) <= DOTTED else "")
-            self._mark("↓0", 0.97, index[(values == 0) & log])
-            self._mark("×", 0.1, index[~np.isfinite(values)])
+        zeros = [index[(values == 0) & log] for index, values, _ in curves]
+        odd = [index[~np.isfinite(values)] for index, values, _ in curves]
+        self._mark("↓0", 0.97, np.unique(np.concatenate(zeros)))  # curves share their marks
+        self._mark("×", 0.1, np.unique(np.concatenate(odd)))
         if len(curves) > 1:
             self._write_names(curves, scaled)
 
