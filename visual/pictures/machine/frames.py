@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,13 +28,27 @@ ROLES = {
 COLORED = ("overwritten", "preserved", "restored", "saved", "written")
 
 
-def clear_names(shapes: Frame, pill: Shape) -> None:
-    """Remove the names of cells that a factor would cover."""
-    box = next(shape for shape in walk([pill]) if isinstance(shape, Box))
+def clear_names(shapes: Frame) -> None:
+    """Remove the names of cells that a factor or a line from a saved value would cover."""
+    covers = [*_covers_of(shapes)]
     for key, cell in shapes.items():
         if key.startswith("cell ") and isinstance(cell, Shapes):
-            kept = tuple(s for s in cell.shapes if not (isinstance(s, Text) and _covers(box, s)))
+            kept = tuple(
+                s
+                for s in cell.shapes
+                if not (isinstance(s, Text) and any(_covers(box, s) for box in covers))
+            )
             shapes[key] = replace(cell, shapes=kept)
+
+
+def _covers_of(shapes: Frame) -> Iterator[Box]:
+    """Yield the boxes of factors, and a box for each piece of a line from a saved value."""
+    for shape in walk(shape for key, shape in shapes.items() if key.startswith(("pill ", "move "))):
+        if isinstance(shape, Box):
+            yield shape
+        elif isinstance(shape, Arrow) and shape.saved:
+            for (x0, y0), (x1, y1) in pairwise(shape.points):
+                yield Box(min(x0, x1), min(y0, y1), abs(x1 - x0), abs(y1 - y0), Role.READ)
 
 
 def _covers(box: Box, name: Text) -> bool:

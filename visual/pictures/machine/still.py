@@ -226,8 +226,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
                     f"cell {part.target}": replace(cell, shapes=boxes),
                     f"adder {n}": added,
                 }
-        for name in [name for name in shapes if name.startswith("pill ")]:
-            clear_names(shapes, shapes[name])
+        clear_names(shapes)
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes
 
