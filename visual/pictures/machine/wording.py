@@ -274,8 +274,12 @@ class Wording:
         if not held or not readers:
             return ""
         formula = readers[0].formula.replace(" ← ", " = ")
-        is_sum = write.adds_old and write.old is not None and np.any(write.old)
-        others = f" The old value comes from the other readers of {held}." if is_sum else ""
+        others = ""
+        if write.adds_old and write.old is not None and np.any(write.old):
+            is_initial = np.array_equal(write.old, tape.initial[write.slot.row])
+            others = f" The old value contains the contributions of other readers of {held}."
+            if is_initial:
+                others = f" The old value is the direct contribution to {write.slot.quantity}."
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {held} (step {step} of {scan}).{others}"
         written = [w.slot.quantity for w in readers]
