@@ -230,7 +230,7 @@ WRONG = [
     ({"taps": {"square": [(0,)]}}, ["below 0"]),
     ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
     ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
-    ({"orders": [-1]}, ["-1", "0, 1, 2"]),
+    ({"orders": [-1]}, ["-1", "expected 0 to 6"]),
     ({"orders": [True]}, ["True", "whole number"]),
     ({"orders": ["1"]}, ["'1'", "whole number"]),
     ({"costs": ["mean"]}, ["mean", "last and sum"]),
