@@ -468,7 +468,7 @@ def check_trace(trace: object) -> None:
 
 
 def check_step(scan: ScanTrace, step: object, argument: str = "step") -> int:
-    """Return the number of a step of a Scan; raise ArgumentError if the Scan lacks it."""
+    """Return the number of a step of a Scan; raise ArgumentError if it has no such step."""
     number = check_integer(argument, step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"

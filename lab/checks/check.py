@@ -125,8 +125,8 @@ def eager_gradients(
 
     An inner product with fixed random weights reduces each result to a number.  Each gradient is
     reduced and differentiated again, up to `orders` times.  This detects a wrong rule of a
-    `lab.eager.primitive`, and a rule that is not differentiable.  Return the largest relative
-    difference.  Raise `WrongGradientError` if it exceeds `tolerance`.
+    `lab.eager.primitive`, and a rule that is not differentiable.  Return the largest
+    difference, as `compare` does.  Raise `WrongGradientError` if it exceeds `tolerance`.
     """
     from lab import eager  # a late import, as in `_weighted`, because it takes time
 
@@ -159,7 +159,10 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
 
 
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
-    """Return the largest relative difference, or raise WrongGradientError above `tolerance`."""
+    """Return the largest difference of an entry, relative to the largest expected entry or to 1.
+
+    Raise WrongGradientError if it exceeds `tolerance` or is nan, or if the shapes differ.
+    """
     found, expected = as_array("found", found), as_array("expected", expected)
     tolerance, what = (
         check_nonnegative("tolerance", tolerance),

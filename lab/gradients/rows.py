@@ -91,10 +91,10 @@ def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, .
 def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tuple[Variable, int]]:
     """Map arguments at mit-mot taps whose slot was overwritten to a new array and its first row.
 
-    The filled buffer contains the last value written to a slot.  After a read at tap r, writes at
-    taps up to r reach the same slot; if one of them changes it, the forward loop is run again with
-    its reads as outputs.  Loops of `pytensor.scan` and backward loops never need this, because
-    their overwritten values enter linearly.
+    The filled buffer contains the last value written to a slot.  A slot that is read at tap r can
+    then be written at any tap up to r.  If such a write changes the slot, the forward loop runs
+    again and outputs the values that it reads.  Loops of `pytensor.scan` and backward loops never
+    need this, because their overwritten values enter linearly.
     """
     lost = []
     for part in forward.of_kind(Kind.MIT_MOT):

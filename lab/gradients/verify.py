@@ -26,7 +26,7 @@ class Run(Protocol):
 
 
 def mode_named(mode: Mode | str | None) -> Mode:
-    """Return a PyTensor mode by name; a mode is returned unchanged, None is the default."""
+    """Return the PyTensor mode of this name; return a mode unchanged, and the default for None."""
     try:
         found = get_mode(mode)
     except Exception as error:  # PyTensor raises many types
@@ -44,10 +44,10 @@ def verify(
 ) -> float:
     """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
-    `mode` is the compilation mode.  `others` compute the first outputs in another way, and are
-    compared with the run as well.  Differences are absolute where the values are below 1, and
-    relative above 1; nan and infinities are equal to themselves.  Raises ArgumentError for a run of
-    another graph, and LabError if PyTensor fails.
+    `mode` is the compilation mode.  `others` are alternative graphs of the first ``len(others)``
+    outputs, whose results are compared, too.  Differences are absolute where the values are below
+    1, and relative above 1; nan and infinities are equal to themselves.  Raises ArgumentError for a
+    run of another graph, and LabError if PyTensor fails.
     """
     if not _is_run(run):
         raise KindError(f"trace = {quote(run)}: expected a Trace of this graph.")

@@ -168,7 +168,7 @@ class Primitive:
     def vjp_jax(self, inputs: Sequence[object], **metadata: object) -> tuple[Array, Adjoint]:
         """Return (f(inputs), J.T), as in JAX: the output and a function of its cotangent.
 
-        The function returns a cotangent of each input, without metadata.
+        The function returns a cotangent for each input, and none for the metadata.
         """
         linear = self.linearize(inputs, **metadata)
         return linear.output, linear.T

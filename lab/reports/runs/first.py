@@ -85,9 +85,10 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class First:
-    """The first value of a run that matches `what`, and the `chain` of its causes.
+    """The first value of a run that matches `what`, and its causes.
 
-    Every link of the chain is an input of the link before, or the source of that input.
+    ``chain[0]`` is the value; each later entry is an input of the entry before it, or the source of
+    that input.
     `explanations` are about known cases: an unused branch of `where`, and a product with a negative
     power of 0.
     """

@@ -43,7 +43,7 @@ def drawn(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"
 
 @contextmanager
 def readers_axes(axes: object) -> Iterator[Theme]:
-    """Draw on matplotlib axes of the reader; names are literal: ``$`` starts no formula.
+    """Prepare the user's matplotlib axes; names are literal, ``$`` does not start a formula.
 
     The theme is that of the background of the axes. Raises ArgumentError for other objects.
     """
