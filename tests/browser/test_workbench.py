@@ -398,6 +398,14 @@ def test_a_rule_is_broken_and_mended(opened):
     below = machine.locator(".legend").bounding_box()["y"]
     boxes = [mark.bounding_box() for mark in machine.locator(".marks .mark").all()]
     assert [box["y"] + box["height"] <= below + 0.5 for box in boxes] == [True, True]
+    faded = machine.locator("svg .faded .number")  # JupyterLab's own styles reach short class names
+    assert faded.count() > 4
+    fonts = faded.evaluate_all("texts => texts.map(text => getComputedStyle(text).fontFamily)")
+    assert {font.split(",")[0] for font in fonts} == {'"DejaVu Sans"'}
+    sentence = machine.locator(".scantape-sentence").bounding_box()
+    table = machine.locator("table").bounding_box()
+    assert sentence["x"] + sentence["width"] <= table["x"] + 0.5
+    assert sentence["width"] > 400
     breakage = lab.break_rule(square, "accumulate-overwritten")
     row = breakage.rows[2]
     wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"

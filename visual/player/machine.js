@@ -48,11 +48,11 @@ class Machine {
     this.rules = html("p", { class: "rules", hidden: "" }, this.root);
     this.stage = html("div", { class: "stage" }, this.root);
     this.foot = html("div", { class: "foot" }, this.root);
-    this.told = html("div", { class: "told" }, this.foot);
-    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.told);
-    this.reason = html("div", { class: "reason" }, this.told);
-    this.more = html("div", { class: "more" }, this.told);
-    this.table = html("table", { hidden: "" }, this.told);
+    this.description = html("div", { class: "description" }, this.foot);
+    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.description);
+    this.reason = html("div", { class: "reason" }, this.description);
+    this.more = html("div", { class: "more" }, this.description);
+    this.table = html("table", { hidden: "" }, this.description);
     this.bar = html("div", { class: "bar" }, this.foot);
     this.controls();
     this.legend();
@@ -166,22 +166,25 @@ class Machine {
     this.stage.style.maxHeight = `${room}px`;
   }
 
-  /** Keep the slots of the current group in view where the picture scrolls. @param {Place} at */
+  /** Keep the slots that the current group writes in view where the picture scrolls. @param {Place} at */
   follow(at) {
-    const target = at.event?.groups[at.group]?.parts[0]?.target;
-    const { stage: frame } = this, isWhole = frame.scrollHeight <= frame.clientHeight + 1 && frame.scrollWidth <= frame.clientWidth + 1;
-    if (target === undefined || isWhole) return;
-    const cell = this.picture.cells[target].group.getBoundingClientRect(), stage = this.stage.getBoundingClientRect();
-    if (cell.top < stage.top + 40) this.stage.scrollTop += cell.top - stage.top - 120;
-    else if (cell.bottom > stage.bottom - 20) this.stage.scrollTop += cell.bottom - stage.bottom + 60;
-    if (cell.left < stage.left + 60) this.stage.scrollLeft += cell.left - stage.left - 100;
-    else if (cell.right > stage.right - 60) this.stage.scrollLeft += cell.right - stage.right + 100;
+    const { stage } = this, frame = stage.getBoundingClientRect();
+    const targets = (at.event?.groups[at.group]?.parts ?? []).map((part) => this.picture.cells[part.target].group.getBoundingClientRect());
+    const isWhole = stage.scrollHeight <= stage.clientHeight + 1 && stage.scrollWidth <= stage.clientWidth + 1;
+    if (!targets.length || isWhole) return;
+    const top = Math.min(...targets.map((cell) => cell.top)), bottom = Math.max(...targets.map((cell) => cell.bottom));
+    const { left, right } = targets[0];
+    if (top < frame.top + 40) stage.scrollTop += top - frame.top - 120;
+    else if (bottom > frame.bottom - 20) stage.scrollTop += bottom - frame.bottom + 60;
+    if (left < frame.left + 60) stage.scrollLeft += left - frame.left - 100;
+    else if (right > frame.right - 60) stage.scrollLeft += right - frame.right + 100;
   }
 
   /** Show both rules as lines, all results, and the marks of a faulty rule on the bar. */
   mistake() {
     const { mistake: rule, events } = this.data;
     for (const node of [this.rules, this.table]) node.hidden = !rule;
+    this.description.classList.toggle("compares", Boolean(rule));
     this.marks.replaceChildren();
     if (!rule) return;
     const lines = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];

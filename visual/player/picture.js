@@ -223,13 +223,13 @@ class Picture {
       if (!is && COLORED.has(role)) role = "intermediate";
       if (changed.has(number) && !changed.get(number)) ({ text, entries } = keyAt(cell, at.number - 1));
       const named = few || cell.scan === open || lit.has(number) || data.is_tall;
-      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " far"}${this.wrong(cell, at.number, is)}`;
+      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " faded"}${this.wrong(cell, at.number, is)}`;
       this.put(node, role, kind, text, entries);
     }
     for (const [number, parts] of this.tracks.entries())
       for (const { lines, scan } of parts) {
         const state = number + 1 < at.number || (done && number + 1 === at.number) ? "past" : "future";
-        for (const line of lines) line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " far"}`);
+        for (const line of lines) line.setAttribute("class", `arrow ${state}${near.has(scan) || scan === open || few ? "" : " faded"}`);
       }
   }
 

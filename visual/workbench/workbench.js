@@ -280,8 +280,8 @@ class Bench {
     this.problem = element("p", { class: "scantape-problem", role: "alert" });
     this.saving = new Saving((format) => model.send({ save: format }), (name) => model.get(name));
     this.undoing = new Undoing(root, this.ask);
-    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps, element("div", { class: "scantape-working" }, working, cancel));
-    this.head = element("div", { class: "scantape-head" }, this.tabs.root);
+    const line = element("div", { class: "scantape-line" }, this.form.line, this.form.taps);
+    this.head = element("div", { class: "scantape-head" }, this.tabs.root, element("div", { class: "scantape-working" }, working, cancel));
     this.summary = element("summary");
     this.fold = element("details", { class: "scantape-fold" }, this.summary, line);
     this.body = element("div", { class: "scantape-body" }, this.stage, this.form.panel);
@@ -340,10 +340,13 @@ class Bench {
     this.requests.answered(shown.answered);
   }
 
-  /** Show the machine; another machine with as many events keeps the moment. @param {any} data */
+  /** Show the machine; another machine with as many events keeps a moment that was chosen. @param {any} data */
   drawMachine(data) {
     const chosen = this.model.get("moment"), start = chosen < 0 ? data.first : chosen;
-    if (this.player) this.player.open(data, this.player.data.moments === data.moments ? this.player.p : start);
+    if (this.player) {
+      const { p, data: old } = this.player;
+      this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
+    }
     else {
       this.frame.replaceChildren();
       this.player = new Machine(data, this.frame, {

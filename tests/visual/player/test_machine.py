@@ -233,6 +233,17 @@ def test_the_faulty_rule_triples_the_third_derivative_of_the_fourth_power():
     assert number_text(72 * x) in last
 
 
+def test_the_table_of_a_gradient_with_entries_shows_the_entry_that_differs_most():
+    """x₃ = x₁²·x₀: d²/dx₀ of the sum of its gradient is 2·x₁, d²/dx₁ is 2·x₁ + 2·x₀."""
+    loop = gallery.loops["square"].with_taps({"x": (-2, -1)}).with_steps(2)
+    machine = visual.machine(broken(loop, 2)).content
+    first, second = (row[:2] for row in machine.mistake.table)
+    x0, x1 = loop.trace().scans[0].tapes[0].initial[:2]
+    assert first == ("C′[1]", f"{2 * x1 * x0:.6g}")
+    assert second == ("C″[1]", f"{2 * x1 + 2 * x0:.6g}")
+    assert all(len(cell) < 12 for row in machine.mistake.table for cell in row)
+
+
 @pytest.mark.parametrize(
     ("loop", "factor"),
     [("square", "multiplies by 2·x and adds"), ("walk", "multiplies by 0.9 and adds"),

@@ -26,7 +26,6 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.stack import moved_part, stacked
 
-MOST_RATIOS = 4
 CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 
@@ -188,32 +187,48 @@ def _title(breakage: Breakage) -> str:
         orders = len(breakage.rows)
         return f"The faulty rule changes no derivative of this loop up to order {orders}"
     row = next(row for row in breakage.rows if row.order == breakage.visible)
+    entry = _entry(breakage)
+    name = _entry_name(row.name, entry)
     if row.broken is None:
-        return f"With the faulty rule, {row.name} cannot be computed"
-    if not row.true.ndim and (ratio := _ratio(row.true, row.broken)):
-        return f"With the faulty rule, {row.name} is {ratio} times its value"
-    return f"With the faulty rule, {row.name} is {_number(row.broken)}, not {_number(row.true)}"
+        return f"With the faulty rule, {name} cannot be computed"
+    if not entry and (ratio := _ratio(row.true, row.broken)):
+        return f"With the faulty rule, {name} is {ratio} times its value"
+    true, faulty = (_number(value, entry) for value in (row.true, row.broken))
+    return f"With the faulty rule, {name} is {faulty}, not {true}"
+
+
+def _entry(breakage: Breakage) -> tuple[int, ...]:
+    """Return the index of the entry that the table shows: where the faulty rule errs most."""
+    wrong = (row for row in breakage.rows if row.order == breakage.visible)
+    row = next(wrong, breakage.rows[-1])
+    if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
+        return (0,) * row.true.ndim
+    error = np.nan_to_num(np.abs(row.broken - row.true), nan=np.inf)
+    return tuple(int(n) for n in np.unravel_index(np.argmax(error), error.shape))
+
+
+def _entry_name(name: str, entry: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, entry))}]" if entry else name
 
 
 def _ratio(true: np.ndarray, faulty: np.ndarray | None) -> str:
-    """Return the ratios of up to four numbers, in at most four digits, or an empty text."""
-    if faulty is None or faulty.shape != true.shape or true.size > MOST_RATIOS:
+    """Return the ratio of two finite numbers in at most four digits, or an empty text."""
+    if faulty is None or not (true and np.isfinite(faulty) and np.isfinite(true)):
         return ""
-    if not (np.all(true) and np.isfinite(faulty).all() and np.isfinite(true).all()):
-        return ""
-    return ", ".join(f"{ratio:.4g}" for ratio in np.ravel(faulty / true))
+    return f"{float(faulty / true):.4g}"
 
 
 def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
-    """Return the first wrong number, the first event that reads one, and all results."""
+    """Return the first wrong number, the first event that reads one, and the table of results."""
     wrong = {n: c.wrong_from for n, c in enumerate(machine.cells) if c.wrong_from is not None}
     first = min(wrong.values(), default=None)
     read = next(_wrong_reads(machine, wrong), None) if wrong else None
-    table = []
+    entry, table = _entry(breakage), []
     for row in breakage.rows:
-        numbers = (row.true, row.broken, None if row.differences is None else row.differences.value)
-        shown = [_number(value) for value in numbers]
-        table.append((row.name, *shown, _ratio(row.true, row.broken)))
+        near = None if row.differences is None else row.differences.value
+        shown = [_number(value, entry) for value in (row.true, row.broken, near)]
+        ratio = _ratio(row.true[entry], None if row.broken is None else row.broken[entry])
+        table.append((_entry_name(row.name, entry), *shown, ratio))
     rule = breakage.rule
     example = EXAMPLES.get(rule.name) if breakage.visible is None else None
     return RuleEffect(rule.name, rule.change, first, read, tuple(table), example)
@@ -234,7 +249,5 @@ def _cells(term: Movement) -> Iterator[int]:
         yield term.source
 
 
-def _number(value: np.ndarray | None) -> str:
-    if value is None:
-        return "none"
-    return f"{float(value):.6g}" if value.ndim == 0 else np.array2string(value, precision=4)
+def _number(value: np.ndarray | None, entry: tuple[int, ...]) -> str:
+    return "none" if value is None else f"{float(value[entry]):.6g}"
