@@ -10,6 +10,8 @@ RETIRED_NAMES: dict[str, str] = {
     "Comparison.report": "str(comparison).",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
+    "structural.Chain": "lab.structural.vjp or jvp of the function.",
+    "structural.record": "lab.structural.vjp or jvp of the function.",
     "few_steps": "lab.canonical(loop), whose last section has the graphs for few steps.",
     "vocabulary": "lab.canonical(loop), whose tables have the names of PyTensor's documentation.",
     "rewrites": "lab.compiled, whose section Rewrites has a line for each.",

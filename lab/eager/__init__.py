@@ -12,8 +12,8 @@ In contrast, the tapes of a Scan exist before the loop runs.
 A tape stores the arguments of an operation without copying them.  Do not change an array in place
 between its use and the gradient.
 
-Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `routing`,
-`reductions` and `products` contain the functions with their rules.  `rules` registers a rule for
+Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `reductions`
+and `products` contain the functions with their rules.  `rules` registers a rule for
 a function of numpy, `np` collects the registered functions, and `operators` defines the operators
 and methods of a node.  `recorder` records a run as the frozen data of `records`; `checks` raises
 errors.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -129,15 +128,3 @@ def check_gradients(
             "node, but the rule has no gradient for it; pass its value, lab.eager.value_of(…)."
         )
     return completed
-
-
-def bad_setter(old: np.ndarray, setter: Any, error: Exception) -> ArgumentError:
-    """Return an ArgumentError for a Setter that does not fit `old`, from numpy's `error`."""
-    what = f"Setter(index={quote(setter.index)}, value={quote(setter.value)})"
-    if isinstance(error, IndexError):
-        return ArgumentError(f"{what}: the index is outside of shape {old.shape}; {error}.")
-    entries = np.shape(old[setter.index])
-    return ArgumentError(
-        f"{what}: its index selects entries of shape {entries}, which a value of shape "
-        f"{np.shape(setter.value)} does not fit."
-    )

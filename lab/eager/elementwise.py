@@ -1,6 +1,8 @@
 """Elementwise functions with their gradients.
 
-A rule receives the gradient g of the result, the result, and the arguments.
+A rule receives the gradient g of the result, the result, and the arguments.  Where a derivative
+does not exist, a convention holds: 0 for the absolute value at 0, half each for `maximum` and
+`minimum` of equal values, and all for x in `clip` on a bound.
 """
 
 import operator
@@ -15,10 +17,12 @@ from lab.eager.tape import (
     GradientMaker,
     Gradients,
     Node,
+    Operand,
     Value,
     primitive,
     value_of,
 )
+from lab.errors import ArgumentError
 
 
 def _unary(name: str, rule: Callable[[Value, Value, Value], Value]) -> Function:
@@ -47,9 +51,6 @@ arctan = _unary("arctan", lambda g, y, x: g / (1 + x * x))
 sinh = _unary("sinh", lambda g, y, x: g * cosh(x))
 cosh: Function = _unary("cosh", lambda g, y, x: g * sinh(x))
 tanh = _unary("tanh", lambda g, y, x: g * (1 - y * y))
-arcsinh = _unary("arcsinh", lambda g, y, x: g / sqrt(x * x + 1))
-arccosh = _unary("arccosh", lambda g, y, x: g / sqrt(x * x - 1))
-arctanh = _unary("arctanh", lambda g, y, x: g / (1 - x * x))
 
 
 def _binary(dx: Callable[..., Value], dy: Callable[..., Value]) -> GradientMaker:
@@ -73,10 +74,8 @@ _DIVIDE = _binary(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y)
 _POWER = _binary(
     lambda g, z, x, y: g * (y * x ** _less_one(y)), lambda g, z, x, y: g * (z * _log_base(x))
 )
-# The remainder is x − y·floor(x/y).
-_REMAINDER = _binary(
-    lambda g, z, x, y: g,
-    lambda g, z, x, y: -g * numpy.floor_divide(value_of(x), value_of(y)),
+_EXTREME = _binary(
+    lambda g, z, x, y: g * _part(x, y, z), lambda g, z, x, y: g * (1 - _part(x, y, z))
 )
 
 
@@ -92,27 +91,18 @@ def _log_base(x: object) -> Value:
     return log(x + (value_of(x) == 0))
 
 
+def _part(x: Value, y: Value, z: Value) -> numpy.ndarray:
+    """Return 1 where the extreme z is x, 0 where it is y, and 1/2 where both are equal."""
+    return numpy.where(value_of(x) == value_of(y), 0.5, value_of(x) == value_of(z))
+
+
 add = rules.rule(numpy.add, _ADD)
 subtract = rules.rule(numpy.subtract, _SUBTRACT)
 multiply = rules.rule(numpy.multiply, _MULTIPLY)
 divide = rules.rule(numpy.divide, _DIVIDE)
 power = rules.rule(numpy.power, _POWER)
-remainder = rules.rule(numpy.remainder, _REMAINDER)
-logaddexp = rules.rule(
-    numpy.logaddexp,
-    _binary(lambda g, z, x, y: g * exp(x - z), lambda g, z, x, y: g * exp(y - z)),
-)
-hypot = rules.rule(
-    numpy.hypot, _binary(lambda g, z, x, y: g * (x / z), lambda g, z, x, y: g * (y / z))
-)
-#: The angle of the point (y, x); the first argument is y.
-arctan2 = rules.rule(
-    numpy.arctan2,
-    _binary(
-        lambda g, z, y, x: g * (x / (x * x + y * y)),
-        lambda g, z, y, x: g * (-y / (x * x + y * y)),
-    ),
-)
+maximum = rules.rule(numpy.maximum, _EXTREME)
+minimum = rules.rule(numpy.minimum, _EXTREME)
 
 
 # Python's operators compute the same, many times faster for single numbers.
@@ -122,3 +112,59 @@ times = primitive(operator.mul, _MULTIPLY, "multiply")
 over = primitive(operator.truediv, _DIVIDE, "divide")
 to_the = primitive(operator.pow, _POWER, "power")
 minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")
+
+
+def _kept(mask: numpy.ndarray, g: Operand) -> Value:
+    """Return `g` where the mask is true and zero elsewhere, even if `g` is nan."""
+    return numpy.where(mask, g, 0.0)
+
+
+def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
+    """Return dx = g where the condition is true and dy = g elsewhere."""
+    x_shape, y_shape = shape_of(x), shape_of(y)
+    return [
+        None,
+        lambda g: unbroadcast(_kept(condition, g), x_shape),
+        lambda g: unbroadcast(_kept(~condition, g), y_shape),
+    ]
+
+
+def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
+    """Return dlo = g where x < lo, dhi = g where x > hi, and dx = g elsewhere."""
+    shapes = shape_of(x), shape_of(lo), shape_of(hi)
+    below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
+    return [
+        lambda g: unbroadcast(_kept(~(below | above), g), shapes[0]),
+        lambda g: unbroadcast(_kept(below, g), shapes[1]),
+        lambda g: unbroadcast(_kept(above, g), shapes[2]),
+    ]
+
+
+_select = primitive(numpy.where, _where_gradient)
+_limit = primitive(numpy.clip, _clip_gradient)
+
+
+def where(
+    condition: object, x: object = None, y: object = None
+) -> Value | tuple[numpy.ndarray, ...]:
+    """Return `x` where the condition is true and `y` elsewhere, or indices without both.
+
+    The condition has no gradient.
+    """
+    if x is None or y is None:
+        return numpy.where(value_of(condition))
+    return _select(numpy.asarray(value_of(condition), bool), x, y)
+
+
+def clip(x: object, lo: object = None, hi: object = None) -> Value:
+    """Limit `x` to the interval from `lo` to `hi`.
+
+    Raise ArgumentError if lo > hi.
+    """
+    lo, hi = (-numpy.inf if lo is None else lo), (numpy.inf if hi is None else hi)
+    if numpy.any(value_of(lo) > value_of(hi)):
+        raise ArgumentError(f"lo = {value_of(lo)}, hi = {value_of(hi)}: lo may not exceed hi.")
+    return _limit(x, lo, hi)
+
+
+rules.REGISTERED.update({numpy.where: where, numpy.clip: clip})

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, operators, products, reductions, routing, shaping
+from lab.eager import elementwise, operators, products, reductions, shaping
 from lab.eager.rules import REGISTERED
 
 # each module registers its functions; `operators` sets the methods of Node
-_MODULES = elementwise, products, reductions, routing, shaping, operators
+_MODULES = elementwise, products, reductions, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]
     for name, theirs in vars(numpy).items()

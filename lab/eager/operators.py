@@ -18,13 +18,10 @@ from lab.errors import GradientError
 #: Functions of numpy whose derivative is zero wherever it exists; they receive plain values.
 FLAT = {
     *(numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater),
-    *(numpy.greater_equal, numpy.isclose, numpy.isfinite, numpy.isinf, numpy.isnan),
+    *(numpy.greater_equal, numpy.isfinite, numpy.isinf, numpy.isnan, numpy.sign, numpy.round),
     *(numpy.logical_and, numpy.logical_not, numpy.logical_or, numpy.all, numpy.any),
-    *(numpy.argmax, numpy.argmin, numpy.argsort, numpy.searchsorted, numpy.nonzero),
-    *(numpy.ceil, numpy.floor, numpy.floor_divide, numpy.rint, numpy.trunc),
-    *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
-    *(numpy.ones_like, numpy.zeros_like, numpy.round, numpy.around, numpy.count_nonzero),
-    *(numpy.allclose, numpy.array_equal, numpy.logical_xor, numpy.flatnonzero, numpy.argwhere),
+    *(numpy.argmax, numpy.argmin, numpy.ceil, numpy.floor, numpy.rint, numpy.trunc),
+    *(numpy.ndim, numpy.shape, numpy.size, numpy.ones_like, numpy.zeros_like),
 }
 
 
@@ -68,38 +65,20 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
 def _plain(self: Node, *_: object, **__: object) -> NoReturn:
     raise GradientError(
         f"{self!r} was given to a function that is not registered, which takes plain numbers and "
-        "would lose the gradient; use lab.eager.np (np.array for lists of nodes), a "
-        "lab.eager.primitive, or lab.eager.value_of."
+        "would lose the gradient; use lab.eager.np, a lab.eager.primitive, or "
+        "lab.eager.value_of."
     )
 
 
 def _set_item(self: Node, index: object, value: object) -> NoReturn:
     raise GradientError(
         f"{self!r}[{index!r}] = …: a node's value cannot be assigned in place, since the tape "
-        "needs it; make a new one, with lab.eager.np.where or concatenate."
+        "needs it; make a new one, with lab.eager.np.where."
     )
-
-
-def _shape_or_axes(arguments: tuple[object, ...]) -> object:
-    """``a.reshape(2, 3)`` means ``a.reshape((2, 3))``."""
-    return arguments[0] if len(arguments) == 1 else arguments
 
 
 def _property(name: str) -> property:
     return property(lambda self: getattr(numpy.asarray(value_of(self)), name))
-
-
-class NoMethodError(GradientError, AttributeError):
-    """An array has this method or attribute, and a node has not."""
-
-
-def _no_method(self: Node, name: str) -> NoReturn:
-    if not name.startswith("_") and hasattr(numpy.ndarray, name):
-        raise NoMethodError(
-            f"{self!r}.{name} is not registered: a node has no such method; use a function of "
-            "lab.eager.np, or lab.eager.value_of."
-        )
-    raise AttributeError(f"'Node' object has no attribute {name!r}")
 
 
 def _method(name: str) -> Function:
@@ -109,8 +88,8 @@ def _method(name: str) -> Function:
 
 
 METHODS_OF_NUMPY = (
-    *("sum", "mean", "var", "std", "max", "min", "prod", "dot", "ravel", "squeeze", "swapaxes"),
-    *("clip", "round", "all", "any", "argmax", "argmin", "argsort", "nonzero"),
+    *("sum", "mean", "max", "min", "dot", "ravel", "swapaxes", "clip"),
+    *("round", "all", "any", "argmax", "argmin"),
 )
 # Binary operators; either operand can be the node.
 SIGNS: dict[str, Plain] = {
@@ -119,9 +98,6 @@ SIGNS: dict[str, Plain] = {
     "mul": elementwise.times,
     "truediv": elementwise.over,
     "pow": elementwise.to_the,
-    "mod": elementwise.remainder,
-    "floordiv": _of_values(operator.floordiv),
-    "divmod": lambda x, y: (x // y, x % y),
     "matmul": products.at_sign,
 }
 METHODS: dict[str, Plain | property] = {
@@ -133,7 +109,6 @@ METHODS: dict[str, Plain | property] = {
     "__getitem__": take,
     "__setitem__": _set_item,
     "__iter__": lambda self: (take(self, index) for index in range(len(value_of(self)))),
-    "__getattr__": _no_method,
     "__len__": lambda self: len(value_of(self)),
     "__bool__": lambda self: bool(value_of(self)),
     "__repr__": lambda self: f"Node({value_of(self)!r})",
@@ -143,9 +118,7 @@ METHODS: dict[str, Plain | property] = {
     **dict.fromkeys(("__array__", "__float__", "__int__", "__index__"), _plain),
     **{name: _property(name) for name in ("shape", "ndim", "size", "dtype")},
     "T": property(shaping.transpose),
-    "flatten": lambda self, order="C": shaping.ravel(self, order),
-    "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
-    "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),
+    "reshape": lambda self, *shape: shaping.reshape(self, shape[0] if len(shape) == 1 else shape),
     **{name: _method(name) for name in METHODS_OF_NUMPY},
     **{
         f"__{name}__": _of_values(getattr(operator, name))

@@ -1,14 +1,14 @@
-"""Sums, copies and rearrangements of entries.
+"""Sums, copies, shapes and indices of entries.
 
 All of them are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and so are
-`take` and `untake`.  The other functions change only the shape.
+`take` and `untake`.  The other functions change only the shape, except `swapaxes` and `transpose`,
+which the gradients of products need.
 """
 
 import operator
 from collections.abc import Sequence
 
 import numpy
-from numpy.typing import DTypeLike
 
 from lab.eager.rules import composed, rule
 from lab.eager.tape import Function, Gradients, Setter, Value, primitive, value_of
@@ -56,32 +56,17 @@ def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
     return [lambda g: unbroadcast(g, old)]
 
 
-def _sum_gradient(
-    y: Value,
-    a: Value,
-    axis: Axis = None,
-    dtype: DTypeLike | None = None,
-    *,
-    keepdims: object = False,
-    initial: object = 0,
-) -> Gradients:
+def _sum_gradient(y: Value, a: Value, axis: Axis = None, *, keepdims: object = False) -> Gradients:
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]
     return [lambda g: broadcast_to(reshape(g, kept_shape(shape, axis)), shape)]
 
 
-def _transpose_gradient(y: Value, a: Value, axes: Sequence[int] | None = None) -> Gradients:
-    if axes is None:
-        return [transpose]
-    back = tuple(numpy.argsort([axis % len(shape_of(a)) for axis in axes]).tolist())
-    return [lambda g: transpose(g, back)]
-
-
 reshape = rule(numpy.reshape, _reshape_gradient)
 broadcast_to = rule(numpy.broadcast_to, _broadcast_to_gradient)
 sum = rule(numpy.sum, _sum_gradient)
-transpose = rule(numpy.transpose, _transpose_gradient)
+transpose: Function = rule(numpy.transpose, lambda y, a: [transpose])
 swapaxes: Function = rule(
     numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]
 )
@@ -99,18 +84,6 @@ untake: Function = primitive(
 
 
 @composed(numpy.ravel)
-def ravel(a: object, order: str = "C") -> Value:
-    """Return all entries in one row, in order "C" (last axis fastest) or "F" (first axis)."""
-    return reshape(a if order == "C" else transpose(a), (-1,))
-
-
-@composed(numpy.expand_dims)
-def expand_dims(a: object, axis: int | tuple[int, ...]) -> Value:
-    """Insert a new axis of length 1."""
-    return reshape(a, numpy.expand_dims(value_of(a), axis).shape)
-
-
-@composed(numpy.squeeze)
-def squeeze(a: object, axis: Axis = None) -> Value:
-    """Remove all axes of length 1, or only `axis`."""
-    return reshape(a, numpy.squeeze(value_of(a), axis).shape)
+def ravel(a: object) -> Value:
+    """Return all entries in one row."""
+    return reshape(a, (-1,))

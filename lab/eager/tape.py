@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 import numpy as np
 
 from lab.eager.checks import (
-    bad_setter,
     check_argnum,
     check_arguments,
     check_given,
@@ -294,13 +293,10 @@ def add_into(old: np.ndarray, new: np.ndarray | Setter) -> np.ndarray:
     """Add `new` to `old`, in place if `old` is an array; a `Setter` adds only its entries."""
     if isinstance(new, Setter):
         old = old if isinstance(old, np.ndarray) else np.array(old)
-        try:
-            if _may_repeat(new.index):
-                np.add.at(old, new.index, new.value)
-            else:
-                old[new.index] += new.value
-        except (IndexError, ValueError) as error:
-            raise bad_setter(old, new, error) from error
+        if _may_repeat(new.index):
+            np.add.at(old, new.index, new.value)
+        else:
+            old[new.index] += new.value
     else:
         old += new
     return old

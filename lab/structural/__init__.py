@@ -3,7 +3,7 @@
 - `where`, `cat`, `narrow` and `clamp` route arrays
 - ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax`` and
   ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
-- `jvp` and `vjp` differentiate a function of these operations; `record` returns its `Chain`
+- `jvp` and `vjp` differentiate a function of these operations
 - `sources` lists the input entry of every output entry
 - `set_subtensor` and `tape_step` express tapes with these operations
 
@@ -13,18 +13,15 @@ input.  Source: "Structural AD Notes".
 
 Start with `primitives`: each rule is a function that returns its tangent and cotangent maps.
 `primitive` derives all other methods from these maps, and `chain` composes primitives and defines
-`where`, `cat`, `narrow` and `clamp`.  `operands` checks arguments, `arrays` contains array
-operations (`lab.eager` also uses them), `sources` tracks entries, and `overwriting` models tapes.
+`where`, `cat`, `narrow` and `clamp`.  `operands` checks arguments, `sources` tracks entries,
+and `overwriting` models tapes.
 """
 
-from lab.structural.chain import Chain as Chain
-from lab.structural.chain import ChainLinearization as ChainLinearization
-from lab.structural.chain import Equation as Equation
+from lab.retired import RETIRED_NAMES, retired_attribute
 from lab.structural.chain import cat as cat
 from lab.structural.chain import clamp as clamp
 from lab.structural.chain import jvp as jvp
 from lab.structural.chain import narrow as narrow
-from lab.structural.chain import record as record
 from lab.structural.chain import vjp as vjp
 from lab.structural.chain import where as where
 from lab.structural.overwriting import set_subtensor as set_subtensor
@@ -35,3 +32,9 @@ from lab.structural.primitive import Primitive as Primitive
 from lab.structural.primitives import primitives as primitives
 from lab.structural.sources import Sources as Sources
 from lab.structural.sources import sources as sources
+
+
+def __getattr__(name: str) -> object:
+    if f"structural.{name}" in RETIRED_NAMES:
+        raise retired_attribute(f"structural.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,73 +1,43 @@
-"""Chains of the four primitives, and their derivatives by the chain rule.
+"""Functions of the four primitives, and their derivatives by the chain rule.
 
     >>> output, pullback = vjp(lambda x, y: cat([narrow(x, 0, 0, 2), clamp(y, 0, 1)], 0), [x, y])
     >>> pullback(cotangent)
 
-A function records the primitives that it applies to its arguments as equations.  Tangents
-propagate through the equations in order, and cotangents in reverse order.  The cotangent of a value
-with several uses is a sum: the transpose of a fan-out is a sum.
+A function records the primitives that it applies to its arguments.  Tangents propagate through
+them in order, and cotangents in reverse order.  The cotangent of a value with several uses is a
+sum: the transpose of a fan-out is a sum.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from lab.errors import ArgumentError, check_function, check_sequence
-from lab.structural.arrays import Array, sealed
-from lab.structural.operands import COMPLEX, REAL, operands, quoted
+from lab.structural.operands import Array, quoted, sealed
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
 from lab.structural.primitives import primitives
 
 
 @dataclass(frozen=True, eq=False)
-class Equation:
-    """One application of a primitive: ``result = primitive(arguments; metadata)``.
+class Recorded:
+    """A value during the recording of a function; conditions can use its `value`.
 
-    Results and arguments are names.
+    `chain` contains all results of the function in order.  `linear` is the derivative of the
+    primitive that computed the value from its `arguments`, which can be constants; an input has
+    none.
     """
 
-    result: str
-    primitive: str
-    arguments: tuple[str, ...]
-    metadata: Mapping[str, object]
-
-    def __str__(self) -> str:
-        fixed = ", ".join(f"{name}={value}" for name, value in self.metadata.items())
-        listed = ", ".join(self.arguments) + (f"; {fixed}" if fixed else "")
-        return f"{self.result} = {self.primitive}({listed})"
-
-
-@dataclass(eq=False)
-class ChainRecorder:
-    """The recorded equations and their constants."""
-
-    equations: list[Equation] = field(default_factory=list)
-    constants: dict[str, object] = field(default_factory=dict)
-
-    def name(self, value: object) -> str:
-        """Return the name of a value; a constant gets a new name."""
-        if isinstance(value, Recorded):
-            return value.name
-        name = f"c{len(self.constants) + 1}"
-        self.constants[name] = value
-        return name
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """A value during the recording of a chain; conditions can use its `value`."""
-
-    name: str
     value: Array
-    recorder: ChainRecorder
+    chain: "list[Recorded]"
+    linear: Linearization | None = None
+    arguments: tuple[object, ...] = ()
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise ArgumentError(
-            f"{self.name}: a chain consists of where, cat, narrow and clamp only; in a condition, "
-            "use the value, as in x.value > 0."
+            "a chain consists of where, cat, narrow and clamp only; in a condition, use the value, "
+            "as in x.value > 0."
         )
 
     # otherwise numpy would apply its operations entry by entry
@@ -152,65 +122,29 @@ def clamp(x: object, lo: object, hi: object) -> Array:
 
 def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
     """Run the primitive `name`, and record it if an input belongs to a chain."""
-    recorders = {value.recorder for value in inputs if isinstance(value, Recorded)}
-    if len(recorders) > 1:
+    chains = {id(value.chain): value.chain for value in inputs if isinstance(value, Recorded)}
+    if len(chains) > 1:
         raise ArgumentError(
             "inputs: they belong to two chains; a chain cannot use values of another chain."
         )
     values = [value.value if isinstance(value, Recorded) else value for value in inputs]
-    output = primitives[name].forward(*values, **metadata)
-    for recorder in recorders:
-        names = tuple(map(recorder.name, inputs))
-        result = f"z{len(recorder.equations) + 1}"
-        recorder.equations.append(Equation(result, name, names, MappingProxyType(metadata)))
-        return Recorded(result, output, recorder)
-    return output
-
-
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """Equations from `inputs` to one `output`, in the order of computation.
-
-    Every name is an input, a constant, or the result of one equation.
-    """
-
-    inputs: tuple[str, ...]
-    constants: Mapping[str, object]
-    equations: tuple[Equation, ...]
-    output: str
-
-    def __call__(self, *inputs: object) -> Array:
-        """Return the output."""
-        return self.linearize(inputs).output
-
-    def linearize(self, inputs: Sequence[object]) -> "ChainLinearization":
-        """Return the derivative at the inputs as a linear map with an adjoint."""
-        if len(inputs) != len(self.inputs):
-            raise ArgumentError(
-                f"inputs: there are {len(inputs)}; the chain takes {len(self.inputs)}."
-            )
-        values = {**self.constants, **dict(zip(self.inputs, inputs, strict=True))}
-        links = []
-        for equation in self.equations:
-            arguments = [values[name] for name in equation.arguments]
-            linear = primitives[equation.primitive].linearize(arguments, **equation.metadata)
-            values[equation.result] = linear.output
-            links.append((equation, linear))
-        return ChainLinearization(self, tuple(inputs), tuple(links), values[self.output])
-
-    def __str__(self) -> str:
-        lines = [f"{', '.join(self.inputs)} ↦ {self.output}", *map(str, self.equations)]
-        return "\n    ".join(lines)
+    linear = primitives[name].linearize(values, **metadata)
+    for chain in chains.values():
+        chain.append(Recorded(linear.output, chain, linear, tuple(inputs)))
+        return chain[-1]
+    return linear.output
 
 
 @dataclass(frozen=True, eq=False)
 class ChainLinearization(LinearMap):
-    """The composition of the linear maps of all equations of a chain."""
+    """The composition of the linear maps of all results of a chain, of which `output` is one."""
 
-    chain: Chain
-    inputs: tuple[object, ...]
-    links: tuple[tuple[Equation, Linearization], ...]
-    output: Array
+    inputs: tuple[Recorded, ...]
+    output: Recorded
+
+    @property
+    def _links(self) -> list[tuple[Recorded, Linearization]]:
+        return [(result, result.linear) for result in self.output.chain if result.linear]
 
     def __call__(self, *tangents: object) -> Array:
         """Return J v, the tangent of the output, for a tangent of every input."""
@@ -219,65 +153,56 @@ class ChainLinearization(LinearMap):
                 f"tangents: there are {len(tangents)} for {len(self.inputs)} inputs; expected one "
                 "for each."
             )
-        known = dict(zip(self.chain.inputs, tangents, strict=True))
-        for equation, linear in self.links:
-            pairs = zip(equation.arguments, linear.values, strict=True)
-            known[equation.result] = linear(
-                *(known[name] if name in known else np.zeros_like(value) for name, value in pairs)
+        known: dict[object, object] = dict(zip(self.inputs, tangents, strict=True))
+        for result, linear in self._links:
+            pairs = zip(result.arguments, linear.values, strict=True)
+            known[result] = linear(
+                *(known[a] if isinstance(a, Recorded) else np.zeros_like(v) for a, v in pairs)
             )
-        return known[self.chain.output]
+        return known[self.output]
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of every input, which is zero for an unused input."""
-        total: dict[str, Array] = {self.chain.output: cotangent}
-        for equation, linear in reversed(self.links):
-            if equation.result in total:
-                parts = linear.transpose(total.pop(equation.result))
-                for name, part in zip(equation.arguments, parts, strict=True):
-                    total[name] = total[name] + part if name in total else part
-        for name, value in zip(self.chain.inputs, self.inputs, strict=True):
-            if name not in total:
-                ((array,), _) = operands("vjp", [name], [value], REAL + COMPLEX)
-                total[name] = np.zeros_like(array)
-        return tuple(sealed(total[name]) for name in self.chain.inputs)
-
-    @property
-    def nonsmooth(self) -> Mapping[str, Array]:
-        """Masks of the entries without a derivative, by the result of an equation."""
-        return MappingProxyType({equation.result: map_.nonsmooth for equation, map_ in self.links})
+        total: dict[Recorded, Array] = {self.output: cotangent}
+        for result, linear in reversed(self._links):
+            if result in total:
+                parts = linear.transpose(total.pop(result))
+                for argument, part in zip(result.arguments, parts, strict=True):
+                    if isinstance(argument, Recorded):
+                        total[argument] = total[argument] + part if argument in total else part
+        return tuple(
+            sealed(total[each] if each in total else np.zeros_like(each.value))
+            for each in self.inputs
+        )
 
 
-def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
-    """Return the chain of primitives that `function` applies to `inputs`.
-
-    Other values that the function uses are constants of the chain.
-    """
+def linearize(
+    function: Callable[..., object], inputs: Sequence[object]
+) -> tuple[Array, ChainLinearization]:
+    """Return (f(inputs), J) for a function of primitives."""
     check_function("function", function)
-    inputs = check_sequence("inputs", inputs, "a list of arrays")
-    recorder = ChainRecorder()
-    given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]
+    chain: list[Recorded] = []
+    given = tuple(
+        Recorded(value, chain) for value in check_sequence("inputs", inputs, "a list of arrays")
+    )
     result = function(*given)
-    if not isinstance(result, Recorded) or result.recorder is not recorder:
+    if not isinstance(result, Recorded) or result.chain is not chain:
         raise ArgumentError(
             f"function: it returned {quoted(result)}; expected a result of where, cat, narrow or "
             "clamp."
         )
-    names = tuple(value.name for value in given)
-    constants, equations = MappingProxyType(recorder.constants), tuple(recorder.equations)
-    return Chain(names, constants, equations, result.name)
+    return result.value, ChainLinearization(given, result)
 
 
 def jvp(
     function: Callable[..., object], inputs: Sequence[object], tangents: Sequence[object]
 ) -> tuple[Array, Array]:
-    """Return (f(inputs), J v) for a chain or a function of primitives."""
-    output, adjoint = vjp(function, inputs)
-    return output, adjoint.T(*check_sequence("tangents", tangents, "a list of arrays"))
+    """Return (f(inputs), J v) for a function of primitives."""
+    output, linear = linearize(function, inputs)
+    return output, linear(*check_sequence("tangents", tangents, "a list of arrays"))
 
 
 def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Array, Adjoint]:
-    """Return (f(inputs), J.T) for a chain or a function of primitives."""
-    inputs = check_sequence("inputs", inputs, "a list of arrays")
-    chain = function if isinstance(function, Chain) else record(function, inputs)
-    linear = chain.linearize(inputs)
-    return linear.output, linear.T
+    """Return (f(inputs), J.T) for a function of primitives."""
+    output, linear = linearize(function, inputs)
+    return output, linear.T

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -13,6 +14,7 @@ from lab.records import check_unmasked
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 Shape = tuple[int, ...]
+Array = Any  # an array, or a recorded value of a chain
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,13 @@ class Form:
 
     def __str__(self) -> str:
         return f"{self.name} has shape {self.shape}"
+
+
+def sealed(a: Array) -> np.ndarray:
+    """Return a read-only view of `a`: some results share memory with an input."""
+    view = np.asarray(a).view()
+    view.flags.writeable = False
+    return view
 
 
 def quoted(value: object) -> str:

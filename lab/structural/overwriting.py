@@ -11,8 +11,8 @@ The chain rule determines the derivatives:
 from collections.abc import Callable
 
 from lab.errors import ArgumentError, check_integer, check_type, quote
-from lab.structural.arrays import Array
 from lab.structural.chain import Recorded, cat, narrow
+from lab.structural.operands import Array
 from lab.tape import Tape
 
 

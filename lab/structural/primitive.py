@@ -16,8 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from lab.errors import ArgumentError, listing
-from lab.structural.arrays import Array, sealed
-from lab.structural.operands import Form, fitting, unbroadcast
+from lab.structural.operands import Array, Form, fitting, sealed, unbroadcast
 
 
 class LinearMap(Protocol):
@@ -28,10 +27,6 @@ class LinearMap(Protocol):
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of each input."""
-
-    @property
-    def nonsmooth(self) -> Array:
-        """A mask of the output entries without a derivative."""
 
     @property
     def T(self) -> "Adjoint":  # noqa: N802 (common notation)
@@ -48,11 +43,6 @@ class Adjoint:
     def __call__(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of each input."""
         return self.T.transpose(cotangent)
-
-    @property
-    def nonsmooth(self) -> Array:
-        """A mask of the output entries without a derivative; see `Linearization`."""
-        return self.T.nonsmooth
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from itertools import accumulate
 import numpy as np
 
 from lab.errors import ArgumentError, Registry, check_integer
-from lab.structural.arrays import kept, part, scatter, sealed
 from lab.structural.operands import (
     COMPLEX,
     REAL,
@@ -19,11 +18,29 @@ from lab.structural.operands import (
     form,
     mask,
     operands,
+    sealed,
 )
 from lab.structural.primitive import Linearization, Primitive
 
 Names = Sequence[str]
 Inputs = Sequence[object]
+
+
+def _kept(mask: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return `g` where the mask is true and zero elsewhere, even if `g` is nan."""
+    return np.where(mask, g, 0.0)
+
+
+def _part(axis: int, start: int, length: int) -> tuple[slice, ...]:
+    """Return the index of `length` entries from `start` on."""
+    return (*[slice(None)] * axis, slice(start, start + length))
+
+
+def _scatter(value: np.ndarray, shape: tuple[int, ...], part: tuple[slice, ...]) -> np.ndarray:
+    """Return zeros in `shape`, with `value` as the given part."""
+    result = np.zeros(shape, value.dtype)
+    result[part] = value
+    return result
 
 
 def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
@@ -39,7 +56,7 @@ def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
         Form("the output", shape, forms[0].dtype),
         {"condition": m},
         push=lambda dx, dy: np.where(m, dx, dy),
-        pull=lambda g: (kept(m, g), kept(~m, g)),
+        pull=lambda g: (_kept(m, g), _kept(~m, g)),
         broadcasts=True,
     )
 
@@ -73,7 +90,7 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
         Form("the output", tuple(shape), first.dtype),
         {"dim": axis},
         push=lambda *parts: np.concatenate(parts, axis=axis),
-        pull=lambda g: [part(g, axis, *place) for place in zip(starts, sizes, strict=True)],
+        pull=lambda g: [g[_part(axis, *place)] for place in zip(starts, sizes, strict=True)],
     )
 
 
@@ -94,15 +111,15 @@ def _narrow(
             f"narrow: length = {entries}: {a}; from start = {at} along dim = {axis} expected 0 to "
             f"{size - at}."
         )
-    (value,) = values
+    inside = _part(axis, at, entries)
     return Linearization(
         "narrow",
         values,
         (a,),
         Form("the output", (*a.shape[:axis], entries, *a.shape[axis + 1 :]), a.dtype),
         {"dim": axis, "start": at, "length": entries},
-        push=lambda tangent: part(tangent, axis, at, entries),
-        pull=lambda g: (scatter(g, value, axis, at, entries),),
+        push=lambda tangent: tangent[inside],
+        pull=lambda g: (_scatter(g, a.shape, inside),),
     )
 
 
@@ -119,7 +136,7 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
         output,
         {},
         push=lambda dx, dlo, dhi: np.where(below, dlo, np.where(above, dhi, dx)),
-        pull=lambda g: (kept(~(below | above), g), kept(below, g), kept(above, g)),
+        pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
         value=np.clip,
         broadcasts=True,
         kinks=surface,

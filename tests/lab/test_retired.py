@@ -9,7 +9,7 @@ import lab
 from lab.reports.compare.comparison import Comparison
 from lab.retired import RETIRED_NAMES
 
-RECORDS = SimpleNamespace(Comparison=Comparison, Trace=lab.Trace)
+RECORDS = SimpleNamespace(Comparison=Comparison, Trace=lab.Trace, structural=lab.structural)
 
 
 @pytest.mark.parametrize("name", RETIRED_NAMES)

@@ -1,10 +1,7 @@
 """The eager tape's numbers against the Scan engine, finite differences, jax and autograd."""
 
-import importlib.util
-
 import numpy
 import pytest
-from eager.functions import FUNCTIONS
 from eager.programs import EAGER
 
 import lab
@@ -169,18 +166,13 @@ RULES = {
     "signs, swapped": (lambda a: (2 + a) * (2 - a) + 3 / (a * a + 1) + 2.0**a, [A]),
     "signs, arrays to the left": (lambda a: (B + a) * (B - a) + B / (a * a + 1) + 2**a, [A]),
     "a power of arrays": (lambda a: a ** numpy.array([0, 1, 2]), [A]),
-    "remainder": (np.remainder, [A, numpy.array([0.37, -0.21, 0.9])]),
-    "%": (lambda a, x: (a % x) * (2.3 % a) * (a // x + 7), [POSITIVE, 0.19]),
-    "logaddexp": (np.logaddexp, [A, ROW]),
-    "arctan2": (np.arctan2, [A, B]),
     "sum": (np.sum, [A]),
     "sum, axis": (lambda a: np.sum(a, 0), [A]),
     "sum, axes": (lambda a: np.sum(a, (0, -1)), [STACK]),
     "sum, kept": (lambda a: np.sum(a, axis=1, keepdims=True) * a, [A]),
     "mean": (lambda a: np.mean(a) * a, [A]),
     "mean, axis": (lambda a: a.mean(1), [STACK]),
-    "var": (lambda a: np.var(a) * a, [A]),
-    "std, axis": (lambda a: np.std(a, axis=0, ddof=1, keepdims=True) * a, [A]),
+    "mean, axes": (lambda a: np.mean(a, axis=(0, 2), keepdims=True) * a, [STACK]),
     "max": (lambda a: np.max(a) * a, [A]),
     "max, axis": (lambda a: np.max(a**2, axis=1), [A]),
     "min, kept": (lambda a: np.min(a, axis=0, keepdims=True) * a, [A]),
@@ -198,19 +190,13 @@ RULES = {
     "a.reshape": (lambda a: a.reshape(3, -1) * a.reshape((3, 2)), [A]),
     "ravel": (lambda a: a.ravel() ** 2, [A]),
     "transpose": (lambda a: a.T @ a, [A]),
-    "transpose, axes": (lambda a: a.transpose(2, 0, 1) ** 2, [STACK]),
     "swapaxes": (lambda a: np.swapaxes(a, 0, 1) ** 2, [STACK]),
-    "squeeze, expand_dims": (lambda a: np.squeeze(np.expand_dims(a, -1) ** 2, -1), [A]),
     "broadcast_to": (lambda a: np.broadcast_to(a, (2, 2, 3)) ** 2, [ROW]),
-    "concatenate": (lambda a, b: np.concatenate([a, b, a], axis=-1) ** 2, [A, COLUMN]),
-    "concatenate, raveled": (lambda a, b: np.concatenate([a, b], axis=None) ** 2, [A, COLUMN]),
-    "stack": (lambda a, b: np.stack([a, b, 2 * a], axis=1) ** 2, [A, B]),
-    "array": (lambda x, y: np.array([[x * y, 1.0], [y, x]]) ** 2, [0.4, 1.2]),
     "where": (lambda a, b: np.where(a > 0, a * b, b**2), [A, B]),
     "where, number": (lambda a, x: np.where(B > 0, a, x) ** 2, [A, 1.7]),
     "where, safe": (lambda a: np.where(a > 0, np.log(np.where(a > 0, a, 1.0)), a), [A]),
     "clip": (lambda x, lo, hi: np.clip(x, lo, hi) ** 2, [A, numpy.array([-1.0, -0.3, 0.0]), 1.0]),
-    "clip, one bound": (lambda x: np.clip(x, hi=0.5) ** 2, [A]),
+    "clip, one bound": (lambda x: np.clip(x, None, 0.5) ** 2, [A]),
     "maximum": (lambda a, b: np.maximum(a, b) ** 2, [A, ROW]),
     "minimum": (lambda a, x: np.minimum(a, x) ** 2, [A, 0.25]),
     "rows": (lambda a: sum(row * 2 * row for row in a), [A]),
@@ -223,11 +209,9 @@ def test_every_rule_to_second_order(function, args):
         check.eager_gradients(function, *args, argnum=argnum)
 
 
-def test_no_rule_was_forgotten():
-    tried = {getattr(np, key.split(",")[0], None) for key in [*RULES, *FUNCTIONS]}
-    composed = {"expand_dims", "concatenate", "stack", "array", "squeeze"}
-    left = {name for name in np.__all__ if getattr(np, name) not in tried}
-    assert left <= composed | {"amax", "amin"}  # older names of max and min
+def test_every_function_has_a_case():
+    tried = {getattr(np, key.split(",")[0], None) for key in RULES}
+    assert [name for name in np.__all__ if getattr(np, name) not in tried] == ["amax", "amin"]
 
 
 DIRECT = [key for key, (f, _) in RULES.items() if f is getattr(np, key.split(",")[0], None)]
@@ -256,16 +240,6 @@ def test_where_keeps_what_was_not_chosen_out_of_the_gradient():
     assert found.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("function", ["mean", "var", "std"])
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
-def test_statistics_are_numpys(function, axis):
-    for keepdims in (False, True):
-        ours = getattr(np, function)(STACK, axis=axis, keepdims=keepdims)
-        theirs = getattr(numpy, function)(STACK, axis=axis, keepdims=keepdims)
-        assert ours.shape == theirs.shape
-        assert numpy.allclose(ours, theirs, rtol=1e-14)
-
-
 def test_numpy_itself_takes_nodes():
     f = lambda a: numpy.sum(numpy.tanh(a) * numpy.sign(a)) + numpy.max(a)  # noqa: E731
     g = lambda a: np.sum(np.tanh(a) * numpy.sign(A)) + np.max(a)  # noqa: E731
@@ -276,7 +250,7 @@ def test_numpy_itself_takes_nodes():
 
 UNARY = ["sin", "cos", "tanh", "exp", "square", "arctan", "abs", "negative"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "where"]
-MATRIX = ["matmul", "transpose", "row sums", "stretch", "pick", "halves", "reshape"]
+MATRIX = ["matmul", "transpose", "row sums", "stretch", "pick", "limits", "reshape"]
 
 
 def program(seed, length=14):
@@ -306,7 +280,7 @@ def _operation(xp, kind, a, b, c):
         "row sums": lambda: a + xp.sum(b * c, axis=1, keepdims=True),
         "stretch": lambda: b * xp.broadcast_to(xp.mean(a, axis=0, keepdims=True), (3, 3)),
         "pick": lambda: a[numpy.array([0, 0, 2])] * b[:, ::-1],
-        "halves": lambda: xp.concatenate([a[1:], b[:1] * c[:1]], axis=0),
+        "limits": lambda: xp.clip(a, -0.5, 0.5) * c + b,
         "reshape": lambda: xp.reshape(xp.reshape(a, (9,))[::-1], (3, 3)) * c,
     }
     if kind in table:
@@ -360,18 +334,11 @@ def test_random_programs_differ():
         check.compare(found[0][1], found[1][1], 1e-11)
 
 
-def test_the_oracles_are_known_to_be_there_or_not():
-    """Where they are missing, their tests are skipped and nothing else is."""
-    for name in ("autograd", "jax"):
-        assert importlib.util.find_spec(name) is None or __import__(name).grad
-
-
 MASK = numpy.array([True, False, True, True])
 ROUTED = {
     # the eager function of all inputs, and the structural primitive with its metadata
     "where": (lambda x, y: np.where(MASK, x, y), ((3, 4), (4,)), "where", {"condition": MASK}),
     "clip": (np.clip, ((3, 4), (3, 1), (4,)), "clamp", {}),
-    "concatenate": (lambda x, y: np.concatenate([x, y], 1), ((3, 4), (3, 2)), "cat", {"dim": 1}),
 }
 
 

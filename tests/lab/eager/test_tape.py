@@ -21,7 +21,6 @@ from lab.eager import (
     mutating_add,
     np,
     primitive,
-    recording,
     steps,
     take,
     unrolled,
@@ -97,6 +96,12 @@ def test_mixed_partials_agree():
     closed = 2 * y * math.cos(x * y) - x * y**2 * math.sin(x * y)
     assert grad(grad(f, 0), 1)(x, y) == pytest.approx(closed)
     assert grad(grad(f, 1), 0)(x, y) == pytest.approx(closed)
+
+
+def test_several_arguments_at_once():
+    f = lambda x, y, z: x * y**2 + z  # noqa: E731
+    assert grad(f, (2, 0))(2.0, 3.0, 5.0) == (1, 9)
+    assert grad(lambda x, y: sum(grad(lambda a, b: a * a * b, (0, 1))(x, y)))(2.0, 3.0) == 6 + 4
 
 
 def test_loops_branches_and_recursion_are_plain_python():
@@ -358,7 +363,7 @@ def test_simpler_ways_of_adding_are_wrong(wrong, monkeypatch):
 
 
 def test_the_gradient_belongs_to_who_asked():
-    for f in (np.sum, np.mean, lambda a: np.sum(np.transpose(a)), lambda a: np.sum(a.ravel())):
+    for f in (np.sum, np.mean, lambda a: np.sum(a.T), lambda a: np.sum(a.ravel())):
         found = grad(f)(A)
         found[0, 0] = 7.0  # NumPy's broadcast views are read-only
         assert found[1, 2] != 7
@@ -474,13 +479,6 @@ def test_zeros_and_values():
     assert zeros_like(inner).tolist() == numpy.zeros((2, 3)).tolist()
 
 
-def test_arrays_are_made_of_numbers_and_of_nodes():
-    assert np.array([1, 2], dtype=float).dtype == "float64"
-    f = lambda x: np.sum(np.array([[x, 2.0], [x * x, x]], dtype=float) ** 2)  # noqa: E731
-    assert grad(f)(3.0) == 2 * 3 + 4 * 27 + 2 * 3
-    assert grad(lambda a: np.sum(np.array(a) ** 2))(ones).tolist() == [2, 2, 2]
-
-
 def test_nodes_are_shown_and_compared_by_value():
     seen = []
 
@@ -504,125 +502,62 @@ def test_float32_stays_float32():
 # --- errors ------------------------------------------------------------------------------
 
 ones = numpy.ones(3)
+# call, error, and words of the message
 BAD = {
-    "an integer": (
-        lambda: grad(lambda x: x * x)(3),
-        ArgumentError,
-        ["argument 0", "= 3", "integer", "3.0"],
-    ),
+    "an integer": (lambda: grad(lambda x: x * x)(3), ArgumentError, ["argument 0", "= 3", "3.0"]),
     "an array of integers": (
         lambda: grad(np.sum)(numpy.arange(3)),
         ArgumentError,
-        ["argument 0 of sum", "array([0, 1, 2])", "integer", "float array"],
-    ),
-    "a truth value": (
-        lambda: grad(np.sum)(True),
-        ArgumentError,
-        ["True", "real number"],
-    ),
-    "an argnum that comes twice": (
-        lambda: grad(np.add, (0, 0)),
-        ArgumentError,
-        ["argnum = (0, 0)", "each once"],
-    ),
-    "argnums of which one is out of range": (
-        lambda: grad(np.add, (0, 2))(1.0, 2.0),
-        ArgumentError,
-        ["argnum = 2", "2 arguments"],
-    ),
-    "no argnum": (lambda: grad(np.add, ()), ArgumentError, ["argnum = ()"]),
-    "a number for a function": (
-        lambda: grad(5),
-        ArgumentError,
-        ["function = 5", "expected a function"],
-    ),
-    "a number to lift": (lambda: primitive(5, print), ArgumentError, ["function = 5"]),
-    "a number to lift by": (
-        lambda: primitive(numpy.sin, 6),
-        ArgumentError,
-        ["gradient_maker = 6"],
-    ),
-    "a number for a forward pass": (
-        lambda: D(numpy.sin, 6),
-        ArgumentError,
-        ["forward_pass = 6"],
-    ),
-    "a number to record": (
-        lambda: recording(5, 1.0),
-        ArgumentError,
-        ["function = 5", "expected a function"],
-    ),
-    "a number to unroll": (lambda: unrolled(5), ArgumentError, ["loop = 5", "lab.Loop"]),
-    "half a number of steps": (lambda: steps(1.5), ArgumentError, ["count = 1.5", "whole number"]),
-    "an option that a rule does not take": (
-        lambda: grad(lambda a: np.sum(a, where=[True, False, True]))(ones),
-        GradientError,
-        ["sum: it does not accept", "'where'", "lab.eager.primitive"],
-    ),
-    "an option that a composed function does not take": (
-        lambda: grad(lambda a: np.mean(a, where=[True, False, True]))(ones),
-        GradientError,
-        ["mean: it does not accept", "'where'"],
-    ),
-    "a method of arrays that nodes have not": (
-        lambda: grad(lambda a: a.tolist()[0])(ones),
-        GradientError,
-        ["Node(array([1., 1., 1.])).tolist is not registered", "lab.eager.value_of"],
+        ["argument 0 of sum = array([0, 1, 2])", "float array"],
     ),
     "a list": (
         lambda: grad(np.sum)([1.0, 2.0]),
         ArgumentError,
         ["argument 0 of sum = [1.0, 2.0]", "numpy array", "argnum=(0, 1)"],
     ),
-    "a dot product of stacks": (
-        lambda: grad(lambda a: np.sum(np.dot(a, ones[:2])))(numpy.ones((2, 2, 2))),
-        GradientError,
-        ["dot: arrays of 3 and 1 axes", "np.matmul"],
-    ),
+    "a truth value": (lambda: grad(np.sum)(True), ArgumentError, ["True", "real number"]),
     "a complex number": (lambda: grad(np.sum)(1j), ArgumentError, ["1j", "real number"]),
+    "argnum twice": (lambda: grad(np.add, (0, 0)), ArgumentError, ["argnum = (0, 0)", "each once"]),
     "argnum out of range": (
         lambda: grad(lambda x, y: x, 2)(1.0, 2.0),
         ArgumentError,
         ["argnum = 2", "2 arguments", "0 to 1"],
     ),
-    "argnum of nothing": (lambda: grad(lambda: 1.0)(), ArgumentError, ["no arguments"]),
-    "a negative argnum": (
-        lambda: grad(np.sum, -1),
-        ArgumentError,
-        ["argnum = -1", "from 0"],
-    ),
+    "negative argnum": (lambda: grad(np.sum, -1), ArgumentError, ["argnum = -1", "from 0"]),
     "half an argnum": (lambda: grad(np.sum, 0.5), ArgumentError, ["argnum = 0.5"]),
+    "a number to lift": (lambda: primitive(5, print), ArgumentError, ["function = 5"]),
+    "a number as a rule": (lambda: primitive(numpy.sin, 6), ArgumentError, ["gradient_maker = 6"]),
+    "a number as a forward pass": (lambda: D(numpy.sin, 6), ArgumentError, ["forward_pass = 6"]),
+    "a number to unroll": (lambda: unrolled(5), ArgumentError, ["loop = 5", "lab.Loop"]),
+    "half a number of steps": (lambda: steps(1.5), ArgumentError, ["count = 1.5", "whole number"]),
+    "an option without a rule": (
+        lambda: grad(lambda a: np.sum(a, where=[True, False, True]))(ones),
+        GradientError,
+        ["sum: it does not accept", "'where'", "lab.eager.primitive"],
+    ),
+    "an option of a composed function": (
+        lambda: grad(lambda a: np.mean(a, where=[True, False, True]))(ones),
+        GradientError,
+        ["mean: it does not accept", "'where'"],
+    ),
+    "a dot product of stacks": (
+        lambda: grad(lambda a: np.sum(np.dot(a, ones[:2])))(numpy.ones((2, 2, 2))),
+        GradientError,
+        ["dot: arrays of 3 and 1 axes", "np.matmul"],
+    ),
     "a vector result": (
         lambda: grad(np.tanh)(ones),
         ArgumentError,
         ["f not in R", "tanh returned", "shape (3,)", "one real number"],
     ),
-    "a vector from an inner gradient": (
-        lambda: grad(grad(np.sum))(ones),
-        ArgumentError,
-        ["f not in R", "grad(sum)", "(3,)"],
-    ),
-    "a complex result": (
-        lambda: grad(lambda x: x * 1j)(1.0),
-        ArgumentError,
-        ["f not in R", "complex128"],
-    ),
-    "a comparison": (
-        lambda: grad(lambda x: x > 0)(1.0),
-        ArgumentError,
-        ["f not in R", "bool"],
-    ),
-    "no result": (
-        lambda: grad(lambda x: None)(1.0),
-        ArgumentError,
-        ["f not in R", "NoneType"],
-    ),
+    "a complex result": (lambda: grad(lambda x: x * 1j)(1.0), ArgumentError, ["complex128"]),
+    "a comparison": (lambda: grad(lambda x: x > 0)(1.0), ArgumentError, ["f not in R", "bool"]),
     "assignment in place": (
         lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones),
         GradientError,
         ["Node(array([1., 1., 1.]))[0] = …", "in place"],
     ),
-    "complex numbers on the way": (
+    "complex intermediate values": (
         lambda: grad(lambda x: abs(x * 1j))(2.0),
         GradientError,
         ["<lambda>", "complex numbers"],
@@ -632,37 +567,27 @@ BAD = {
         GradientError,
         ["numpy.add", "in place", "a = a + b"],
     ),
-    "making an array with numpy alone": (
+    "an array of nodes": (
         lambda: grad(lambda x: numpy.array([x, x]))(1.0),
         GradientError,
         ["Node(", "lose the gradient", "lab.eager.np"],
     ),
-    "an unregistered function of numpy": (
-        lambda: grad(lambda a: numpy.fft.fft(a)[0])(ones),
+    "a function without a rule": (
+        lambda: grad(lambda a: np.sum(np.concatenate([a, a])))(ones),
         GradientError,
-        ["fft is not registered", "lab.eager.primitive"],
+        ["numpy.concatenate is not registered", "lab.eager.primitive"],
     ),
-    "an unregistered ufunc": (
-        lambda: grad(lambda a: np.sum(np.cbrt(a)))(ones),
-        GradientError,
-        ["numpy.cbrt is not registered", "lab.eager.primitive"],
-    ),
-    "a ufunc of scipy's": (
+    "a ufunc without a rule": (
         lambda: grad(special.erf)(1.0),
         GradientError,
         ["erf is not registered", "lab.eager.primitive"],
-    ),
-    "nodes in an array of integers": (
-        lambda: grad(lambda x: np.sum(np.array([x, 1.0], dtype=int)))(1.0),
-        GradientError,
-        ["dtype = <class 'int'>", "float64"],
     ),
     "a method of a ufunc": (
         lambda: grad(lambda a: numpy.add.reduce(a))(ones),
         GradientError,
         ["numpy.add.reduce"],
     ),
-    "a function of Python's": (
+    "a function of Python": (
         lambda: grad(math.sin)(1.0),
         GradientError,
         ["Node(np.float64(1.0))", "not registered", "lab.eager.np"],
@@ -687,22 +612,7 @@ BAD = {
         ArgumentError,
         ["gradient_maker of sin", "1 argument"],
     ),
-    "a Setter out of range": (
-        lambda: mutating_add(numpy.zeros(3), Setter(7, 1.0)),
-        ArgumentError,
-        ["Setter(index=7, value=1.0)", "shape (3,)", "out of bounds"],
-    ),
-    "repeated indices out of range": (
-        lambda: mutating_add(numpy.zeros(3), Setter([0, 0, 7], 1.0)),
-        ArgumentError,
-        ["Setter(index=[0, 0, 7]", "shape (3,)"],
-    ),
-    "a Setter that does not fit": (
-        lambda: mutating_add(numpy.zeros(3), Setter(slice(0, 2), numpy.ones(3))),
-        ArgumentError,
-        ["entries of shape (2,)", "shape (3,)"],
-    ),
-    "bounds the wrong way round": (
+    "bounds in the wrong order": (
         lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5),
         ArgumentError,
         ["lo = 2.0, hi = 1.0"],
@@ -719,13 +629,6 @@ def test_one_clear_sentence(call, kind, words):
         assert word in message
     assert "\n" not in message
     assert len(message) < 400
-
-
-def test_storing_a_node_in_an_array_is_refused():
-    """numpy has its own words for this; ours are the cause that it shows above them."""
-    with pytest.raises(ValueError, match="sequence") as caught:
-        grad(lambda x: numpy.zeros(2).__setitem__(0, x))(1.0)
-    assert "lose the gradient" in str(caught.value.__cause__)
 
 
 def test_after_an_error_everything_goes_on():

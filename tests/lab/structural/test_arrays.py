@@ -53,9 +53,7 @@ def test_where_the_clamp_is_not_smooth():
     x, lo, hi = np.array([0.0, 1.0, 1.5, 2.0, 3.0]), 1.0, 2.0
     linear = structural.primitives["clamp"].linearize((x, lo, hi))
     assert linear.nonsmooth.tolist() == [False, True, False, True, False]
-    _, pullback = structural.primitives["clamp"].vjp_jax((x, lo, hi))
-    assert pullback.nonsmooth.tolist() == linear.nonsmooth.tolist()
-    gx, glo, ghi = pullback(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    gx, glo, ghi = linear.T(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert gx.tolist() == [0, 2, 3, 4, 0]
     assert (glo, ghi) == (1, 5)
     assert not primitives["where"].linearize((x, x), condition=x > 0).nonsmooth.any()

@@ -133,7 +133,6 @@ CALLS = {
     structural.narrow: {"a": [1.0, 2.0], "dim": 0, "start": 0, "length": 1},
     structural.where: {"condition": [True], "x": [1.0], "y": [2.0]},
     structural.jvp: {"function": clamped, "inputs": ([0.5],), "tangents": ([1.0],)},
-    structural.record: {"function": clamped, "inputs": ([0.5],)},
     structural.set_subtensor: {"x": np.array([1.0, 2.0]), "y": np.array([1.0]), "i": 0},
     structural.sources: {
         "linear": structural.primitives["clamp"].linearize([[1.0, 5.0], 0.0, 2.0])
@@ -198,7 +197,7 @@ OTHERWISE = {
     visual.Page: ("machine", "cost"),
     visual.Exercises.of: ("kind",),
     visual.routing: ("tangent",),
-    **dict.fromkeys((structural.jvp, structural.vjp, structural.record), ("clamp",)),
+    **dict.fromkeys((structural.jvp, structural.vjp), ("clamp",)),
 }
 
 
