@@ -1,6 +1,5 @@
 """Locate the variables of a graph in PyTensor's printout and in the user's code."""
 
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -10,7 +9,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.printing import debugprint
 
-from lab.errors import MAX_CHARACTERS, listing, shorten
+from lab.errors import MAX_CHARACTERS, shorten
 from lab.scans.node import ScanParts, outer_outputs
 from lab.tape import Kind
 
@@ -36,18 +35,6 @@ class PrintedPlace:
     line: str = ""
     phase: str = ""
 
-    @property
-    def printed(self) -> str:
-        """All ids of the variable; empty if unknown."""
-        inner = f"in the step {listing(self.inner)}" if self.inner else ""
-        filled = self.filled and f"filled as {self.filled}"
-        return ", ".join(filter(None, (self.outer, inner, filled)))
-
-    def __str__(self) -> str:
-        line = self.line and f"made by {self.line}"
-        phase = self.phase and f"of phase {self.phase}"
-        return ", ".join(filter(None, (self.printed, line, phase)))
-
 
 def printed_ids(outputs: Sequence[Variable]) -> Ids:
     """Return the ids that ``pytensor.dprint`` prints of a graph; empty for huge graphs."""
@@ -70,26 +57,6 @@ def line_of(variable: Variable) -> str:
                 text = f"{PurePath(path).name}:{number}: {code}"
                 return "" if is_ours else shorten(text, 4 * MAX_CHARACTERS)
     return ""
-
-
-def place_of(node: Apply, ids: Ids) -> str:
-    """Return the id and the source line of a node, as far as they are known."""
-    line = line_of(node.outputs[0])
-    return ", made by ".join(filter(None, (ids.get(node, ""), line)))
-
-
-def ids_inside(node: Apply, parts: ScanParts, ids: Ids) -> Ids:
-    """Return `ids` with the ids of a Scan's step, for the copies of its variables in `parts`."""
-    found: dict[object, str] = {}
-    waiting = [*zip(parts.inner_outputs, node.op.fgraph.outputs, strict=False)]
-    while waiting:
-        copy, printed = waiting.pop()
-        if copy not in found:
-            found[copy] = ids.get(printed, "")
-            if copy.owner is not None and printed.owner is not None:
-                found[copy.owner] = ids.get(printed.owner, "")
-                waiting += zip(copy.owner.inputs, printed.owner.inputs, strict=False)
-    return ChainMap(found, dict(ids))
 
 
 def places_of(

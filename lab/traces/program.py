@@ -25,7 +25,6 @@ from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, 
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, is_scan, read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
-from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within
@@ -148,8 +147,7 @@ def program_of(
     values, recordings = _Tracer(instructions).run(everything, given)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
-    ids = printed_ids(asked)
-    return Program(instructions, traced(asked, inputs, called, values, recordings, ids))
+    return Program(instructions, traced(asked, inputs, called, values, recordings))
 
 
 def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -18,7 +18,6 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number, leaves_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
-from lab.scans.printed import PrintedPlace
 from lab.tape import Kind, Tape
 
 
@@ -216,8 +215,7 @@ class ScanTrace:
     its results for all write taps in the order of the arguments, and `formulas` the same in
     mathematical form.  `feeds` are the Scans from which its arguments are computed.  `nested` has a
     trace of every step that contains Scans, for loops of at most 500 steps.  `first` is the number
-    of the first recorded step.  `place` is the location in ``pytensor.dprint`` and in the user's
-    code; `places` are the locations of the variables, by number.
+    of the first recorded step.
     """
 
     name: str
@@ -236,8 +234,6 @@ class ScanTrace:
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
-    place: str = ""
-    places: tuple[PrintedPlace, ...] = ()
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

@@ -11,14 +11,12 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError, argument_error, check_sequence, check_type, printable, quote
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
-from lab.gradients.derivation import phase_labels
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
-from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
@@ -92,7 +90,6 @@ def trace(
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
-    is_printed = all(v is own for v, own in zip(everything, asked, strict=False)) and not rewritten
     require_scan(everything)
     inputs = list(explicit_graph_inputs(everything))
     if rewritten:
@@ -106,8 +103,7 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    ids = printed_ids(asked) if is_printed else {}
-    made = traced(asked, inputs, called, values, recordings, ids)
+    made = traced(asked, inputs, called, values, recordings)
     if keep != "all":
         return replace(made, backend=backend_name(backend))
     if derived is not None:
@@ -134,13 +130,8 @@ def traced(
     called: tuple[str, ...],
     values: Values,
     recordings: Sequence[ScanRecording],
-    ids: Ids,
-    steps: bool = True,
 ) -> Trace:
-    """Describe the recordings of a graph as a `Trace`; `ids` are PyTensor's printed ids.
-
-    Without `steps`, the operations inside the steps are omitted, which saves most of the time.
-    """
+    """Describe the recordings of a graph as a `Trace`."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -155,18 +146,23 @@ def traced(
         pause()
         above = _parent(recording, recordings[:number])
         name = names_of_scans[number]
-        scan = _scan_trace(recording, name, above, values, index, axes, used, filled, ids)
+        scan = _scan_trace(recording, name, above, values, index, axes, used, filled)
         variables = list(enumerate(recording.parts.variables))
         made = [
             (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
             for i, v in variables
             if v.kind is not Kind.NIT_SOT
         ]
-        if steps:
-            formulas = step_equations(recording.node, recording.parts)
-            computed, writes = inside.of(recording, above)
-            scan = replace(scan, inside=computed, results=writes, formulas=formulas)
-        scans.append(replace(scan, feeds=feeds(made, rows, first=recording.first)))
+        computed, writes = inside.of(recording, above)
+        scans.append(
+            replace(
+                scan,
+                inside=computed,
+                results=writes,
+                feeds=feeds(made, rows, first=recording.first),
+                formulas=step_equations(recording.node, recording.parts),
+            )
+        )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
         names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
         ends |= {(number, i): variable for i, variable, _ in made}
@@ -178,11 +174,11 @@ def traced(
     return Trace(results, tuple(scans), called, fed, known, untaken(scans), outside=outside)
 
 
-def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
+def _nested(parts: ScanParts, step: Within) -> Trace:
     """Return a trace of the Scans inside one step of a Scan."""
     made = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
-        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings, ids
+        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
     )
 
 
@@ -215,7 +211,6 @@ def _scan_trace(
     axes: dict[Variable, Axis],
     used: set[Variable],
     filled: Mapping[Variable, tuple[int, int]],
-    ids: Ids,
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     filled_by = outer_outputs(parts, node)
@@ -231,8 +226,6 @@ def _scan_trace(
             sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
     parent = index[above.node] if above is not None else None
-    phases = phase_labels(derivation) if derivation is not None else ()
-    within = ids_inside(node, parts, ids) if recording.nested else {}
 
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
@@ -280,9 +273,7 @@ def _scan_trace(
         inside=(),
         stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
         first=recording.first,
-        nested=tuple(_nested(parts, step, within) for step in recording.nested),
-        place=place_of(node, ids),
-        places=tuple(places_of(node, parts, ids, phases)),
+        nested=tuple(_nested(parts, step) for step in recording.nested),
     )
 
 

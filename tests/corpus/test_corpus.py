@@ -14,7 +14,6 @@ from pathlib import Path
 import pytensor
 import pytest
 from fuzzing.outcomes import check_sentence
-from graphs.prints import misplaced, printed
 from pytensor.compile.mode import Mode
 
 import lab
@@ -67,13 +66,6 @@ SUITE = (
 )
 
 
-def nested(scans):
-    """Yield all Scans of a trace, also the Scans inside a step; they are equal in all steps."""
-    for scan in scans:
-        yield scan
-        yield from nested(scan.nested[0].scans if scan.nested else ())
-
-
 def refusals(cost, wrt, given, seconds):
     """Return the message of each refused action; write the seconds of each picture to `seconds`.
 
@@ -98,8 +90,6 @@ def refusals(cost, wrt, given, seconds):
     trace = derivative and attempt("trace", lambda: lab.trace(derivative, given))
     if trace is not None:
         assert attempt("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
-        lines = printed(list(derivative.values))
-        assert not any(wrong for scan in nested(trace.scans) for wrong in misplaced(scan, lines))
         study = study_of(derivative, given, {})
         for name, kind in PICTURES.items():
             start = time.process_time()

@@ -31,15 +31,8 @@ class NamedScan(Quantities):
 
     @property
     def whereabouts(self) -> str:
-        """Its number and name, and its place in PyTensor's print.
-
-        Further lines have the places of its variables, in the print, in code, and in the pullback.
-        """
-        first = f"{self.number + 1} · {self.called}"
-        if self.scan.place:
-            first += f": {self.scan.place}, as pytensor.dprint prints the outputs"
-        places = (f"{place.name}: {place}" for place in self.scan.places if str(place))
-        return "\n".join((first, *places))
+        """Its number and name."""
+        return f"{self.number + 1} · {self.called}"
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
         """Return the key of a row of a tape."""

@@ -27,13 +27,6 @@ class SlotRole(StrEnum):
     DONE = "done"  # not used again
 
 
-class EventKind(StrEnum):
-    """A step of a Scan, or the filling of its tapes before its first step."""
-
-    STEP = "step"
-    FILLING = "filling"
-
-
 @dataclass(frozen=True)
 class Slot:
     """One element of a tape.
@@ -161,11 +154,6 @@ class Event:
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     nested: Trace | None = None
-
-    @property
-    def kind(self) -> EventKind:
-        """Step or filling."""
-        return EventKind.FILLING if self.step is None else EventKind.STEP
 
     def write(self, argument: int, tap: int | None) -> Write:
         """Return the write to a tape, by the number of its argument, at a tap."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lab
 from lab import eager, gallery
-from lab.equations.events.records import EventKind, SlotRole, WriteKind
+from lab.equations.events.records import SlotRole, WriteKind
 from tests.support.random_loops import costs, loops
 
 KEYS = ["scan", "step", "tape", "position", "row", "quantity", "role", "old", "new"]
@@ -63,7 +63,7 @@ def test_the_filling_of_a_tape_names_the_cost_and_the_slots_of_other_scans():
     events = lab.events(gallery.loops["square"].trace(order=2))
     first, last = events.filling(1), events.filling(3)
     assert events.filling(0) is None
-    assert first.kind is EventKind.FILLING
+    assert first.step is None
     assert [term.source for write in first.writes for term in write.terms] == [None]
     given = {w.slot.row: [t.source.slot for t in w.terms] for w in last.writes}
     assert {row: [(s.scan, s.row) for s in slots] for row, slots in given.items()} == {

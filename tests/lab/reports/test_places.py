@@ -1,16 +1,13 @@
 """Locations of Scans: ids as in PyTensor's print, lines of this file, and names of phases."""
 
-from dataclasses import replace
 from inspect import getsourcelines
 
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs.prints import line_with, misplaced, printed
-from pytensor.graph.traversal import ancestors
+from graphs.prints import line_with, printed
 
 import lab
-import visual
 from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
 from lab.scans.replacing import scan_nodes
@@ -80,77 +77,3 @@ def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
     cost, x0 = graph()
     assert of_print.printed_ids([cost]) == {}
     assert lab.explain(cost, x0).scans[0].locations == ()
-
-
-@pytest.fixture(scope="module")
-def traced():
-    """Derivatives of a loop, and of one in the step of another; with a trace, and the print."""
-    cost, x0 = graph()
-    a = next(v for v in ancestors([cost]) if v.name == "a")
-    rows, start = pt.dmatrix("rows"), pt.dscalar("start")
-
-    def row(values, total):
-        return pytensor.scan(
-            lambda v, acc: acc * pt.sin(v),
-            sequences=[values],
-            outputs_info=[total],
-            return_updates=False,
-            name="inner",
-        )[-1]
-
-    whole = pytensor.scan(
-        row, sequences=[rows], outputs_info=[start], return_updates=False, name="outer"
-    )[-1]
-    found = []
-    for of, by, order, given in (
-        (cost, x0, 1, {x0: 0.5, a: 2.0}),
-        (cost, x0, 2, {x0: 0.5, a: 2.0}),
-        (whole, start, 1, {start: 0.5, rows: [[1.0, 2.0], [3.0, 4.0]]}),
-    ):
-        derivative = lab.derivative(of, by, order)
-        run = lab.trace(derivative, given)
-        found.append((derivative, given, run, printed(list(derivative.values))))
-    return found
-
-
-def test_every_variable_of_a_trace_stands_where_it_is_printed(traced):
-    nested = 0
-    for _, _, trace, lines in traced:
-        for scan in trace.scans:
-            assert list(misplaced(scan, lines)) == []
-            for inner in (scan for step in scan.nested for scan in step.scans):
-                assert list(misplaced(inner, lines)) == []
-                nested += 1
-    assert nested == 2 * 3  # a loop; and again with its gradient, for each of two rows
-    scan = traced[0][2].scans[1]
-    first, second, *rest = scan.places
-    for wrong in ((second, first, *rest), (replace(first, inner=second.inner), second, *rest)):
-        assert first.name in misplaced(replace(scan, places=tuple(wrong)), traced[0][3])
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["tapes", "ssa", "stepgraph", "unrolled", "genealogy"],
-)
-def test_the_tooltip_of_a_scan_tells_where_its_variables_stand(traced, kind):
-    derivative, given, trace, _ = traced[1]
-    drawn = visual.draw(derivative, kind, given=given)
-    titles = {getattr(shape, "title", "") for shape in (*drawn.walk(), *drawn.groups())}
-    told = [title.partition(": ") for title in titles]
-    assert {(called.split(" · ")[0], where) for called, _, where in told} & {
-        (
-            str(n),
-            f"{scan.place}, as pytensor.dprint prints the outputs\n"
-            + "\n".join(f"{place.name}: {place}" for place in scan.places),
-        )
-        for n, scan in enumerate(trace.scans, start=1)
-    }
-
-
-def test_what_is_rewritten_is_in_no_print(traced):
-    cost, x0 = graph()
-    a = next(v for v in ancestors([cost]) if v.name == "a")
-    derivative = lab.derivative(cost, x0)
-    for scan in lab.trace(derivative, {x0: 0.5, a: 2.0}, rewritten=True).scans:
-        assert "[id" not in scan.place
-        assert not any(place.printed for place in scan.places)
