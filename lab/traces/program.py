@@ -16,19 +16,19 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 
 import numpy as np
-from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.graph.traversal import explicit_graph_inputs, toposort
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import explicit_graph_inputs
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 from lab.errors import GraphError
 from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, body_of
-from lab.scans.buffers import unwritten_rows
-from lab.scans.node import ScanParts, is_scan, read_node
+from lab.progress import Progress
+from lab.scans.node import read_node
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
-from lab.scans.replacing import as_scans
+from lab.scans.replacing import as_scans, scan_nodes
 from lab.scans.slices import index_parts
-from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within
-from lab.traces.run import Ready, checked
+from lab.traces.loop_run import Cell, Computed, ScanRecording
+from lab.traces.run import Ready, checked, run_nodes
 from lab.traces.trace import Trace
 from lab.traces.tracing import traced
 
@@ -144,7 +144,17 @@ def program_of(
     """
     instructions = Instructions()
     everything = as_scans([*outputs, *also])
-    values, recordings = _Tracer(instructions).run(everything, given)
+    places, recordings = _Places(instructions), list[ScanRecording]()
+    for parts in map(read_node, scan_nodes(everything)):
+        if parts.until is not None:
+            raise GraphError(
+                f"{parts.called} stops on a condition: its number of steps depends on its values."
+            )
+        if scan_nodes(parts.inner_outputs):
+            raise GraphError(f"{parts.called} has a Scan in its step.")
+    values = {variable: places.given(variable, value) for variable, value in given.items()}
+    with Progress() as progress:
+        run_nodes(everything, values, recordings, progress, places)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
     return Program(instructions, traced(asked, inputs, called, values, recordings))
@@ -163,33 +173,16 @@ def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray
             yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
 
 
-class _Tracer:
-    """Run a graph on indices of instructions, and append the instructions."""
+class _Places(Ready):
+    """Run a graph on indices of instructions instead of numbers, and append the instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
+        super().__init__()
         self.add, self._each = instructions.add, instructions.each
         self._product = instructions.product
-        self.ready = Ready()
 
-    def run(
-        self, outputs: Sequence[Variable], given: Mapping[Variable, object]
-    ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
-        """Run a graph as `lab.traces.run.run` does, on indices."""
-        values = {variable: self._given(variable, value) for variable, value in given.items()}
-        recordings: list[ScanRecording] = []
-        for node in toposort(outputs, blockers=set(values)):
-            for variable in node.inputs:
-                if isinstance(variable, Constant):
-                    values.setdefault(variable, self._constant(variable))
-            inputs = [values[v] for v in node.inputs]
-            if is_scan(node):
-                results = self._scan(node, inputs, values, recordings)
-            else:
-                results = self.evaluate(node, inputs)
-            values.update(zip(node.outputs, results, strict=True))
-        return values, recordings
-
-    def _given(self, variable: Variable, value: object) -> Computed:
+    def given(self, variable: Variable, value: object) -> Computed:
+        """Return the places of the entries of an input."""
         if not hasattr(variable.type, "dtype"):
             raise GraphError("Random draws are not repeated on a page.")
         array = np.asarray(checked(variable, value))
@@ -198,17 +191,27 @@ class _Tracer:
         places = [self.add("input", str(variable.name), n) for n in range(array.size)]
         return np.array(places, dtype="float64").reshape(array.shape)
 
-    def _constant(self, variable: Constant) -> Computed:
-        if not _is_place(variable):
-            return variable.data
-        return self._each("constant", np.asarray(variable.data, dtype="float64"))
+    def known(self, variable: Variable) -> Computed:
+        """Return the places of a constant."""
+        value = super().known(variable)
+        return self._each("constant", np.asarray(value)) if _is_place(variable) else value
 
-    def evaluate(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
+    def call(self, node: Apply, cells: dict[Variable, Cell]) -> Callable[[], None]:
+        """Return a function that evaluates a node of a step."""
+
+        def call() -> None:
+            results = self.perform(node, [cells[v][0] for v in node.inputs])
+            for variable, value in zip(node.outputs, results, strict=True):
+                cells[variable][0] = value
+
+        return call
+
+    def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """Return the results of a node that is not a Scan."""
         name, output = plain_name(node), node.outputs[0]
         moved = any(map(_is_place, node.inputs))
         if name in COUNTING or not (moved or _is_place(output)):
-            return self.ready.perform(node, inputs)
+            return super().perform(node, inputs)
         if not _is_place(output):
             raise GraphError(
                 f"{name} counts or selects by computed numbers, which a page cannot do."
@@ -263,53 +266,6 @@ class _Tracer:
         if not len(rows):
             return self._each("constant", np.full(rows.shape[1:], float(name == "Mul")))
         return np.asarray(reduce(lambda one, other: self._each(name, one, other), rows))
-
-    def _scan(
-        self,
-        node: Apply,
-        inputs: Sequence[Computed],
-        values: Mapping[Variable, Computed],
-        recordings: list[ScanRecording],
-    ) -> list[Computed]:
-        parts = read_node(node)
-        if parts.until is not None:
-            raise GraphError(
-                f"{parts.called} stops on a condition: its number of steps depends on its values."
-            )
-        unwritten = {part: unwritten_rows(part.outer_input, values) for part in parts.states}
-        loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)), unwritten)
-        recording = loop.run(_Step(self, parts), range(loop.n_steps), keep=True)
-        recordings.append(recording)
-        return recording.results
-
-
-class _Step:
-    """The step of a Scan on indices of instructions."""
-
-    def __init__(self, tracer: _Tracer, parts: ScanParts) -> None:
-        self.tracer = tracer
-        self.nodes = list(toposort(parts.inner_outputs))
-        self.cells: dict[Variable, Cell] = {}
-        within = (v for node in self.nodes for v in (*node.inputs, *node.outputs))
-        for variable in (*parts.inner_inputs, *parts.inner_outputs, *within):
-            known = tracer._constant(variable) if isinstance(variable, Constant) else None
-            self.cells[variable] = [known]
-        if any(map(is_scan, self.nodes)):
-            raise GraphError(f"{parts.called} has a Scan in its step.")
-
-    def __call__(self) -> None:
-        for node in self.nodes:
-            made = self.tracer.evaluate(node, [self.cells[v][0] for v in node.inputs])
-            for variable, value in zip(node.outputs, made, strict=True):
-                self.cells[variable][0] = value
-
-    def inner(self) -> list[Variable]:
-        """Return the intermediate variables of the step."""
-        return [v for node in self.nodes for v in node.outputs]
-
-    def within(self) -> Within | None:
-        """Return None: there are no inner Scans."""
-        return None
 
 
 def _is_place(variable: Variable) -> bool:

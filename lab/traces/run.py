@@ -39,12 +39,26 @@ Thunk = Callable[[], object]
 
 
 class Ready:
-    """Data that the runs of a graph share: its Scans and inner graphs, read once."""
+    """Data that the runs of a graph share: its Scans and inner graphs, read once.
+
+    Subclasses can compute with other objects than numbers.
+    """
 
     def __init__(self) -> None:
-        self.step = cache(lambda node: _Step(read_node(node)))
+        self.step = cache(lambda node: _Step(read_node(node), self))
         self.graph = cache(lambda node: inner_graph(node.op))
         self._thunk = cache(_thunk)
+
+    def known(self, variable: Variable) -> Computed:
+        """Return the value of a constant or of a shared variable."""
+        if isinstance(variable, SharedVariable):
+            return variable.get_value(borrow=False)
+        assert isinstance(variable, Constant), f"{variable} has no value of its own"
+        return variable.data
+
+    def call(self, node: Apply, cells: dict[Variable, Cell]) -> Thunk:
+        """Return a function that runs such a node on `cells`."""
+        return _thunk(node, cells)[0]
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """Return the results of a node that is neither a Scan nor an OpFromGraph."""
@@ -87,7 +101,7 @@ def run(
     values = checked_values(given)
     recordings: list[ScanRecording] = []
     with Progress() as progress, without_backtraces():
-        _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
+        run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
     return values, recordings
 
 
@@ -118,25 +132,23 @@ def checked(variable: Variable, value: object) -> Computed:
         ) from error
 
 
-def _run_nodes(
+def run_nodes(
     outputs: Sequence[Variable],
     values: dict[Variable, Computed],
     recordings: list[ScanRecording] | None,
     progress: Progress,
     ready: Ready,
 ) -> None:
+    """Add the values of all variables on which `outputs` depend, and record the Scans."""
     nodes = list(toposort(outputs, blockers=set(values)))
     for variable in dict.fromkeys(v for node in nodes for v in node.inputs) | dict.fromkeys(
         outputs
     ):
         if variable in values or variable.owner is not None:
             continue
-        if isinstance(variable, Constant):
-            values[variable] = variable.data
-        elif isinstance(variable, SharedVariable):
-            values[variable] = variable.get_value(borrow=False)
-        else:
+        if not isinstance(variable, Constant | SharedVariable):
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
+        values[variable] = ready.known(variable)
     progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()
@@ -163,7 +175,7 @@ def _run_inner(
     """Run an OpFromGraph in place, without compiling it; its values are added to `outer`."""
     arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
-    _run_nodes(results, values, recordings, progress, ready)
+    run_nodes(results, values, recordings, progress, ready)
     if outer is not None:
         outer.update(values)
     return [values[v] for v in results]
@@ -184,21 +196,21 @@ def _thunk(
 class _Step:
     """The step of a Scan, which can run repeatedly over the same cells."""
 
-    def __init__(self, parts: ScanParts) -> None:
+    def __init__(self, parts: ScanParts, ready: Ready) -> None:
         self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs
-        self.ready, self.progress = Ready(), Progress()
+        self.ready, self.progress = ready, Progress()
         self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
         self.shared: list[SharedVariable] = []
         for variable in (v for node in self.nodes for v in node.inputs):
             if isinstance(variable, Constant):
-                self.cells[variable] = [variable.data]
+                self.cells[variable] = [ready.known(variable)]
             elif isinstance(variable, SharedVariable):
                 self.cells[variable] = [None]
                 self.shared.append(variable)
         for result in self.results:
             if isinstance(result, Constant):
-                self.cells[result] = [result.data]
+                self.cells[result] = [ready.known(result)]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
         self.recordings: list[ScanRecording] | None = None  # of the Scans inside the current step
@@ -213,13 +225,13 @@ class _Step:
         for result in (v for node in self.nodes for v in node.outputs):
             self.cells[result][0] = None
         for variable in self.shared:
-            self.cells[variable][0] = variable.get_value(borrow=False)
+            self.cells[variable][0] = self.ready.known(variable)
 
     def _call(self, node: Apply) -> Thunk:
         for variable in (*node.inputs, *node.outputs):
             self.cells.setdefault(variable, [None])
         if not is_scan(node) and not isinstance(node.op, OpFromGraph):
-            return _thunk(node, self.cells)[0]
+            return self.ready.call(node, self.cells)
 
         def call() -> None:
             inputs, kept = [self.cells[v][0] for v in node.inputs], self.recordings

@@ -1,5 +1,6 @@
 """Reverse and Taylor mode: the same values, held against oracles of another kind."""
 
+from dataclasses import replace
 from functools import cache
 from math import factorial
 
@@ -14,14 +15,12 @@ from pytensor.compile.mode import Mode
 from random_loops import costs, loops
 
 import lab
-import visual
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward import taylor
 from lab.progress import hide_progress
 from lab.traces.run import run
-from visual.cli.main import main
 
 # FAST_COMPILE rewrites the third derivative of clip(x, 0.1, 0.9)*x, iterated, to another.
 AS_IT_IS = Mode("py", None)
@@ -261,8 +260,6 @@ def test_what_has_no_rule_is_named():
 
 
 def test_only_the_pullback_is_cut_off_and_follows_rules():
-    from dataclasses import replace
-
     loop = replace(gallery.loops["square"], truncate_gradient=2)
     with pytest.raises(GradientError, match="truncate_gradient = 2"):
         loop.derivative(1, mode="taylor")
@@ -294,19 +291,3 @@ def test_a_name_with_its_number_has_one_value(name):
                     expected = known[sequence.axis.variable, index]
                     np.testing.assert_array_equal(sequence.values[step], expected)
     assert met or len(trace.scans) == 1
-
-
-def test_a_picture_of_pullbacks_says_that_there_is_none():
-    with pytest.raises(lab.LabError, match="phases: no Scan of this graph is a pullback"):
-        visual.draw(gallery.loops["square"], "phases", order=2, mode="taylor")
-
-
-def test_taylor_mode_is_drawn_like_any_other(capsys):
-    assert (
-        main(["draw", "tapes", "--loop", "square", "--order", "3", "--mode", "taylor", "-o", "-"])
-        == 0
-    )
-    drawn = capsys.readouterr().out
-    assert "series of square" in drawn
-    assert "x⟨3⟩₄" in drawn
-    assert "287.5" in drawn  # C‴ = 1725 is 3! times that

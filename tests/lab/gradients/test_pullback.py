@@ -127,32 +127,6 @@ def test_the_historical_mistake_has_its_historical_number():
     assert round(found[3], 1) == 20171.5  # three times too much, first seen at order 3
 
 
-def test_in_place_of_pytensors_own_pullback(monkeypatch):
-    """PyTensor's grad, on PyTensor's own Scan, with our pullback put in."""
-    calls = []
-
-    def ours(self, inputs, outputs, output_gradients):
-        calls.append(self)
-        return lab.pullback(self, inputs, outputs, output_gradients)
-
-    monkeypatch.setattr(Scan, "pullback", ours)
-    x0, w = pt.dscalar("x0"), pt.dscalar("w")
-    xs = pytensor.scan(
-        lambda x, w: w * x**2,
-        outputs_info=[x0],
-        non_sequences=[w],
-        n_steps=3,
-        return_updates=False,
-    )
-    # x3 = w**7 · x0**8
-    first, second = pytensor.grad(xs[-1], [x0, w])
-    mixed = pytensor.grad(first, w)
-    found = [float(value_at(v, {x0: 0.9, w: 1.1})) for v in (first, second, mixed)]
-    wanted = [8 * 1.1**7 * 0.9**7, 7 * 1.1**6 * 0.9**8, 56 * 1.1**6 * 0.9**7]
-    np.testing.assert_allclose(found, wanted, rtol=1e-13)
-    assert type(calls[0]) is Scan
-
-
 def test_a_state_that_forgets_a_length_is_refused():
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
     y = pytensor.scan(
@@ -444,21 +418,19 @@ def gradients_of(step, outputs_info, sequences=(), wanted=0, **options):
     return node, lab.pullback(node.op, node.inputs, node.outputs, given)
 
 
-def test_two_undefined_sequences_are_both_undefined():
-    """PyTensor returns zeros for the second one."""
-    u, v = pt.dvector("u"), pt.dvector("v")
-    _, gradients = gradients_of(
-        lambda u, v: pytensor.gradient.undefined_grad(u) * pytensor.gradient.undefined_grad(v),
-        [None],
-        [u, v],
-    )
-    assert [isinstance(g.type, NullType) for g in gradients[1:3]] == [True, True]
+UNDEFINED = {
+    "two sequences": lambda u, v: (
+        pytensor.gradient.undefined_grad(u) * pytensor.gradient.undefined_grad(v)
+    ),  # PyTensor returns zeros for the second one
+    "a sequence read by an undefined state": lambda u, x: pytensor.gradient.undefined_grad(x) + u,
+}
 
 
-def test_undefinedness_spreads_through_the_recurrence():
-    """u reaches the cost only through x, whose own gradient is undefined."""
-    u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    _, gradients = gradients_of(lambda u, x: pytensor.gradient.undefined_grad(x) + u, [x0], [u])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_undefined_gradients(name):
+    u, v, x0 = pt.dvector("u"), pt.dvector("v"), pt.dscalar("x0")
+    start, sequences = (None, [u, v]) if name == "two sequences" else (x0, [u])
+    _, gradients = gradients_of(UNDEFINED[name], [start], sequences)
     assert [isinstance(g.type, NullType) for g in gradients[1:3]] == [True, True]
 
 
