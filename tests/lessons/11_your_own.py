@@ -78,6 +78,6 @@ solve(
     silent,
     "none: the derivative exists, but PyTensor has no rule for it",
     "0, as for an integer",
-    "1, the seed",
+    "1, as for the cost",
 )
 solve(chain, "[0, 0, 0, 1]", "[3.90, 2.16, 1.33, 1]", "[0, 0, 1.33, 1]")
