@@ -11,6 +11,9 @@ from lab.errors import ArgumentError
 RETIRED_NAMES: Mapping[str, str] = {
     "Stepper": "visual.machine(trace), which plays the tapes; all other pictures are still",
     "Workbench.step": "moment, the event that the machine shows; or options={'scan': 2, 'step': 1}",
+    "Exercises.answer": "exercises.tasks[0].check, and exercises.progress for the results",
+    "Exercises.skip": "exercises.progress, a dictionary of results by question",
+    "Exercises.again": "exercises.progress = {}",
     "Atlas": "visual.Page, whose machines recompute themselves",
     "moment": "visual.machine(trace, moment=7), or the picture machine with scan and step",
     "equations": "print(loop.system()), or lab.system of a Scan",

@@ -10,10 +10,11 @@ trace = gallery.loops["square"].trace()
 machine, bench = visual.machine(trace), visual.Workbench(view="tapes")
 scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
 series = visual.Exercises.of(trace, ("taps", "preserved"))
+DONE = {series.tasks[0].question: {"tries": 0, "points": 0, "done": True}}
 label = ipywidgets.Label()
 scans.observe(lambda change: setattr(label, "value", f"points: {change.new}"), "points")
 ipywidgets.VBox([label, machine, bench, scans, series, scans])"""
-PYTHON = "bench.order = 2; machine.moment = 3; series.skip()"
+PYTHON = "bench.order = 2; machine.moment = 3; series.progress = DONE"
 COUNT = "from ipywidgets.widgets.widget import _instances; len(_instances)"
 
 

@@ -1,7 +1,7 @@
 """Questions and answers as plain data, checked in Python and in pages without Python.
 
 >>> task.check("pos 2")
-Verdict(outcome=<Outcome.WRONG: 'wrong'>, reason='Position 2 is tap 0 of this step: …')
+Wrong. Position 2 is tap 0 of this step: …
 """
 
 import re
@@ -30,9 +30,9 @@ class AnswerOutcome(StrEnum):
     UNREADABLE = "not understood"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnswerVerdict:
-    """The outcome of a check, and the reason in words."""
+    """The outcome of a check, and the reason in words, which a notebook displays."""
 
     outcome: AnswerOutcome
     reason: str
@@ -42,8 +42,9 @@ class AnswerVerdict:
         """Whether the answer is right."""
         return self.outcome is AnswerOutcome.RIGHT
 
-    def __str__(self) -> str:
-        return f"{self.outcome.value.capitalize()}. {self.reason}"
+    def __repr__(self) -> str:
+        is_unreadable = self.outcome is AnswerOutcome.UNREADABLE
+        return self.reason if is_unreadable else f"{self.outcome.value.capitalize()}. {self.reason}"
 
 
 class AnswerForm(StrEnum):

@@ -7,7 +7,7 @@ The same trace, kind, and seed give the same question.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from random import Random
@@ -23,11 +23,11 @@ from lab.errors import (
     quote,
 )
 from lab.traces.trace import Trace
-from visual.exercises.answers import AnswerOutcome, AnswerVerdict, ExerciseTask
-from visual.exercises.progress import MOST, AnswerRecord
+from visual.exercises.answers import ExerciseTask
 from visual.exercises.questions import Candidate, slots, taps
 from visual.exercises.sheet import ExerciseSheet, Single
 from visual.pictures.tap_rules import Use
+from visual.retired import RETIRED_NAMES, removal
 
 
 class Ask(StrEnum):
@@ -80,11 +80,8 @@ def _task(trace: Trace, kind: str, seed: int, theme: str) -> ExerciseTask:
 class Exercises(ExerciseSheet):
     """A series of questions with a score, as a widget.
 
-    A right first try scores 2 points, a right second try 1, and later tries 0.  `answer` and `skip`
-    answer the current question in Python.
+    A right first try scores 2 points, a right second try 1, and later tries 0.
     """
-
-    call = "exercises.answer"
 
     def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:
         if not isinstance(members, list | tuple) or not members:
@@ -92,6 +89,11 @@ class Exercises(ExerciseSheet):
         if not all(isinstance(member, Single | ExerciseTask) for member in members):
             raise argument_error("members", members, "expected exercises only.")
         super().__init__(*(m.task if isinstance(m, Single) else m for m in members))
+
+    def __getattr__(self, name: str) -> object:
+        known = f"Exercises.{name}"
+        instead = RETIRED_NAMES.get(known)
+        raise AttributeError(removal(known, instead) if instead else f"{known} does not exist.")
 
     @classmethod
     def of(
@@ -107,50 +109,3 @@ class Exercises(ExerciseSheet):
         if not members:
             raise GraphError("trace: expected the trace of a derivative. This one has no exercise.")
         return cls(members)
-
-    @property
-    def current(self) -> ExerciseTask | None:
-        """The first question that is not finished; None after the last question."""
-        pairs = zip(self.tasks, self.records, strict=True)
-        return next((task for task, record in pairs if not record.done), None)
-
-    @property
-    def tries(self) -> int:
-        """The number of wrong tries at the current question."""
-        return next((record.tries for record in self.records if not record.done), 0)
-
-    @property
-    def score(self) -> str:
-        """The points and the number of finished questions."""
-        count = len(self.tasks)
-        return f"{self.points} of {MOST * count} points; {self.answered} of {count} answered."
-
-    def answer(self, answer: object) -> AnswerVerdict:
-        """Check an answer to the current question.  A right answer finishes the question."""
-        if self.current is None:
-            raise argument_error(
-                "answer", answer, "all exercises are done. Call `again` to restart."
-            )
-        tries = self.tries
-        verdict = self.current.check(answer, tries + 1)
-        if verdict.is_right:
-            self._record(AnswerRecord(tries, max(0, MOST - tries), True))
-        elif verdict.outcome is AnswerOutcome.WRONG:
-            self._record(AnswerRecord(tries + 1))
-        return verdict
-
-    def skip(self) -> None:
-        """Finish the current question without points."""
-        self._record(AnswerRecord(self.tries, 0, True))
-
-    def _record(self, record: AnswerRecord) -> None:
-        if self.current is not None:
-            self.progress = {**self.progress, self.current.question: asdict(record)}
-
-    def again(self) -> None:
-        """Delete all results."""
-        self.progress = {}
-
-    def text(self) -> str:
-        """Return the current question and the score as plain text."""
-        return f"{self.current.text()}\n{self.score}" if self.current else self.score

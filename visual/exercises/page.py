@@ -1,6 +1,6 @@
 """Questions as HTML: an offline page without Python, and the content of a widget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from visual.backends.page import document, in_script
@@ -48,14 +48,10 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
         "a right second answer 1.</p>\n<noscript><p>This page needs JavaScript to check answers."
         f"</p></noscript>\n{content(tasks)}"
     )
-    script = inline([answer_data(task.answer) for task in tasks])
+    answers = in_script([answer_data(task.answer) for task in tasks])
+    script = f"{source()}\nstart(document, {answers});\n"
     shown = tasks[0].shown
     return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
-
-
-def inline(answers: Sequence[Mapping[str, object]]) -> str:
-    """Return the script of a page whose questions have these answers, in the same order."""
-    return f"{source()}\nstart(document, {in_script(answers)});\n"
 
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
@@ -116,15 +112,18 @@ def _field(answer: Answer) -> str:
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
 
 
-def fragment(tasks: Sequence[ExerciseTask], call: str, score: str) -> str:
-    """Return the questions as a part of a page.  Without a script, `call` answers them in Python.
+def fragment(tasks: Sequence[ExerciseTask]) -> str:
+    """Return the questions as a part of a page.  Without a script, Python answers them.
 
     The script numbers all questions of the page and shows one score, below the last question.
     """
-    sections = "\n".join(section(task, "Question", "p", call) for task in tasks)
+    calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
+    calls = calls if tasks[1:] else ["exercise.check"]
+    pairs = zip(tasks, calls, strict=True)
+    sections = "\n".join(section(task, "Question", "p", call) for task, call in pairs)
     return (
         f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
-        f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n'
+        f'<div class="scored">{SCORE}</div>\n'
         f'<script type="application/json">'
         f"{in_script([answer_data(task.answer) for task in tasks])}</script></div>\n"
         f'<script type="module">{source()}</script>\n'

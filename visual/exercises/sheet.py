@@ -28,7 +28,6 @@ class ExerciseSheet(Widget):
     Observe the traits `points`, the score, and `answered`, the number of finished questions.
     """
 
-    call = "exercise.check"  # answers a question in Python
     _esm = source()
     _css = f"{STYLE}{style()}\n{DARK}"
     content = traitlets.Unicode().tag(sync=True)
@@ -90,14 +89,9 @@ class ExerciseSheet(Widget):
         """The result of each question."""
         return [AnswerRecord(**self.progress.get(task.question, {})) for task in self.tasks]
 
-    @property
-    def score(self) -> str:
-        """The score in words; empty for a single question."""
-        return ""
-
     def text(self) -> str:
-        """Return the current question as plain text."""
-        raise NotImplementedError
+        """Return the questions and their pictures as plain text."""
+        return "\n\n".join(task.text() for task in self.tasks)
 
     def page(self) -> str:
         """Return the questions as an HTML page that checks answers and loads nothing."""
@@ -114,7 +108,7 @@ class ExerciseSheet(Widget):
     @property
     def _still(self) -> tuple[str, str, Scene | None]:
         shown = next((task.shown for task in self.tasks if task.shown), None)
-        return fragment(self.tasks, self.call, self.score), self.text(), shown
+        return fragment(self.tasks), self.text(), shown
 
 
 class Single(ExerciseSheet):
@@ -146,7 +140,3 @@ class Single(ExerciseSheet):
         `tries` is 1 for the first try, then 2, 3, …: later tries receive a clearer hint.
         """
         return self.task.check(answer, tries)
-
-    def text(self) -> str:
-        """Return the question and its picture as plain text."""
-        return self.task.text()

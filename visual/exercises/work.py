@@ -41,17 +41,6 @@ NOTHING = (
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A verdict, as a notebook displays it."""
-
-    verdict: AnswerVerdict
-
-    def __repr__(self) -> str:
-        is_open = self.verdict.outcome is AnswerOutcome.UNREADABLE
-        return self.verdict.reason if is_open else str(self.verdict)
-
-
-@dataclass(frozen=True)
 class Work:
     """A task called `name`: a function that returns the same numbers as `right` in all `cases`.
 
@@ -81,7 +70,7 @@ class Work:
         if not isinstance(self.hints, tuple) or not all(isinstance(h, str) for h in self.hints):
             raise ArgumentError(f"hints = {quote(self.hints)}: expected a tuple of texts.")
 
-    def __call__(self, written: Function) -> Checked:
+    def __call__(self, written: Function) -> AnswerVerdict:
         """Check a function and save the result.  nbgrader receives an AssertionError."""
         before = saved_record(self.name)
         verdict = self.check(written, before.tries + 1)
@@ -91,7 +80,7 @@ class Work:
             save({self.name: AnswerRecord(before.tries + 1)})
         if os.environ.get("NBGRADER_EXECUTION") and not verdict.is_right:
             raise AssertionError(verdict.reason)
-        return Checked(verdict)
+        return verdict
 
     def check(self, written: Function, tries: int = 1) -> AnswerVerdict:
         """Compare a function with the right one in all cases."""

@@ -146,7 +146,7 @@ def test_results_are_saved(tmp_path, monkeypatch):
     assert scores.csv.splitlines()[1].endswith("kept.json,2,1,3,")
     assert scores.problems == ()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    assert WORK(cubes).verdict.is_right
+    assert WORK(cubes).is_right
     for wrong in (squares, lambda x: None):
         with pytest.raises(AssertionError, match=r"squares|Nothing"):
             WORK(wrong)
