@@ -57,6 +57,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
     "phase": RETIRED_OPTIONS["phase"],
+    "routing.all": "a part of the arrays",
     "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }

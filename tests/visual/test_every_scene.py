@@ -17,7 +17,7 @@ from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from in_browser.chromium import faults_of
 from in_browser.chromium import pytestmark as in_browser
 from pictures.checkers import CHECKERS, SMALLEST, WIDEST, Drawn, conflicts, problems
-from pictures.routing import DRAWN, LARGE
+from pictures.routing import DRAWN
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, WRT
 from twins import printed_with_two_seeds
 
@@ -101,7 +101,7 @@ def figures(_: str) -> Iterator[Drawn]:
 
 
 def routes(_: str) -> Iterator[Drawn]:
-    for name, case in {**DRAWN, **LARGE}.items():
+    for name, case in DRAWN.items():
         scene = visual.routing(case.name, case.inputs, **case.metadata)
         yield Drawn(name, "routing", scene)
     odd = [float("nan"), -1.23456e-300, 1e300, 123456789.123]

@@ -49,17 +49,6 @@ DRAWN = {
     ),
     "clamp, no room": Case("clamp", (A, np.array(2.0), np.array(2.0))),
 }
-LARGE = {
-    "narrow, 1000": Case("narrow", (np.arange(1000.0),), {"dim": 0, "start": 400, "length": 100}),
-    "where, 60 by 80": Case(
-        "where",
-        (np.sin(np.arange(4_800.0)).reshape(60, 80), np.array(7.0)),
-        {"condition": np.arange(80) % 3 == 0},
-    ),
-    "clamp, 200": Case("clamp", (np.arange(200.0), np.array(50.0), np.array(150.0))),
-    "cat, 40 inputs": Case("cat", tuple(np.arange(3.0) + n for n in range(40)), {"dim": 0}),
-    "cat, wide": Case("cat", (np.ones((3, 30)), np.zeros((3, 70))), {"dim": 1}),
-}
 
 
 def names(case):

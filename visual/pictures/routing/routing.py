@@ -13,11 +13,9 @@ import numpy as np
 from lab.notation import number_text
 from visual.layout.arrows import Edge
 from visual.layout.cells import full_text
-from visual.layout.columns import Gap
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
-from visual.options import switch
-from visual.pictures.routing.entries import ShownArray, copied_rows, shown_arrays
+from visual.pictures.routing.entries import DrawnArray, arrays_of, copied_rows
 from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, routed
 from visual.pictures.routing.words import (
     COTANGENT,
@@ -44,7 +42,6 @@ def routing(
     inputs: Sequence[object],
     cotangent: object = None,
     tangents: Sequence[object] | None = None,
-    all: bool = False,
     **metadata: object,
 ) -> Scene:
     """Draw a structural primitive at arrays: values, tangents, and cotangents.
@@ -57,20 +54,19 @@ def routing(
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
     The three panels are the steps 0, 1, and 2. Marks show the entries of a clamp that are equal to
-    a bound and have no derivative. Of a large array, and of many inputs to cat, the picture shows
-    both ends and some entries of every input; with `all`, more of them in a picture of any size.
+    a bound and have no derivative.
 
-    Raises ArgumentError for arguments that the primitive rejects, and for PyTensor variables.
+    Raises ArgumentError for arguments that the primitive rejects, for PyTensor variables, for more
+    than 6 inputs, and for arrays of more than 24 rows or 12 columns.
     """
     call = routed(primitive, inputs, cotangent, tangents, metadata)
-    table = RoutingTable(call, switch("all", all))
+    table = RoutingTable(call)
     return table_scene(
         table,
         words_of(call),
         title=f"How {primitive} routes values, tangents, and cotangents",
         description=about(call),
-        all=all,
-        said=[*products(call), *table.arrows],
+        said=[*products(call), *["arrows lead from row to row"] * (table.output.across > 1)],
     )
 
 
@@ -79,23 +75,20 @@ class RoutingTable(Table):
 
     label_width = 126.0
 
-    def __init__(self, call: Routed, all: bool) -> None:
+    def __init__(self, call: Routed) -> None:
         self.call = call
         is_upright = call.value.ndim <= 1
         self.panels = [STEPS] if is_upright else [(step,) for step in STEPS]
-        self.inputs, self.output = shown_arrays(call, is_upright, all)
+        self.inputs, self.output = arrays_of(call, is_upright)
         part = TablePart(narrow=50, wide=110, height=54, full=0.72, apart=6)
-        part = part if is_upright else replace(part, narrow=80, full=0.86)
+        part = part if is_upright else replace(part, narrow=72, full=0.88)
         self.parts = (part, part) * len(self.panels[0])
-        self.pairs, self.arrows = copied_rows(call, self.inputs, self.output)
+        self.pairs = copied_rows(call, self.inputs, self.output)
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The shown columns, counted from the last, of the inputs and of the output."""
+        """The columns, counted from the last, of the inputs and of the output."""
         sides = [self.inputs, [self.output]] * len(self.panels[0])
-        return [
-            {(0, column - a.across) for a in arrays for column in a.columns} or {(0, -1)}
-            for arrays in sides
-        ]
+        return [{(0, -1), *((0, n) for a in arrays for n in a.columns)} for arrays in sides]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """The panels, next to each other or below each other."""
@@ -109,20 +102,15 @@ class RoutingTable(Table):
 
     def _lines(self, step: RoutedStep, part: int) -> Iterator[Line]:
         """The rows of the inputs, and the rows of the output to their right."""
-        last = -1
         for array in self.inputs:
-            number = array.operand.number if array.operand else last + 1
-            if hidden := number - last - 1:
-                yield _fold(f"⋮ {hidden:,}", step, part)
-            last = number
             yield from self._rows(array, step, part)
         yield from self._rows(self.output, step, part + 1)
 
-    def _rows(self, array: ShownArray, step: RoutedStep, part: int) -> Iterator[Line]:
+    def _rows(self, array: DrawnArray, step: RoutedStep, part: int) -> Iterator[Line]:
         prefix = "" if array.name == "condition" else step.prefix
         moment, name = (step.number, step.title), title_of(f"{prefix}{array.name}", array.shape)
         notes = notes_of(self.call, array.operand) if array.operand else []
-        heads, first = dict[Key, Head](), min(array.columns, default=-1) - array.across
+        heads, first = dict[Key, Head](), -max(array.across, 1)
         if array is self.output:
             heads = {(0, first): Head(name, "", bold=True)}
         elif array is self.inputs[0]:
@@ -131,9 +119,6 @@ class RoutingTable(Table):
             empty = Cell(Role.UNNEEDED, name, None, label="empty", lines=("",), moment=moment)
             yield Line([((0, -1), empty)], notes, heads, name * (not part))
         for row in array.rows:
-            if isinstance(row, Gap):
-                yield _fold(f"⋮ {row.hidden:,}", step, part)
-                continue
             cells: list[tuple[Key | None, Cell]] = [
                 ((0, column), replace(self._cell(array, entry, step), moment=moment))
                 for column, entry in array.entries(row)
@@ -144,7 +129,7 @@ class RoutingTable(Table):
 
     # Cells.
 
-    def _cell(self, array: ShownArray, entry: int, step: RoutedStep) -> Cell:
+    def _cell(self, array: DrawnArray, entry: int, step: RoutedStep) -> Cell:
         key = entry_name(array.name, array.shape, entry)
         id = (step.number, array.name, entry)
         if array is self.output:
@@ -222,9 +207,3 @@ class RoutingTable(Table):
             source, target = reversed(ends) if step is COTANGENT else ends
             moment = step.number, step.title
             yield Edge(source, target, beside=True, plain=step is not COTANGENT, moment=moment)
-
-
-def _fold(label: str, step: RoutedStep, part: int) -> Line:
-    """A cell that counts hidden rows or inputs."""
-    cell = Cell(Role.PANEL, label, None, label=label, moment=(step.number, step.title))
-    return Line([((0, -1), cell)], low=True, part=part)

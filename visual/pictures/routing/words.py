@@ -28,7 +28,6 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
 }
 REPEATED = "a value that is repeated forward receives a sum backward"
-MANY = 4
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
@@ -89,8 +88,6 @@ def products(routed: Routed) -> list[str]:
     """Return the lines <g, J v> = <J* g, v>."""
     forward, backward = routed.products
     names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in routed.operands]
-    if len(names) > MANY:
-        names[2:-1] = ["…"]
     is_double = np.finfo(routed.value.dtype).bits == 64
     agree = np.isclose(forward, backward, rtol=1e-12 if is_double else 1e-5)
     end = ": the transpose is the adjoint" * bool(agree)
@@ -114,8 +111,6 @@ def words_of(routed: Routed) -> dict[Role, str]:
         role = role_of(operand.number)
         own = regions[routed.primitive](operand.name)
         words[role] = f"{words[role]}, {own}" if role in words else own
-    if len(routed.operands) > 2 * MANY:
-        words = {role: f"{', '.join(text.split(', ')[:3])}, …" for role, text in words.items()}
     words[Role.UNNEEDED] = "not copied; its gradient is 0"
     words[Role.UNDEFINED] = "kink: x is equal to a bound; by convention, x is copied"
     return words
@@ -123,14 +118,11 @@ def words_of(routed: Routed) -> dict[Role, str]:
 
 def about(routed: Routed) -> str:
     """Return a description of the picture for screen readers."""
-    parts = ", ".join(
-        f"{routed.sources.count(o.number):,} from {o.name}" for o in routed.operands[: 2 * MANY]
-    )
-    more = ", …" if len(routed.operands) > 2 * MANY else ""
+    parts = ", ".join(f"{routed.sources.count(o.number):,} from {o.name}" for o in routed.operands)
     kinks = int(routed.nonsmooth.sum())
     odd = f" {kinks:,} entries have no derivative." if kinks else ""
     return (
-        f"{_called(routed)}: {routed.value.size:,} entries, {parts}{more}. Values and tangents go "
+        f"{_called(routed)}: {routed.value.size:,} entries, {parts}. Values and tangents go "
         f"from the inputs to the output, cotangents take the same paths backward.{odd}"
     )
 
@@ -144,8 +136,7 @@ def _called(routed: Routed) -> str:
 
 
 def _names(routed: Routed, prefix: str) -> str:
-    names = [f"{prefix}{operand.name}" for operand in routed.operands]
-    return ", ".join(names if len(names) <= MANY else [*names[:2], "…", names[-1]])
+    return ", ".join(f"{prefix}{operand.name}" for operand in routed.operands)
 
 
 def _is_repeated(routed: Routed, operand: RoutedOperand) -> bool:
