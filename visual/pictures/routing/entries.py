@@ -46,7 +46,7 @@ def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnAr
     shapes = [(one, one.name, one.value.shape) for one in call.operands]
     parts: list[tuple[RoutedOperand | None, str, tuple[int, ...]]] = [*shapes]
     if "condition" in call.metadata:
-        parts.append((None, "condition", np.shape(call.metadata["condition"])))
+        parts.append((None, "condition", np.asarray(call.metadata["condition"]).shape))
     parts.append((None, "z", call.value.shape))
     *inputs, output = (
         DrawnArray(operand, name, shape, 1 if is_upright or not shape else shape[-1])
