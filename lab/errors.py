@@ -41,7 +41,9 @@ class LabError(Exception):
 
 
 class ArgumentError(LabError, ValueError):
-    """An argument has a value that is not allowed."""
+    """An argument has a value that is not allowed; `argument` and `reason` may be empty."""
+
+    argument, reason = "", ""
 
 
 class KindError(ArgumentError, TypeError):
@@ -74,7 +76,7 @@ class Registry(Mapping[str, Thing]):
     """
 
     def __init__(
-        self, argument: str, things: Mapping[str, Thing], otherwise: str = "expected {}."
+        self, argument: str, things: Mapping[str, Thing], otherwise: str = "expected one of {}."
     ) -> None:
         self._argument, self._things, self._otherwise = argument, dict(things), otherwise
 
@@ -105,7 +107,7 @@ def translate_recursion_error(argument: str) -> Iterator[None]:
 
 
 def check_choice(
-    argument: str, name: object, known: Iterable[str], otherwise: str = "expected {}."
+    argument: str, name: object, known: Iterable[str], otherwise: str = "expected one of {}."
 ) -> str:
     """Return `name` if it is `known`; otherwise raise UnknownNameError with the closest match.
 
@@ -115,8 +117,11 @@ def check_choice(
     if isinstance(name, str) and name in known:
         return name
     like = closest_match(name, known)
-    advice = f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known))
-    raise UnknownNameError(f"{argument} = {quote(name)}: {advice}")
+    word = "or" if otherwise.startswith("expected") else "and"
+    advice = (
+        f"did you mean {quote(like)}?" if like else otherwise.replace("{}", listing(known, word))
+    )
+    raise argument_error(argument, name, advice, UnknownNameError)
 
 
 def closest_match(name: object, known: Iterable[str]) -> str:
@@ -126,9 +131,14 @@ def closest_match(name: object, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name[:MAX_CHARACTERS], list(known), n=1, cutoff=0.7)), "")
 
 
-def argument_error(argument: str, value: object, why: str) -> ArgumentError:
-    """Return an ArgumentError that names the argument and quotes the value."""
-    return ArgumentError(f"{argument} = {quote(value)}: {why}")
+def argument_error(
+    argument: str, value: object, why: str, kind: type[ArgumentError] = ArgumentError
+) -> ArgumentError:
+    """Return an error that names the argument, quotes the value, and gives the reason."""
+    sign = " " if argument.startswith("--") else " = "
+    error = kind(f"{argument}{sign}{quote(value)}: {why}")
+    error.argument, error.reason = argument, why
+    return error
 
 
 def check_type(
@@ -137,10 +147,10 @@ def check_type(
     """Return `value` if it has type `kind`; otherwise raise KindError with `expected`."""
     if isinstance(value, kind):
         return value
-    raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
+    raise argument_error(argument, value, f"expected {expected}.", KindError)
 
 
-def check_integer(argument: str, value: object, expected: str = "a whole number") -> int:
+def check_integer(argument: str, value: object, expected: str = "an integer") -> int:
     """Return an integer; raise KindError for other values, including booleans.
 
     Integers with more digits than Python converts to text (4,300) are also refused.
@@ -149,13 +159,13 @@ def check_integer(argument: str, value: object, expected: str = "a whole number"
         number = index(value)  # type: ignore[arg-type]  # raises for other types
         if not isinstance(value, bool) and number.bit_length() <= MOST_BITS:
             return number
-    raise KindError(f"{argument} = {quote(value)}: expected {expected}.")
+    raise argument_error(argument, value, f"expected {expected}.", KindError)
 
 
 def check_function(argument: str, function: object) -> None:
     """Raise KindError unless `function` can be called."""
     if not callable(function):
-        raise KindError(f"{argument} = {quote(function)}: expected a function.")
+        raise argument_error(argument, function, "expected a function.", KindError)
 
 
 def check_nonnegative(
@@ -182,7 +192,7 @@ def check_sequence(
         if not isinstance(values, str | bytes):
             members = tuple(islice(values, MOST_MEMBERS + 1))  # type: ignore[call-overload]
     if members is None:
-        raise KindError(f"{argument} = {quote(values)}: expected {expected}.")
+        raise argument_error(argument, values, f"expected {expected}.", KindError)
     if len(members) > MOST_MEMBERS:
         raise argument_error(
             argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} of them."
@@ -219,14 +229,16 @@ def shorten(text: str, most: int = MAX_CHARACTERS) -> str:
     return printable(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
-def listing(items: Iterable[object]) -> str:
-    """Write items as ``a, b and c`` for an error message; an empty list is ``none``."""
+def listing(items: Iterable[object], word: str = "and") -> str:
+    """Write items as ``a, b, and c`` for an error message; an empty list is ``none``."""
     words = [shorten(str(item), 4 * MAX_CHARACTERS) for item in items]
     if not words:
         return "none"
     if len(words) > MOST:
         words = [*words[: MOST - 1], f"{len(words) - MOST + 1} more"]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    if len(words) > 2:
+        return f"{', '.join(words[:-1])}, {word} {words[-1]}"
+    return f" {word} ".join(words)
 
 
 def printable(line: str) -> str:

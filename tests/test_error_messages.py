@@ -135,7 +135,7 @@ MESSAGES = [
     (lambda: loop(lambda x: x * W).build(), "step: ", "variable w", "lab.Parameter('w', …)"),
     (lambda: loop(random_step).build(), "step: ", "noise", "lab.RandomState('rng')", "rng=rng"),
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
-    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step: x ", "(3,)", "(2,)"),
+    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step: expected ", "(3,)", "(2,)"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
     (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),
@@ -264,9 +264,9 @@ def closes():
     return lab.gallery.loops["square"]
 """
 COMMANDS = [
-    ([*TAPS, "-o", "a.png", "--scale", "0.05"], "scale = 0.05"),
+    ([*TAPS, "-o", "a.png", "--scale", "0.05"], "--scale 0.05"),
     ([*TAPS, *OUT, "--at", f"x={'[' * 9999}"], "--at x=[[["),
-    ([*TAPS, *OUT, "--at==3"], "at = ''"),
+    ([*TAPS, *OUT, "--at==3"], "--at =3"),
     ([*TAPS, *OUT, "--width", "colum"], "width = 'colum'", "column"),
     ([*TAPS, *OUT, "--steps", "2-5"], "--steps 2-5", "2:5"),
     (["draw", "tapes", "--loop", "square", *OUT, "--steps", "a:b"], "steps = 'a:b'", "2:5"),

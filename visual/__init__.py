@@ -3,7 +3,7 @@
 The tape machine
 
 - `machine`: the tapes of a run, played event by event in a notebook or a page, or at a single
-  moment; also two runs in lockstep, of two loops or of a correct and a faulty rule
+  moment; or two runs in lockstep, to compare two loops, or a correct and a faulty rule
 
 Pictures by name
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from lab.errors import (
     ArgumentError,
     Registry,
+    argument_error,
     check_integer,
     check_sequence,
     check_type,
@@ -106,7 +107,7 @@ class OneOf(Choice):
 
 @dataclass(frozen=True)
 class Whole(Choice):
-    """A whole number from `least` to `most`; without `most`, the trace or the loop checks it."""
+    """An integer from `least` to `most`; without `most`, the trace or the loop checks it."""
 
     _: KW_ONLY
     metavar: str = "N"
@@ -120,7 +121,7 @@ class Whole(Choice):
             return whole_or_none(self.name, value)
         if value is None:
             return self.default
-        expected = f"a whole number, {self.least} to {self.most}"
+        expected = f"an integer, {self.least} to {self.most}"
         number = check_integer(self.name, value, expected)
         if number == self.default or self.least <= number <= self.most:
             return number
@@ -149,7 +150,7 @@ class Whole(Choice):
 
 @dataclass(frozen=True)
 class Wholes(Choice):
-    """Several whole numbers."""
+    """Several integers."""
 
     _: KW_ONLY
     metavar: str = "N,N"
@@ -313,7 +314,8 @@ class ByName(Choice):
             return name.strip(), json.loads(value)
         except (ValueError, RecursionError) as error:
             raise ArgumentError(
-                f"{self.option} {shorten(text)}: expected NAME=NUMBER or NAME=[NUMBER,…]."
+                f"{self.option} {shorten(text)}: expected NAME=NUMBER or NAME=[NUMBER,…], with "
+                "finite numbers."
             ) from error
 
 
@@ -347,17 +349,17 @@ def words(text: str | None) -> list[str]:
 def numbers(
     quoted: str,
     texts: Iterable[str],
-    expected: str = "whole numbers, as in -2,-1",
+    expected: str = "integers, as in -2,-1",
     kind: Callable[[str], Number] = int,
 ) -> tuple[Number, ...]:
-    """Convert texts to numbers; errors begin with `quoted`, the option and its value."""
+    """Convert texts to numbers. Errors start with `quoted`, which contains the option and value."""
     try:
         return tuple(map(kind, texts))
     except ValueError:
         raise ArgumentError(f"{quoted}: expected {expected}.") from None
 
 
-STEPS_OR_SOME = "a whole number, or 2:5 to show the steps 2 to 4"
+STEPS_OR_SOME = "an integer, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the largest number that a form accepts
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1) or of another (x:-2,-1)", "taps", metavar="TAPS"
@@ -413,13 +415,13 @@ RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", kn
 
 
 def wholes(name: str, values: object) -> tuple[int, ...]:
-    """Return whole numbers as a tuple; raise ArgumentError for other values."""
+    """Return integers as a tuple; raise ArgumentError for other values."""
     listed = check_sequence(name, values, "some numbers, as in (1, 2)")
     return tuple(check_integer(name, number) for number in listed)
 
 
 def whole_or_none(name: str, value: object) -> int | None:
-    """Return a whole number, or None for None."""
+    """Return an integer, or None for None."""
     return None if value is None else check_integer(name, value)
 
 
@@ -435,7 +437,7 @@ def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     check_trace(trace)
     number = check_integer(argument, scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"{argument} = {quote(scan)}: {_listed(trace)}")
+        raise argument_error(argument, scan, f"{_listed(trace)}")
     return number - 1
 
 
@@ -456,15 +458,15 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """Return the sorted indices in ``trace.scans`` of the Scans with these numbers."""
     numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
-        raise ArgumentError(f"scans = {quote(scans)}: a Scan can be drawn only once.")
+        raise argument_error("scans", scans, "a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise ArgumentError(f"scans = {quote(scans)}: {_listed(trace)}")
+        raise argument_error("scans", scans, f"{_listed(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
 
 
 def check_trace(trace: object) -> None:
     """Raise KindError if `trace` is not a Trace."""
-    check_type("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
+    check_type("trace", trace, Trace, "a Trace, such as loop.trace() returns")
 
 
 def check_step(scan: ScanTrace, step: object, argument: str = "step") -> int:
@@ -472,7 +474,7 @@ def check_step(scan: ScanTrace, step: object, argument: str = "step") -> int:
     number = check_integer(argument, step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"
-        raise ArgumentError(f"{argument} = {quote(step)}: {scan.name} runs {steps}.")
+        raise argument_error(argument, step, f"{scan.name} runs {steps}.")
     return number
 
 

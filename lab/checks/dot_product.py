@@ -24,6 +24,7 @@ from lab.checks import check
 from lab.errors import (
     ArgumentError,
     GradientError,
+    argument_error,
     check_choice,
     check_integer,
     check_sequence,
@@ -100,7 +101,7 @@ def dot_product(
     names = _names(graph, wrt)
     output = _output(graph, of, rule)
     if check_integer("seed", seed) < 0:
-        raise ArgumentError(f"seed = {quote(seed)}: expected 0, 1, 2, …")
+        raise argument_error("seed", seed, "expected 0, 1, 2, …")
     if tolerance is not None:
         check_type("tolerance", tolerance, Real, "a number")
     rng = np.random.default_rng(seed)
@@ -142,7 +143,7 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
         return possible
     given = [wrt] if isinstance(wrt, str) else check_sequence("wrt", wrt, "names of variables")
     if not given:
-        raise ArgumentError(f"wrt = {quote(wrt)}: expected the name of a variable at least.")
+        raise argument_error("wrt", wrt, "expected the name of a variable at least.")
     asked = map(identifier, given)
     return [check_choice("wrt", name, possible, BY) for name in asked]
 

@@ -34,7 +34,7 @@ def _of_values(operation: Plain) -> Function:
 
 
 def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
-    """Apply a function of numpy to nodes."""
+    """Apply a NumPy function to nodes."""
     if function in REGISTERED:
         return REGISTERED[function](*args, **kwargs)
     if function in FLAT:
@@ -58,7 +58,10 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
             "gradient; write a = a + b instead of a += b."
         )
     if method != "__call__":
-        raise GradientError(f"{_numpy_name(ufunc)}.{method} is not registered: it takes no nodes.")
+        raise GradientError(
+            f"{_numpy_name(ufunc)}.{method} does not accept nodes. Use a NumPy function, such as "
+            "np.sum, or define a lab.eager.primitive."
+        )
     return _apply(ufunc, args, kwargs)
 
 

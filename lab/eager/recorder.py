@@ -32,7 +32,7 @@ def recording(function: Callable[..., object], *args: object, **kwargs: object) 
 
 def steps(count: int) -> Iterable[int]:
     """Return ``range(count)``; recorded nodes store the number of the present step."""
-    count, recorder = check_integer("count", count, "a whole number of steps"), _CURRENT.get()
+    count, recorder = check_integer("count", count, "an integer"), _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 
 

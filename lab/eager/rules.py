@@ -15,7 +15,10 @@ REGISTERED: dict[object, Operand] = {}
 
 
 def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
-    """Register and return a differentiable version; see `primitive` for gradient makers."""
+    """Register and return a differentiable version of a NumPy function.
+
+    `primitive` describes gradient makers.
+    """
     REGISTERED[theirs] = ours = primitive(theirs, gradient_maker)
     return ours
 

@@ -11,7 +11,7 @@ from pytensor.tensor import _as_tensor_variable
 from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Function, Node, Value
-from lab.errors import ArgumentError, GradientError, listing, quote
+from lab.errors import ArgumentError, GradientError, argument_error, listing
 from lab.loops.variables import State, results_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def unrolled(loop: "Loop") -> Function:
     Raise ArgumentError for loops with random states or a truncated gradient.
     """
     if not hasattr(loop, "truncate_gradient"):
-        raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
+        raise argument_error("loop", loop, "expected a lab.Loop.")
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops do not support it.")

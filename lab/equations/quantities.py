@@ -41,7 +41,7 @@ class Quantities(ScanOf):
     def called(self) -> str:
         """A name such as ``gradient of square``, or ``∇C′ through 1`` in a trace of several orders.
 
-        The latter computes the gradient of C′ backward through Scan 1.
+        ``∇C′ through 1`` is the Scan that computes the gradient of C′ through Scan 1.
         """
         name, parent = self.scan.name, self.scan.parent
         several = any(scan.order > 1 for scan in self.trace.scans)

@@ -43,7 +43,7 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
 
     `style` is `notation.PLAIN` or `LATEX`.
     """
-    check_type("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    check_type("trace", trace, Trace, "a Trace, such as loop.trace() returns")
     check_type("style", style, Style, "a lab.notation.Style")
     if not 0 <= check_integer("scan", scan) < len(trace.scans):
         raise argument_error("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")

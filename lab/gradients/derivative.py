@@ -19,6 +19,7 @@ from lab.errors import (
     GradientError,
     GraphError,
     LabError,
+    argument_error,
     check_choice,
     check_integer,
     check_type,
@@ -171,18 +172,16 @@ def derivative(
     order = check_integer("order", order, "0, 1, 2, …")
     check_choice("mode", mode, MODES)
     if order < 0:
-        raise ArgumentError(f"order = {quote(order)}: expected 0, 1, 2, …")
+        raise argument_error("order", order, "expected 0, 1, 2, …")
     check_differentiable(cost, wrt)
     if direction is not None:
         check_type("direction", direction, Variable, "a PyTensor variable of the type of wrt")
     if rule is not None:
         check_type("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
         if mode != "reverse":
-            raise ArgumentError(f"rule = {quote(rule)}: expected None with mode = {mode!r}.")
+            raise argument_error("rule", rule, f"expected None with mode = {mode!r}.")
     if mode == "taylor" and order > HIGHEST:
-        raise ArgumentError(
-            f"order = {quote(order)}: expected at most {HIGHEST} with mode = {mode!r}."
-        )
+        raise argument_error("order", order, f"expected at most {HIGHEST} with mode = {mode!r}.")
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
     with without_backtraces(), share_derivations():

@@ -106,7 +106,7 @@ def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     return names
 
 
-_WHOLE = "it holds whole numbers, which cannot change a little"
+_WHOLE = "it is an integer, which cannot change slightly"
 _WHAT: Mapping[Kind, str] = {
     Kind.SEQUENCE: "one value per step, in time order",
     Kind.PARAMETER: "the sum of the contributions of all steps",

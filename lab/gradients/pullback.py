@@ -321,7 +321,7 @@ def _variables_of(
 
 
 def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
-    """Phase 11: return a gradient for every outer input of the forward Scan, in its order."""
+    """Phase 11: return one gradient per outer input of the forward Scan, in their order."""
     forward, steps = task.forward, task.steps
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
     produced: dict[LoopVariable, Variable] = {}

@@ -6,11 +6,20 @@ from typing import Any, Protocol
 import numpy as np
 from pytensor import __version__ as version
 from pytensor import function
-from pytensor.compile.mode import Mode, get_mode
+from pytensor.compile.mode import Mode, get_mode, predefined_modes
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quote
+from lab.errors import (
+    ArgumentError,
+    KindError,
+    LabError,
+    argument_error,
+    first_line,
+    listing,
+    printable,
+    quote,
+)
 
 
 class Run(Protocol):
@@ -30,9 +39,10 @@ def mode_named(mode: Mode | str | None) -> Mode:
     try:
         found = get_mode(mode)
     except Exception as error:  # PyTensor raises many types
-        raise ArgumentError(f"mode = {quote(mode)}: PyTensor has no mode of this name.") from error
+        expected = f"expected one of {listing(predefined_modes, 'or')}."
+        raise argument_error("mode", mode, expected) from error
     if not isinstance(found, Mode):
-        raise ArgumentError(f"mode = {quote(mode)}: expected a mode of PyTensor, or its name.")
+        raise argument_error("mode", mode, "expected a mode of PyTensor, or its name.")
     return found
 
 
@@ -50,7 +60,7 @@ def verify(
     run of another graph, and LabError if PyTensor fails.
     """
     if not _is_run(run):
-        raise KindError(f"trace = {quote(run)}: expected a Trace of this graph.")
+        raise argument_error("trace", run, "expected a Trace of this graph.", KindError)
     mode_named(mode)
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]

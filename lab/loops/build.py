@@ -132,8 +132,8 @@ def _call_step(
     try:
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
-        raise ArgumentError(
-            f"step = {quote(loop.step)}: it has no signature; wrap it in a function."
+        raise argument_error(
+            "step", loop.step, "it has no signature; wrap it in a function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -236,19 +236,19 @@ def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
-            f"step: {part.name} comes in as {like.type.dtype} and goes out as "
-            f"{result.type.dtype}; start it as {result.type.dtype}, or cast the result."
+            f"step: expected dtype {like.type.dtype} for {part.name}, got {result.type.dtype}. "
+            f"Start with a {result.type.dtype} value, or cast the result."
         )
     if result.type.ndim != like.type.ndim:
         raise ArgumentError(
-            f"step: {part.name} comes in with {like.type.ndim} dimensions and goes out with "
-            f"{result.type.ndim}; a state keeps its shape."
+            f"step: expected {like.type.ndim} dimensions for {part.name}, got "
+            f"{result.type.ndim}. Return a value of the same shape."
         )
     lengths = zip(like.type.shape, result.type.shape, strict=True)
     if any(None not in pair and len({*pair}) > 1 for pair in lengths):
         raise ArgumentError(
-            f"step: {part.name} comes in with the shape {like.type.shape} and goes out with "
-            f"{result.type.shape}; a state keeps its shape."
+            f"step: expected the shape {like.type.shape} for {part.name}, got "
+            f"{result.type.shape}. Return a value of the same shape."
         )
     if result.type.broadcastable != like.type.broadcastable:
         result = pt.specify_shape(result, like.type.shape)
@@ -302,7 +302,7 @@ def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
     weights = as_weights(cost)
     if len(weights) != steps:
         raise ArgumentError(
-            f"cost: expected a weight for each of the {steps} steps, got {len(weights)}."
+            f"cost = {quote(cost)}: expected {steps} weights, one per step, got {len(weights)}."
         )
     return weights.reshape(-1, *[1] * (ndim - 1))
 

@@ -28,7 +28,7 @@ MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and wr
 COPIES = 4  # of a state's value in a trace: on the tape, as read, as written, and as replaced
 UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
 TAPPED = (State, Sequence)
-BY = "this loop can be differentiated by {}."
+BY = "expected one of {}."
 OF = "the loop's states and outputs are {}."
 GROUPS: dict[str, type] = {
     "states": State,
@@ -65,7 +65,7 @@ class Declaration:
             ):
                 raise ArgumentError(
                     f"{group} = {quote(members)}: expected a tuple of {kind.__name__}, as in "
-                    f"({kind.__name__}(…),)."
+                    f"({kind.__name__}(…),). lab.Loop.from_text accepts a dict."
                 )
             object.__setattr__(self, group, tuple(map(identifier, members)))
         groups = (self.states, self.sequences, self.parameters, self.random)
@@ -106,11 +106,11 @@ class Declaration:
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
-            raise argument_error("n_steps", self.n_steps, "expected a whole number of steps.")
+            raise argument_error("n_steps", self.n_steps, "expected an integer.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or not np.isfinite(value) or value != np.round(value):
-                raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
+                raise ArgumentError(f"n_steps = {value}: expected one integer.")
         if self.n_steps is not None and self.steps < 1:
             why = "a loop of 0 steps has empty results"
             if self.steps < 0:

@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import check_choice, check_type
+from lab.errors import argument_error, check_choice, check_type
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, cost_label, scalar_cost
 from lab.loops.declaration import BY, Declaration
@@ -44,14 +44,17 @@ class Loop(Declaration):
         """Build a loop from the text of its step, in the grammar of `lab.loops.text.grammar`.
 
         The variables are values by name, ``{"x": 0.95}``, and the text determines their taps.
-        `State`, `Sequence` and `Parameter` objects must agree with the taps in the text.  Other
+        `State`, `Sequence`, and `Parameter` objects must agree with the taps in the text.  Other
         assigned names are outputs.  `others` are fields of the loop, such as `n_steps`.
         ``str(loop.step)`` is the text.
 
             >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """
-        known = [field.name for field in fields(cls)]
+        by_text = ("step", "states", "sequences", "parameters", "outputs")
+        known = [field.name for field in fields(cls) if field.name not in by_text]
         for name in others:
+            if name == "steps":
+                raise argument_error("argument", name, "did you mean 'n_steps'?")
             check_choice("argument", name, known, "a loop has the fields {}.")
         return cls(*written_loop(text, states, sequences, parameters), **others)
 

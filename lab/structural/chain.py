@@ -150,8 +150,7 @@ class ChainLinearization(LinearMap):
         """Return J v, the tangent of the output, for a tangent of every input."""
         if len(tangents) != len(self.inputs):
             raise ArgumentError(
-                f"tangents: there are {len(tangents)} for {len(self.inputs)} inputs; expected one "
-                "for each."
+                f"tangents: expected {len(self.inputs)}, one per input, got {len(tangents)}."
             )
         known: dict[object, object] = dict(zip(self.inputs, tangents, strict=True))
         for result, linear in self._links:

@@ -74,7 +74,8 @@ def operands(
     dtype = next(iter(typed.values()), default)
     for name, other in typed.items():
         if other not in kinds:
-            raise ArgumentError(f"{primitive}: {name} is {other}; expected {listing(kinds)}.")
+            expected = listing(kinds, "or")
+            raise ArgumentError(f"{primitive}: {name} has dtype {other}; expected {expected}.")
         if other != dtype:
             raise ArgumentError(
                 f"{primitive}: {listing(f'{n} is {d}' for n, d in typed.items())}; all must have "
@@ -103,7 +104,7 @@ def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
             primitive,
             name,
             value,
-            "expected an array; route PyTensor's variables by pytensor.tensor",
+            "expected a NumPy array. For PyTensor variables, use pytensor.tensor",
         )
     try:
         return np.asarray(value)
@@ -154,7 +155,7 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     """Return `dim` as a nonnegative axis."""
     number = check_integer(f"{primitive}: dim", dim)
     if ndim == 0:
-        raise ArgumentError(f"{primitive}: dim = {dim}: {what} is a number without dimensions.")
+        raise ArgumentError(f"{primitive}: dim = {dim}: {what} is a scalar; expected an array.")
     if not -ndim <= number < ndim:
         raise ArgumentError(
             f"{primitive}: dim = {dim}: {what} has {ndim} dimensions; expected {-ndim} to "

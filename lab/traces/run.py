@@ -17,7 +17,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.errors import ArgumentError, GraphError, KindError, first_line, quote
+from lab.errors import ArgumentError, GraphError, KindError, argument_error, first_line, quote
 from lab.progress import Progress, pause
 from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
@@ -108,7 +108,9 @@ def run(
 def checked_values(given: object) -> dict[Variable, Computed]:
     """Return the values `given`, each converted to its variable; ArgumentError for others."""
     if not isinstance(given, Mapping):
-        raise KindError(f"given = {quote(given)}: expected a dict of variables and their values.")
+        raise argument_error(
+            "given", given, "expected a dict of variables and their values.", KindError
+        )
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {quote(variable)} is not a PyTensor variable.")

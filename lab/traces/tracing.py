@@ -9,7 +9,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, argument_error, check_sequence, check_type, printable, quote
+from lab.errors import argument_error, check_sequence, check_type, printable
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of, scan_names
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tap_symbol
@@ -77,7 +77,7 @@ def trace(
     if names is not None:
         names = check_sequence("names", names, "a name for each output")
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
-            raise ArgumentError(f"names = {quote(names)}: expected a name for each output.")
+            raise argument_error("names", names, "expected a name for each output.")
     check_type("rewritten", rewritten, bool, "True or False")
     keep = check_keep(keep)
     if keep != "all" and rewritten:
@@ -86,7 +86,7 @@ def trace(
         check_type("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":
             why = 'keep = "all" does not compile. Pass keep = "last", or a slice'
-            raise ArgumentError(f"backend = {quote(backend)}: {why}.")
+            raise argument_error("backend", backend, f"{why}.")
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])

@@ -159,7 +159,7 @@ def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
     before = opened.bench.locator(".picture svg").evaluate(TEXTS)
     steps = opened.bench.get_by_role("spinbutton", name="steps", exact=True)
     opened.choose("steps", "0")
-    told = opened.bench.get_by_text("steps = 0: expected a whole number, 1 to 10000.")
+    told = opened.bench.get_by_text("steps = 0: expected an integer, 1 to 10000.")
     told.wait_for()
     assert steps.get_attribute("aria-describedby") == told.get_attribute("id")
     assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before

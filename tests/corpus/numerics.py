@@ -183,7 +183,7 @@ def cumulated_in_single_precision():
 
 
 def lookup():
-    """Places that are whole numbers, and a table of numbers."""
+    """Places that are integers, and a table of numbers."""
     places, table = pt.lvector("places"), pt.dvector("table")
     made = scan(
         lambda n, x, table: x * 0.5 + table[n] ** 2,

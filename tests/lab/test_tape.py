@@ -57,8 +57,8 @@ def test_positions_start_where_the_document_starts_them():
     [
         ((-1, -1), (0,), "only once"),
         ((), (), "read or written somewhere"),
-        ((0.5,), (1,), "whole number"),
-        ((True,), (1,), "whole number"),
+        ((0.5,), (1,), "integer"),
+        ((True,), (1,), "integer"),
     ],
 )
 def test_what_is_no_tape_is_refused(reads, writes, says):

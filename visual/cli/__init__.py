@@ -1,4 +1,4 @@
-"""The command ``scantape``: one file a command, each with an `add_command`.
+"""The command ``scantape``: one file per command, each with a function `add_command`.
 
-Start with `main`, which lists them.  What several of them let a person choose is in `shared`.
+Start with `main`, which lists the commands.  `shared` contains the options of several commands.
 """

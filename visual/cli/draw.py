@@ -33,6 +33,16 @@ EXAMPLES = """\
   scantape draw tapes --loop gap --steps 2:5 -o figure.pdf
   scantape draw tapes --loop square --animate -o walk.svg"""
 
+OF_A_LOOP: dict[str, Any] = {
+    "loop": None,
+    "taps": [],
+    "order": 1,
+    "wrt": None,
+    "of": None,
+    "cost": "last",
+    "at": [],
+}
+
 
 def add_command(commands: Commands) -> None:
     """Add the command to the parser."""
@@ -61,10 +71,14 @@ def _draw(options: argparse.Namespace) -> None:
 
 def picture(options: argparse.Namespace) -> Scene:
     """Draw the picture that the options select; raise ArgumentError if they are invalid."""
-    number = re.fullmatch(r"figure(\d)", options.picture)
+    number = re.fullmatch(r"figure(\d+)", options.picture)
     if number is not None:
-        if options.loop is not None:
-            raise ArgumentError("--loop: a figure always draws the loop square; omit the option.")
+        if int(number[1]) not in FIGURES:
+            last = len(FIGURES)
+            raise ArgumentError(f"PICTURE {options.picture}: expected figure1 to figure{last}.")
+        for name, default in OF_A_LOOP.items():
+            if getattr(options, name) != default:
+                raise ArgumentError(f"--{name}: a figure has no such choice; omit the option.")
         paper = {one.name: getattr(options, one.name) for one in PAPER}
         given = {name: value for name, value in paper.items() if value}
         return figure(int(number[1]), options.theme, **given)

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from threading import current_thread, main_thread
 from typing import NoReturn
 
-from lab.errors import LabError, check_choice, printable, shorten
+from lab.errors import ArgumentError, LabError, check_choice, closest_match, printable, shorten
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
@@ -62,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # the message only
             options.run(options)
     except LabError as error:
-        print(*map(printable, f"scantape: {error}".splitlines()), sep="\n", file=sys.stderr)
+        message = f"scantape: {_with_option(error, arguments)}"
+        print(*map(printable, message.splitlines()), sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("scantape: stopped.", file=sys.stderr)
@@ -71,6 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     return 0
+
+
+def _with_option(error: LabError, arguments: Sequence[str]) -> str:
+    """Return a message that names the option as typed, not the argument of a function."""
+    option = f"--{getattr(error, 'argument', '').replace('_', '-')}"
+    words = [*_joined(arguments), ""]
+    for word, following in pairwise(words):
+        name, _, value = word.partition("=")
+        if name == option and isinstance(error, ArgumentError):
+            value = value or (following if not following.startswith("-") else "")
+            return f"{f'{option} {shorten(value)}'.rstrip()}: {error.reason}"
+    return str(error)
 
 
 @contextmanager
@@ -111,14 +125,33 @@ class _Parser(argparse.ArgumentParser):
             if option not in self._option_string_actions:
                 name = option.removeprefix("--").replace("-", "_")
                 refuse_retired(name, RETIRED_OPTIONS, option)
-        return super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            self.error(self._unknown(unknown[0]))
+        return options, unknown
+
+    def _unknown(self, word: str) -> str:
+        """Return the message about a word that the command does not know."""
+        option, known = word.partition("=")[0], self._option_string_actions
+        like = closest_match(option, known)
+        if not word.startswith("-"):
+            advice = f"did you mean --loop {shorten(word)}?" if "--loop" in known else ""
+            return f"{shorten(word)}: unexpected argument; {advice or f'see {self.prog} --help.'}"
+        if like or option != "--loop":
+            advice = f"did you mean {like}?" if like else f"see {self.prog} --help."
+            return f"{shorten(option)}: unknown option; {advice}"
+        return f"--loop: unknown option; write the name alone: {self.prog} square."
 
     def error(self, message: str) -> NoReturn:
         """Print the message and end the process with status 2."""
         number = re.fullmatch(r"argument (?:.*/)?(\S+): invalid (int|float) value: '(.*)'", message)
         if number is not None:
-            expected = "a whole number" if number[2] == "int" else "a number"
+            expected = "an integer" if number[2] == "int" else "a number"
             message = f"{number[1]} {shorten(number[3])}: expected {expected}."
+        missing = re.fullmatch("the following arguments are required: ([^,]+)(,.*)?", message)
+        if missing is not None:
+            example = ", such as -o tape.svg" if missing[1].startswith("-o") else ""
+            message = f"{missing[1]}: missing{example}; see {self.prog} --help."
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 

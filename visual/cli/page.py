@@ -78,5 +78,5 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
     named = [loop for loop in loops if loop.name == name.strip()]
     if not named:
         known = listing(loop.name for loop in loops)
-        raise ArgumentError(f"--taps {shorten(text)}: the loops of this page are {known}.")
+        raise ArgumentError(f"--taps {shorten(text)}: expected a loop of this page: {known}.")
     return named[0].name, [TAPS.parse(p.split(";"), named[0]) for p in patterns.split("/")]

@@ -149,7 +149,8 @@ def select_scan(number: int, scans: Sequence[Item]) -> Item:
     """Return the entry of a report with the number of ``--scan``, from 1."""
     if number in range(1, len(scans) + 1):
         return scans[number - 1]
-    expected = f"expected 1 to {len(scans)}" if scans else "the graph contains no Scan"
+    several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
+    expected = several if scans else "the graph contains no Scan"
     raise ArgumentError(f"--scan {number}: {expected}.")
 
 
@@ -196,17 +197,24 @@ def load(option: str, name: str) -> object:
     if not colon:
         like = closest_match(name, loops)
         hint = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
+        own = f"{name[:-3]}:FUNCTION" if name.endswith(".py") else "module:function"
         raise ArgumentError(
-            f"{option} {shorten(name)}: {hint} For your own, write module:function."
+            f"{option} {shorten(name)}: {hint} For your own loop or graph, write {shorten(own)}."
         )
     sys.path.insert(0, "")
+    member: object = None
     try:
         member = getattr(importlib.import_module(module), function)
         result = member() if callable(member) else member
     except (LabError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever the user's module raises
-        raise ArgumentError(f"{option} {shorten(name)}: {first_line(error)}") from error
+        why = first_line(error)
+        if isinstance(error, ModuleNotFoundError):
+            why += ". Run the command in the folder of the module."
+        elif callable(member):
+            why += " The function must not require arguments."
+        raise ArgumentError(f"{option} {shorten(name)}: {why}") from error
     if isinstance(result, Loop) and result.name == UNNAMED:
         return replace(result, name=function)
     return result

@@ -9,7 +9,7 @@ The option `scan` counts from 1, as headings do, and `step` from 0.  `visual.dra
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, GraphError, Registry, check_choice, listing, quote
+from lab.errors import ArgumentError, GraphError, Registry, argument_error, check_choice, listing
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
@@ -127,7 +127,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
     number = selected_scan(study.trace, scan, tuple(derivations))
     if number not in derivations:
         known = listing(f"{n + 1} · {item.backward.called}" for n, item in derivations.items())
-        raise ArgumentError(f"scan = {quote(scan)}: the Scans of derivatives are {known}.")
+        raise argument_error("scan", scan, f"the Scans of derivatives are {known}.")
     return phases(derivations[number], NamedScan(study.trace, number), **options)
 
 

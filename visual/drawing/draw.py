@@ -92,8 +92,8 @@ def study_of(subject: object, given: Values | None, choices: Mapping[str, object
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
-                f"{listing(choices)}: a lab.Derivative is complete; pass such options to "
-                "lab.derivative. A model accepts order, wrt, and at."
+                f"{listing(choices)}: not available for a lab.Derivative; pass such options to "
+                "lab.derivative. For a PyMC model, expected order, wrt, or at."
             )
         return study(subject, choose(), given)
     expected = "a lab.Loop, a lab.Derivative, or a PyMC model"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import ArgumentError, Registry, quote
+from lab.errors import Registry, argument_error
 from lab.loops.gallery import loops
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.options import NO_LEGEND, SHOWN, WIDTH
@@ -53,7 +53,7 @@ PAPER = Registry(
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     """Draw figure `number` (1 to 8); `paper` has the options `width`, `steps`, and `no_legend`."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
-        raise ArgumentError(f"number = {quote(number)}: expected 1 to {len(FIGURES)}.")
+        raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
     chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     on = sheet(**paper)
@@ -64,5 +64,5 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
         return scene
     if pixels := missing_width(scene, width):
         least = wider(width, pixels).written
-        raise ArgumentError(f"width = {width.written!r}: the figure {number} needs {least}.")
+        raise argument_error("width", width.written, f"figure {number} needs at least {least}.")
     return on_paper(scene, width)

@@ -13,7 +13,7 @@ from numbers import Real
 
 import numpy as np
 
-from lab.errors import ArgumentError, quote
+from lab.errors import argument_error, quote
 from visual.scene.shapes import Scene
 
 LONGEST = 120  # letters of an answer, or numbers
@@ -204,4 +204,4 @@ def flatten(values: object) -> Iterator[float]:
 def check_tries(tries: int) -> None:
     """Raise ArgumentError unless `tries` is a positive integer."""
     if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
-        raise ArgumentError(f"tries = {quote(tries)}: expected 1 for the first try, then 2, 3, …")
+        raise argument_error("tries", tries, "expected 1 for the first try, then 2, 3, …")

@@ -107,5 +107,5 @@ class Exercises(ExerciseSheet):
             except GraphError:
                 continue
         if not members:
-            raise GraphError("trace: expected the trace of a derivative. This one has no exercise.")
+            raise GraphError("trace: no question fits this trace. Pass the trace of a derivative.")
         return cls(members)

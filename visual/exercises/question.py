@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Real
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, check_sequence, quote
+from lab.errors import ArgumentError, argument_error, check_sequence, quote
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
@@ -44,10 +44,10 @@ class Question(Single):
                 raise ArgumentError(f"{name} = {quote(text)}: expected a text, not empty.")
         for text in hints:
             if not isinstance(text, str):
-                raise ArgumentError(f"hint = {quote(text)}: expected a text, or several.")
+                raise argument_error("hint", text, "expected a text, or several.")
         if not isinstance(mistakes, Mapping):
-            raise ArgumentError(
-                f"mistakes = {quote(mistakes)}: expected a mapping of wrong answers to reasons."
+            raise argument_error(
+                "mistakes", mistakes, "expected a mapping of wrong answers to reasons."
             )
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
@@ -95,7 +95,7 @@ def _check_choices(choices: tuple[str, ...], answers: tuple[object, ...]) -> Non
     for answer in answers:
         if answer not in choices:
             allowed = ", ".join(map(repr, choices))
-            raise ArgumentError(f"answer = {quote(answer)}: expected one of {allowed}.")
+            raise argument_error("answer", answer, f"expected one of {allowed}.")
 
 
 def _check_numbers(
@@ -103,13 +103,11 @@ def _check_numbers(
 ) -> None:
     for number in (*answers, *mistakes):
         if not _is_finite(number):
-            raise ArgumentError(
-                f"answer = {quote(number)}: expected a number, or one of the choices."
-            )
+            raise argument_error("answer", number, "expected a number, or one of the choices.")
     if not answers:
-        raise ArgumentError("answer = (): expected a number, or several.")
+        raise ArgumentError("answer = (): expected at least one number.")
     if tolerance is not None and not (_is_finite(tolerance) and tolerance >= 0):
-        raise ArgumentError(f"tolerance = {quote(tolerance)}: expected 0 or more.")
+        raise argument_error("tolerance", tolerance, "expected 0 or more.")
 
 
 def _is_finite(number: object) -> bool:

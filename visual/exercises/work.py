@@ -17,7 +17,7 @@ import numpy as np
 
 from lab.equations.spelling import Speller
 from lab.errors import (
-    ArgumentError,
+    argument_error,
     check_function,
     check_sequence,
     check_type,
@@ -60,15 +60,15 @@ class Work:
     def __post_init__(self) -> None:
         check_type("name", self.name, str, "a text")
         if not isinstance(self.slips, Mapping):
-            raise ArgumentError(f"slips = {quote(self.slips)}: expected functions by feedback.")
+            raise argument_error("slips", self.slips, "expected functions by feedback.")
         check_sequence("also", self.also, "a tuple of functions")
         for function in (self.right, *self.slips.values(), *self.also):
             check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
-            raise ArgumentError(f"cases = {quote(self.cases)}: expected tuples of arguments.")
+            raise argument_error("cases", self.cases, "expected tuples of arguments.")
         if not isinstance(self.hints, tuple) or not all(isinstance(h, str) for h in self.hints):
-            raise ArgumentError(f"hints = {quote(self.hints)}: expected a tuple of texts.")
+            raise argument_error("hints", self.hints, "expected a tuple of texts.")
 
     def __call__(self, written: Function) -> AnswerVerdict:
         """Check a function and save the result.  nbgrader receives an AssertionError."""

@@ -18,8 +18,8 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return a whole number, or several, as a tuple; it is empty for None."""
-    expected = "a whole number, or several as in (2, 7)"
+    """Return an integer, or several, as a tuple; it is empty for None."""
+    expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
     return tuple(check_integer(name, number, expected) for number in listed)
@@ -112,7 +112,7 @@ class TimeColumns:
         return index - self.starts.get(variable, 0)
 
     def knows(self, axis: Axis | None) -> bool:
-        """Return whether the rows of an array with `axis` have columns."""
+        """Return whether the rows of an array with this `axis` have columns in the picture."""
         return axis is not None and axis.variable in self.starts
 
 

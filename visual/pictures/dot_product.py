@@ -15,7 +15,7 @@ import numpy as np
 
 from lab.checks.check import inner
 from lab.equations.quantities import index_of
-from lab.errors import KindError, quote
+from lab.errors import KindError, argument_error
 from lab.notation import value_symbol
 from lab.traces.trace import SequenceTrace
 from visual.layout.columns import Gap, one_or_more
@@ -46,7 +46,7 @@ def dot_product(test: "DotProduct", step: int | None = None) -> Scene:
     both ends and `step` are shown, as for `tapes`; the sums include the hidden steps.
     """
     if not hasattr(test, "products"):
-        raise KindError(f"test = {quote(test)}: expected a result of lab.dot_product.")
+        raise argument_error("test", test, "expected a result of lab.dot_product.", KindError)
     forward, backward = test.products
     name = test.backward.scans[0].name
     return table_scene(

@@ -12,7 +12,7 @@ from itertools import count
 from string import ascii_lowercase
 
 from lab.equations.quantities import index_of
-from lab.errors import ArgumentError, GraphError, listing, quote
+from lab.errors import GraphError, argument_error, listing
 from lab.notation import Leaf, render, value_symbol
 from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
@@ -77,7 +77,7 @@ def ssa(
     chosen = selected_scan(trace, scan, known)
     if chosen not in known:
         names = listing(f"{n + 1} · {trace.scans[n].name}" for n in known)
-        raise ArgumentError(f"scan = {quote(scan)}: the Scans with shared slots are {names}.")
+        raise argument_error("scan", scan, f"the Scans with shared slots are {names}.")
     parts, values, letters = list[Piece](), flow(trace), _unused_letters(trace)
     short = list[str]()
     if not all and len(trace.scans) > 2:

@@ -8,7 +8,7 @@ rules below the picture (`tap_rules`) convert an access to an access to the grad
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
-from lab.errors import ArgumentError, check_integer, listing, quote
+from lab.errors import argument_error, check_integer, listing
 from lab.notation import integers, tap_symbol
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
@@ -57,9 +57,9 @@ def taps(
     `tapes` is a tape with the name `name`, a mapping from names to tapes, a traced Scan, or a trace
     with its forward Scans. Variables with equal taps share a strip.
     """
-    expected = f"a whole number, 0 to {ORDERS}"
+    expected = f"an integer, 0 to {ORDERS}"
     if not 0 <= check_integer("orders", orders, expected) <= ORDERS:
-        raise ArgumentError(f"orders = {quote(orders)}: expected {expected}.")
+        raise argument_error("orders", orders, f"expected {expected}.")
     check_sheet(sheet)
     named, scans = _named(tapes, name), _generations(tapes)
     first = tapes.order if isinstance(tapes, ScanTrace) else 0
@@ -237,7 +237,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             pairs += [(tape.name, tape.tape) for tape in scan.held]
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
-        raise ArgumentError(f"tapes = {quote(tapes)}: expected a Tape, Tapes by name, or a Trace.")
+        raise argument_error("tapes", tapes, "expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}
     for each, tape in pairs:
         names = names_of.get(tape, ())

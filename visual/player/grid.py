@@ -10,7 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, check_choice, check_sequence, listing, quote
+from lab.errors import ArgumentError, argument_error, check_choice, check_sequence, listing, quote
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -146,7 +146,7 @@ def _loop(given: object) -> Loop:
 def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """Return the patterns of every loop, by its name."""
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"taps = {quote(given)}: expected patterns by the names of loops.")
+        raise argument_error("taps", given, "expected patterns by the names of loops.")
     names = [loop.name for loop in loops]
     for name in given:
         if name not in names:
@@ -212,7 +212,7 @@ def _order(value: object) -> int:
 
 
 def _orders(text: str) -> Iterable[int]:
-    return numbers(f"--orders {text}", words(text), "whole numbers, as in 1,2")
+    return numbers(f"--orders {text}", words(text), "integers, as in 1,2")
 
 
 def _cost(value: object) -> str:
@@ -267,7 +267,7 @@ class Combination:
 
     @property
     def breakage(self) -> Breakage | None:
-        """The runs by both rules; None if the rule is correct."""
+        """The runs with the correct and the faulty rule; None if the selected rule is correct."""
         if self.rule == CORRECT:
             return None
         loop = self.loop.with_taps(self.taps.chosen)
@@ -303,7 +303,7 @@ class ChoiceGrid:
         for choice in CHOICES:
             put(self, choice.name, choice.check(getattr(self, choice.name)))
         if not isinstance(self.title, str) or not self.title.strip():
-            raise ArgumentError(f"title = {quote(self.title)}: expected a text, not empty.")
+            raise argument_error("title", self.title, "expected a text, not empty.")
 
     @property
     def combinations(self) -> tuple[Combination, ...]:

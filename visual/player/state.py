@@ -14,7 +14,7 @@ from types import MappingProxyType
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote
 
-from lab.errors import ArgumentError, check_choice, check_type, quote
+from lab.errors import ArgumentError, argument_error, check_choice, check_type, quote
 
 TEXTS = ("loop", "step", "values", "wrt", "of", "mode", "keep", "view", "theme", "rule")
 NUMBERS = ("steps", "order", "cost", "truncate", "moment")
@@ -70,7 +70,7 @@ def _written(value: object, depth: int | None = None) -> str:
         return str(value)
     depth = _depth(value) if depth is None else depth
     if depth > len(SEPARATORS):
-        raise ArgumentError(f"value = {quote(value)}: expected an array of rank 3 or less.")
+        raise argument_error("value", value, "expected an array of rank 3 or less.")
     separator = SEPARATORS[depth - 1]
     written = separator.join(_written(inner, depth - 1) for inner in value)
     return written + separator * (len(value) < 2)

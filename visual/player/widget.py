@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
 MODULE = bundle(PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
-EXPECTED = "a Trace, as of lab.gallery.loops['square'].trace(), or a recording of lab.eager"
+EXPECTED = "a Trace, such as loop.trace() returns, or a recording of lab.eager"
 STYLE = LOOKS.read_text(encoding="utf-8")
 
 
@@ -92,7 +92,7 @@ def machine(
         check_type("other", other, Trace, EXPECTED)
         if rule is not None or not isinstance(trace, Trace):
             raise ArgumentError(
-                "other: expected a trace without a faulty rule as the first run. Omit either."
+                "other and rule: expected at most one of them, and a Trace as the first run."
             )
     if rule is not None:
         trace = _by_rule(trace, rule)

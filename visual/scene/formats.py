@@ -72,7 +72,9 @@ def check_path(path: Path, animate: bool = False) -> None:
             "path", str(path), f"the suffix selects the format and can be {listing(SUFFIXES)}."
         )
     if animate and suffix not in (".svg", *MOVING):
-        raise ArgumentError(f"animate = True: {quote(str(path))}: expected a .svg or .gif file.")
+        raise argument_error(
+            "animate", animate, f"expected a .svg or .gif file, got {quote(str(path))}."
+        )
     _check_folder(path)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.errors import ArgumentError, LabError, check_choice, quote
+from lab.errors import ArgumentError, LabError, argument_error, check_choice, quote
 from lab.loops import gallery
 from lab.loops.variables import Sequence as Series
 from lab.loops.variables import State
@@ -214,7 +214,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             match value:
                 case [str(text), str(values)]:
                     return rewritten(bench, text, values)
-            raise ArgumentError(f"written = {quote(value)}: expected two texts, a step and values.")
+            raise argument_error("written", value, "expected two texts, a step and values.")
     return bench.changed(**_change(bench, key, value))
 
 
@@ -262,7 +262,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].from_form(value)}
-    raise ArgumentError(f"key = {quote(key)}: expected the key of a control.")
+    raise argument_error("key", key, "expected the key of a control.")
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

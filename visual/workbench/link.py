@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from lab.errors import ArgumentError, check_integer, quote
+from lab.errors import ArgumentError, argument_error, check_integer
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
 from visual.workbench.state import Bench, BenchState, LoopBench
@@ -57,7 +57,7 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
         loop = gallery.loops[str(name)]
     else:
         known = f"{WRITTEN!r} with step and values, or a loop of the gallery"
-        raise ArgumentError(f"loop = {quote(name)}: expected {known}.")
+        raise argument_error("loop", name, f"expected {known}.")
     return LoopBench.of(loop).changed(**state), moment
 
 

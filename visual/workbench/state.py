@@ -17,7 +17,7 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, check_choice, listing, quote
+from lab.errors import ArgumentError, argument_error, check_choice, listing, quote
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -417,7 +417,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     if isinstance(loop, str):
         loop = _loop_named(loop)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"loop = {quote(loop)}: expected a lab.Loop.")
+        raise argument_error("loop", loop, "expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     if isinstance(bench.state.cost, str):
         kept["cost"] = bench.state.cost

@@ -20,7 +20,7 @@ from typing import Any, TypedDict
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, check_integer, first_line, listing, quote
+from lab.errors import LabError, argument_error, check_integer, first_line, listing, quote
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -369,7 +369,7 @@ LONGEST = 80  # characters of a file name
 def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
     """Return the file name, derived from a title, and the content of a picture."""
     if suffix not in FORMATS:
-        raise ArgumentError(f"save = {quote(suffix)}: the formats are {listing(FORMATS)}.")
+        raise argument_error("save", suffix, f"the formats are {listing(FORMATS)}.")
     content = picture.rendered(f".{suffix}", SCALE)
     name = "-".join(re.findall(r"\w+", title))[:LONGEST] or "picture"
     return f"{name}.{suffix}", content.encode() if isinstance(content, str) else content

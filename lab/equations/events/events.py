@@ -16,7 +16,7 @@ from lab.equations.events.build import Builder
 from lab.equations.events.records import Event, Slot, SlotRole
 from lab.equations.events.table import table
 from lab.equations.events.timeline import Clock, SlotOrigins, Timeline
-from lab.errors import KindError, argument_error, check_integer, quote
+from lab.errors import KindError, argument_error, check_integer
 from lab.records import cached_property
 from lab.traces.trace import TapeTrace, Trace
 
@@ -37,8 +37,8 @@ def events(trace: object) -> "EventSequence":
     if isinstance(trace, Trace):
         return Events(trace)
     if type(trace) not in OTHERS:
-        expected = "a Trace, as of lab.gallery.loops['square'].trace(), or an eager recording"
-        raise KindError(f"trace = {quote(trace)}: expected {expected}.")
+        expected = "a Trace, such as loop.trace() returns, or an eager recording"
+        raise argument_error("trace", trace, f"expected {expected}.", KindError)
     return OTHERS[type(trace)](trace)
 
 

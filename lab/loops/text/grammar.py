@@ -18,7 +18,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, closest_match, listing, quote
+from lab.errors import ArgumentError, argument_error, closest_match, listing, quote
 from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
@@ -67,7 +67,7 @@ class Names:
 def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
     """Return the lines of a step; raise ArgumentError with the column of a syntax error."""
     if not isinstance(text, str):
-        raise ArgumentError(f"step = {quote(text)}: expected a text, such as 'x**2'.")
+        raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
     raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
@@ -97,7 +97,7 @@ class _Reader:
             raise refused(text, *assigned.span(1), why)
         if assigned and self.target in earlier:
             raise refused(
-                text, *assigned.span(1), "is assigned twice; one line for each is enough."
+                text, *assigned.span(1), "is assigned twice; keep only one of these lines."
             )
 
     def line(self) -> SourceLine:
@@ -169,7 +169,9 @@ class _Reader:
             case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
                 return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
         raise self._refused(
-            node, f"is not a condition; conditions compare with {listing(COMPARISONS.values())}."
+            node,
+            "is not a condition; write a comparison, such as x[t-1] > 0, with "
+            f"{listing(COMPARISONS.values(), 'or')}.",
         )
 
     def _power(self, node: ast.BinOp) -> Term:
@@ -205,24 +207,25 @@ class _Reader:
             base, digits = back.groups()
             raise self._refused(
                 node,
-                f"is no name of this loop; {base} {digits} back is written {base}[t-{digits}].",
+                f"is not a name of this loop; {base} {digits} back is written {base}[t-{digits}].",
             )
         if name in self.earlier:
             raise self._refused(node, f"is a result of this step, which is written {name}[t].")
         if like := closest_match(name, self.names.all):
-            raise self._refused(node, f"is no name of this loop; did you mean {like!r}?")
+            raise self._refused(node, f"is not a name of this loop; did you mean {like!r}?")
         raise self._refused(
             node,
-            "is no name of this loop; give it a value, as in parameters="
+            "is not a name of this loop; give it a value, as in parameters="
             f"{{{name!r}: 0.5}}, or sequences={{{name!r}: [0.1, 0.2]}} for one at each step.",
         )
 
     def _indexed(self, node: ast.Subscript) -> Term:
         name, tap = _name(node.value), _tap(node.slice)
         if name not in (*self.tapped, *self.earlier):
-            allowed = listing(self.tapped)
             raise self._refused(
-                node, f"has steps in [ ]; they belong to states and sequences: {allowed}."
+                node,
+                f"has a step in [ ]; expected a state or a sequence: {listing(self.tapped)}. "
+                f"To add one, pass its value, as in states={{{name!r}: 0.5}}.",
             )
         if tap is None:
             raise self._refused(node, f"has no step in [ ]; allowed are {name}[t-1], {name}[t] …")
@@ -246,8 +249,10 @@ class _Reader:
             raise self._refused(node, "is part of a formula; write until(…) on a separate line.")
         if name not in FUNCTIONS:
             like = closest_match(name, FUNCTIONS)
-            advice = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
-            raise self._refused(node.func, f"is no function of this grammar; {advice}")
+            advice = (
+                f"did you mean {like}?" if like else f"expected one of {listing(FUNCTIONS, 'or')}."
+            )
+            raise self._refused(node.func, f"is not a supported function; {advice}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
         return Call(name, (first(node.args[0]), *map(self._number, node.args[1:])))

@@ -21,7 +21,7 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import VariableRole, Writer
-from lab.errors import ArgumentError, first_line, listing, quote
+from lab.errors import ArgumentError, argument_error, first_line, listing
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers
@@ -138,7 +138,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     """Call ``pytensor.scan``, and report its arguments and its Scan.
 
     `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  The report
-    on a loop includes its graphs for −1, 0, 1 and 2 steps.
+    on a loop includes its graphs for −1, 0, 1, and 2 steps.
 
     Raises ArgumentError if PyTensor refuses the call.
     """
@@ -150,7 +150,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     elif callable(subject):
         function = subject
     else:
-        raise ArgumentError(f"subject = {quote(subject)}: expected a Loop or a step function.")
+        raise argument_error("subject", subject, "expected a Loop or a step function.")
     received: list[tuple[str, ...]] = []
 
     def step(*values: Variable) -> object:

@@ -16,7 +16,7 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.check import MovedCost
 from lab.checks.finite_differences import MOST_ENTRIES
-from lab.errors import ArgumentError, printable, quote
+from lab.errors import argument_error, printable
 from lab.gradients.derivative import check_scan_count
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
@@ -50,7 +50,7 @@ def compare(
     memory.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise ArgumentError(f"order = {quote(order)}: expected 1, 2, 3, …")
+        raise argument_error("order", order, "expected 1, 2, 3, …")
     target = subject_of(subject, wrt, given, cost, of)
     check_scan_count(target.cost, order)
     with without_backtraces():

@@ -129,7 +129,9 @@ def _listed(subject: object) -> list[Variable]:
     variables = [item for item in items if isinstance(item, Variable)]
     if variables and len(variables) == len(items):
         return variables
-    raise argument_error("subject", subject, "expected a variable, several, a Loop or a function.")
+    raise argument_error(
+        "subject", subject, "expected a Loop, a compiled function, or PyTensor variables."
+    )
 
 
 def _of_loop(
@@ -138,7 +140,7 @@ def _of_loop(
     graph, variable = loop.build(), None
     if wrt is not None:
         variable = graph.inputs[
-            check_choice("wrt", identifier(wrt), graph.inputs, "this loop has {}.")
+            check_choice("wrt", identifier(wrt), graph.inputs, "expected one of {}.")
         ]
     return [loop.cost(graph)], variable, graph.given
 

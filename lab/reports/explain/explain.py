@@ -23,11 +23,11 @@ from lab.errors import (
     GraphError,
     KindError,
     LabError,
+    argument_error,
     check_sequence,
     first_line,
     listing,
     printable,
-    quote,
 )
 from lab.gradients.decisions import decisions_of, scan_names
 from lab.gradients.derivation import Derivation, derivation_of, phase_labels
@@ -151,7 +151,9 @@ def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variabl
     if density is not None:
         return density.cost, density.resolve_wrt(wrt)
     if not isinstance(cost, Variable):
-        raise KindError(f"cost = {quote(cost)}: expected a PyTensor variable, or a PyMC model.")
+        raise argument_error(
+            "cost", cost, "expected a PyTensor variable, or a PyMC model.", KindError
+        )
     variables = (wrt,) if isinstance(wrt, Variable) else wrt
     variables = check_sequence("wrt", variables, "PyTensor variables", Variable)
     if not variables:

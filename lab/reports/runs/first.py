@@ -21,7 +21,7 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
-from lab.errors import ArgumentError, check_type, quote
+from lab.errors import argument_error, check_type
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
 from lab.records import freeze, record_of_arrays
@@ -186,7 +186,7 @@ def _parse_search(value: object) -> tuple[str, Look]:
             raise ValueError
         number = float(written[1:])
     except ValueError:
-        raise ArgumentError(f"value = {quote(value)}: expected {WHAT}.") from None
+        raise argument_error("value", value, f"expected {WHAT}.") from None
     if written.startswith(">"):
         return f"more than {number:g} in size", lambda values: np.abs(values) > number
     return f"{number:g}", lambda values: np.equal(values, number)
@@ -336,7 +336,7 @@ class _Run:
         return _Place(number, step, source)
 
     def occurrence(self, place: Place) -> Occurrence:
-        """Return the record of a place."""
+        """Return the operation, the operands, and the value at a place of the run."""
         if isinstance(place, _Output):
             value = self.trace.outputs[place.number]
             name = dict(enumerate(self.trace.names)).get(place.number)

@@ -353,9 +353,8 @@ class _Steps:
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """Return a loop variable whose outer input has the recorded values."""
-        row = part.inner_inputs[
-            0
-        ].type.shape  # PyTensor requires its axes of length 1 outside as well
+        # PyTensor requires the axes of length 1 in the outer input as well.
+        row = part.inner_inputs[0].type.shape
         rows = (None,) * (values.ndim - len(row))
         outer = pt.tensor(dtype=values.dtype, shape=(*rows, *row))
         self.given[outer] = values

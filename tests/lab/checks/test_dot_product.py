@@ -101,7 +101,7 @@ def test_own_tangents_and_cotangent():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"wrt": ["y"]}, "wrt = 'y': this loop can be differentiated by x"),
+        ({"wrt": ["y"]}, "wrt = 'y': expected one of x"),
         ({"of": "y"}, "of = 'y': the loop's states and outputs are x"),
         ({"tangents": {"y": 1.0}}, r"tangents = 'y': the differentiated variables are x"),
         ({"tangents": {"x": [1.0]}}, r"tangents\['x'\]: its shape is \(1,\), but should be \(\)"),

@@ -529,7 +529,7 @@ BAD = {
     "a number as a rule": (lambda: primitive(numpy.sin, 6), ArgumentError, ["gradient_maker = 6"]),
     "a number as a forward pass": (lambda: D(numpy.sin, 6), ArgumentError, ["forward_pass = 6"]),
     "a number to unroll": (lambda: unrolled(5), ArgumentError, ["loop = 5", "lab.Loop"]),
-    "half a number of steps": (lambda: steps(1.5), ArgumentError, ["count = 1.5", "whole number"]),
+    "half a number of steps": (lambda: steps(1.5), ArgumentError, ["count = 1.5", "integer"]),
     "an option without a rule": (
         lambda: grad(lambda a: np.sum(a, where=[True, False, True]))(ones),
         GradientError,

@@ -149,7 +149,9 @@ def test_orders_before_a_refusal_are_compared():
 
 
 def test_errors():
-    with pytest.raises(ArgumentError, match="rule = 'none': expected accumulate-overwritten"):
+    with pytest.raises(
+        ArgumentError, match="rule = 'none': expected one of accumulate-overwritten"
+    ):
         lab.break_rule(SQUARE, "none")
     with pytest.raises(ArgumentError, match="expected 1 or more"):
         lab.break_rule(SQUARE, "swapped-taps", order=0)

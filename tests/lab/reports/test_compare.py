@@ -303,7 +303,10 @@ def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
         (lambda x, xs: compare(gallery.loops["square"], given={"x": 1}), "given: expected none"),
         (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], of="y"), "of = 'y'"),
-        (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "each of the 4 steps"),
+        (
+            lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]),
+            "4 weights, one per step, got 2",
+        ),
     ],
 )
 def test_errors(call, message):
@@ -405,7 +408,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     [
         (["nothing"], "write module:function"),
         (["graphs.known_mistakes:scan"], "NAME graphs.known_mistakes:scan"),
-        (["graphs.to_explain:of_input", "--order", "0"], "order = 0"),
+        (["graphs.to_explain:of_input", "--order", "0"], "--order 0"),
         (["graphs.known_mistakes:STOPS"], "expected (cost, wrt)"),
         (["square", "-o", "x.py"], "ends in .html or .txt"),
         (["square", "-o", "x.html", "--theme", "none"], "theme"),

@@ -311,7 +311,10 @@ def test_the_command_explains(capsys, tmp_path):
         (["graphs.to_explain:nothing"], "no attribute"),
         (["graphs.to_explain:GRAPHS"], "no attribute"),
         (["inspect:getmembers"], "missing 1 required"),
-        (["graphs.to_explain:newest_first", "--scan", "7"], "--scan 7: expected 1 to 1"),
+        (
+            ["graphs.to_explain:newest_first", "--scan", "7"],
+            "--scan 7: expected 1; there is one Scan",
+        ),
         (["graphs.to_explain:newest_first", "-o", "x.svg"], ".html or .txt"),
         (["math:pi"], "expected .cost, wrt."),
     ],

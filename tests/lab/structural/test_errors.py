@@ -16,7 +16,7 @@ YES = np.array([True, False, True])
 REFUSED = {
     "where: three lengths": (
         lambda: structural.where(YES, V, np.ones(2)),
-        r"where: condition has shape (3,), x has shape (3,) and y has shape (2,)",
+        r"where: condition has shape (3,), x has shape (3,), and y has shape (2,)",
         "they do not broadcast: axis -1 is 3 and 2 long, but lengths must be the same or 1",
     ),
     "where: dtypes": (
@@ -26,8 +26,8 @@ REFUSED = {
     ),
     "where: integers": (
         lambda: structural.where(YES, np.arange(3), np.arange(3)),
-        "where: x is int64",
-        "expected float32, float64, complex64 and complex128",
+        "where: x has dtype int64",
+        "expected float32, float64, complex64, or complex128",
     ),
     "where: complex number": (
         lambda: structural.where(YES, V, 1j),
@@ -51,7 +51,7 @@ REFUSED = {
     ),
     "cat: numbers": (
         lambda: structural.cat([np.array(1.0), np.array(2.0)], 0),
-        "cat: dim = 0: inputs[0] is a number without dimensions",
+        "cat: dim = 0: inputs[0] is a scalar",
         "",
     ),
     "narrow: start": (
@@ -77,7 +77,7 @@ REFUSED = {
     "narrow: half a start": (
         lambda: structural.narrow(V, 0, 0.5, 1),
         "narrow: start = 0.5",
-        "expected a whole number",
+        "expected an integer",
     ),
     "clamp: bounds": (
         lambda: structural.clamp(V, 2.0, np.array([3.0, 1.0, 2.0])),
@@ -86,8 +86,8 @@ REFUSED = {
     ),
     "clamp: complex": (
         lambda: structural.clamp(V + 1j, V + 1j, V + 1j),
-        "clamp: x is complex128",
-        "expected float32 and float64",
+        "clamp: x has dtype complex128",
+        "expected float32 or float64",
     ),
     "set_subtensor": (
         lambda: structural.set_subtensor(A, A[:1], 2),
@@ -103,7 +103,7 @@ ODD = {
     "where: nothing": (lambda: structural.where(YES, None, 2), "where: x = None: expected numb"),
     "where: a variable": (
         lambda: structural.where(YES, pt.dvector("v"), 2.0),
-        "where: x = v: expected an array; route PyTensor's variables by pytensor.tensor",
+        "where: x = v: expected a NumPy array. For PyTensor variables, use pytensor.tensor",
     ),
     "where: ragged": (lambda: structural.where(YES, [[1], [1, 2]], 2), "where: x = [[1], [1, 2]]"),
     "clamp: truth": (lambda: structural.clamp(True, 0, 1), "clamp: x = True: expected numbers"),
@@ -166,7 +166,7 @@ def test_a_primitive_that_is_not_there(name):
     assert isinstance(caught.value, ArgumentError)
     message = str(caught.value)
     assert message.startswith("primitive = ")
-    assert message.endswith("the primitives are where, cat, narrow and clamp.")
+    assert message.endswith("the primitives are where, cat, narrow, and clamp.")
     assert len(message) < 150
     assert name not in primitives
 

@@ -111,7 +111,7 @@ WRONG = {  # the words that are typed, and parts of the message
     f"{SQUARE} --at x=[1,[2,3]] -o x.svg": ("x", "number"),
     f"{SQUARE} --steps 0 -o x.svg": ("n_steps = 0",),
     f"{SQUARE} --theme pink -o x.svg": ("pink", "dark"),
-    f"{SQUARE} --order two -o x.svg": ("--order two: expected a whole number.",),
+    f"{SQUARE} --order two -o x.svg": ("--order two: expected an integer.",),
     f"{SQUARE} --scale big -o x.png": ("--scale big: expected a number.",),
     f"{SQUARE} --scale -1 -o x.png": ("scale",),
     f"{SQUARE} -o x.dot": (".dot",),
@@ -119,12 +119,12 @@ WRONG = {  # the words that are typed, and parts of the message
     f"{SQUARE} -o missing/x.svg": ("path = 'missing/x.svg'",),
     "draw tapes -o -": ("--loop",),
     "draw figure1 --loop square -o -": ("--loop",),
-    "draw figure9 -o -": ("expected 1 to 8",),
+    "draw figure9 -o -": ("expected figure1 to figure8",),
     "draw unrolled --loop square --scans a -o -": ("--scans",),
     "draw ssa --loop square --order 0 -o -": ("order 1",),
     "draw taps --loop square --step 1 -o -": ("step",),
     "export --loop square --formats doc -o x": ("formats",),
-    "compiled square --scan 9": ("--scan 9: expected 1 to 1.",),
+    "compiled square --scan 9": ("--scan 9: expected 1; there is one Scan.",),
 }
 
 
@@ -227,7 +227,7 @@ def test_export_takes_a_graph_or_says_what_a_graph_is(tmp_path, monkeypatch, cap
     capsys.readouterr()
     for said, words in (
         (["exported:nothing"], "expected a lab.Loop, not 5"),
-        (["exported:graph", "--steps", "4"], "a lab.Derivative is complete"),
+        (["exported:graph", "--steps", "4"], "not available for a lab.Derivative"),
     ):
         assert main(["export", "-o", "no", "--loop", *said]) == 2
         assert words in capsys.readouterr().err
@@ -240,7 +240,7 @@ def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monk
     assert "step 2 of scan_fn" in capsys.readouterr().out
     for said, words in (
         ([], "no value for x. Use --at x=…"),
-        (["--at", "y=1"], "--at = 'y': expected x"),
+        (["--at", "y=1"], "--at 'y': expected one of x"),
         (["--at", "x=1.5", "--steps", "4"], "a graph takes --order and --at"),
     ):
         assert main(["why", "rooted:graph", *said]) == 2

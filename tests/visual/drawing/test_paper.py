@@ -158,7 +158,7 @@ def test_a_figure_of_the_lesson_can_be_one_of_a_paper(capsys, tmp_path):
     assert main(["draw", "figure2", *words]) == 0
     assert unfit(path.read_text(), 170) == []
     assert main(["draw", "figure4", "--width", "column", "-o", str(path)]) == 2
-    assert "width = '85mm': the figure 4 needs" in capsys.readouterr().err
+    assert "--width column: figure 4 needs" in capsys.readouterr().err
 
 
 def swatches(scene):

@@ -82,7 +82,7 @@ def test_the_solution_is_right(question, solution):
         (("?", float("nan"), "why"), "answer = nan: expected a number"),
         (("?", (0.5, float("inf")), "why"), "answer = inf: expected a number"),
         (("?", 10**400, "why"), "expected a number"),
-        (("?", (), "why"), "answer = (): expected a number"),
+        (("?", (), "why"), "answer = (): expected at least one number"),
         (("?", 2, "why", (1, 2)), "choices: 1: expected texts"),
         (("?", "a", "why", "abc"), "choices = 'abc': expected several texts."),
         (("?", "a", "why", ("a", "b", "a")), "choices: 'a' occurs more than once."),

@@ -240,8 +240,8 @@ def test_names_end_as_harmless_text(name):
         (lambda: taps({}), ["tapes = {}", "Tape"]),
         (lambda: taps({"x": (-1,)}), ["tapes", "Tape"]),
         (lambda: taps(SIT, -1), ["orders = -1", "0 to"]),
-        (lambda: taps(SIT, True), ["orders = True", "whole number"]),
-        (lambda: taps(SIT, 1.5), ["orders = 1.5", "whole number"]),
+        (lambda: taps(SIT, True), ["orders = True", "integer"]),
+        (lambda: taps(SIT, 1.5), ["orders = 1.5", "integer"]),
     ],
 )
 def test_bad_input_is_told(wrong, says):

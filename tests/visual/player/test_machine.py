@@ -294,7 +294,7 @@ def test_a_rule_is_given_by_its_name():
         visual.machine(trace, rule="swapped-taps")
     with pytest.raises(lab.LabError, match="did you mean 'swapped-taps'"):
         visual.machine(loop.trace(), rule="swaped-taps")
-    with pytest.raises(lab.LabError, match=r"^other: "):
+    with pytest.raises(lab.LabError, match=r"^other and rule: "):
         visual.machine(trace, loop.trace(), rule="swapped-taps")
 
 
@@ -526,7 +526,7 @@ def test_a_recording_of_arrays_lists_their_entries():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"other": LOOPS["square"].trace()}, "other: expected a trace without"),
+        ({"other": LOOPS["square"].trace()}, "other and rule: expected at most one"),
         ({"rule": "swapped-taps"}, "rule = 'swapped-taps': expected a trace"),
         ({"moment": 11}, "moment = 11"),
     ],

@@ -141,7 +141,7 @@ def test_combinations_without_a_machine_are_listed_with_the_reason(monkeypatch):
     page = visual.Page(["square", "coupled"], **chosen)
     assert "<summary>1 of 4 combinations have no machine</summary>" in page.page()
     (reason,) = (run for run in page.runs.values() if isinstance(run, LabError))
-    assert "at most 8 tapes" in str(reason)
+    assert "plays at most 8" in str(reason)
     with pytest.raises(ArgumentError, match=r"orders: 2 has no machine"):
         visual.Page(["coupled"], orders=[1, 2], costs=["sum"]).page()
 
@@ -231,9 +231,9 @@ WRONG = [
     ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
     ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
     ({"orders": [-1]}, ["-1", "expected 0 to 6"]),
-    ({"orders": [True]}, ["True", "whole number"]),
-    ({"orders": ["1"]}, ["'1'", "whole number"]),
-    ({"costs": ["mean"]}, ["mean", "last and sum"]),
+    ({"orders": [True]}, ["True", "integer"]),
+    ({"orders": ["1"]}, ["'1'", "integer"]),
+    ({"costs": ["mean"]}, ["mean", "last or sum"]),
     ({"costs": [(0, 0, 1)]}, ["(0, 0, 1)", "visual.Workbench(loop, cost="]),
     ({"rules": ["correct", "never"]}, ["never", "never-accumulate"]),
     ({"title": " "}, ["title", "not empty"]),
@@ -278,12 +278,12 @@ MISTYPED = [
     (["--loops", "circle"], "the gallery has"),
     (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
     (["--taps=-1"], "expected the name of a loop first"),
-    (["--taps=ring=-1"], "the loops of this page are"),
+    (["--taps=ring=-1"], "expected a loop of this page"),
     (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
     (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
     (["--loops", "square", "--taps=0"], "below 0"),
     (["--orders", "one"], "--orders one"),
-    (["--costs", "mean"], "costs = 'mean': expected last and sum"),
+    (["--costs", "mean"], "--costs mean: expected last or sum"),
     (["--rules", "none"], "none"),
     (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
 ]

@@ -199,7 +199,7 @@ def test_of_two_quick_changes_none_is_lost(monkeypatch):
     ("message", "problem"),
     [
         ({"cancel": True}, ""),
-        ({"key": ["steps"], "value": "none"}, "steps = 'none': expected a whole number"),
+        ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
     ],
 )
 def test_what_is_cancelled_leaves_all_as_it_was(message, problem, monkeypatch):

@@ -84,7 +84,7 @@ def test_a_link_and_its_bench_are_the_same(name, order, steps, view, moment):
         ("loop=none", "loop = 'none': expected 'written' with step and values, or a loop of"),
         ("ordr=2", "key = 'ordr': did you mean 'order'?"),
         ("loop=square&order=two", "text: 'two': expected a number"),
-        ("loop=square&moment=1.5", "moment = 1.5: expected a whole number"),
+        ("loop=square&moment=1.5", "moment = 1.5: expected an integer"),
         ("loop=square&rule=none", "rule = 'none': "),
         ("loop=square&taps.y=-1", "taps"),
     ],

@@ -126,9 +126,9 @@ def test_it_is_set_from_python_copied_and_saved(quick, choices):
 def test_what_is_no_rule(wrong):
     bench = Workbench(view="tapes")
     before = bench.state
-    with pytest.raises(ArgumentError, match="expected accumulate-overwritten"):
+    with pytest.raises(ArgumentError, match="expected one of accumulate-overwritten"):
         bench.set(rule=wrong)
-    assert "expected accumulate-overwritten" in ask(bench, ["rule"], wrong)
+    assert "expected one of accumulate-overwritten" in ask(bench, ["rule"], wrong)
     assert bench.form["problem"]["key"] == ["rule"]
     assert bench.state == before
 

@@ -26,7 +26,7 @@ def test_a_trait_that_is_set_is_a_choice():
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("order", -1, "order = -1: expected a whole number"),
+        ("order", -1, "order = -1: expected an integer"),
         ("view", "tape", "did you mean 'tapes'"),
         ("taps", {"y": (-1,)}, "y"),
         ("loop", "squre", "did you mean 'square'"),

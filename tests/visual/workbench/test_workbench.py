@@ -57,8 +57,8 @@ def test_every_loop_opens_by_its_name_and_is_rebuilt(name):
 
 
 BAD = [
-    ("square", ["order"], "9", "order = 9: expected a whole number, 0 to 6."),
-    ("square", ["order"], "", "order = '': expected a whole number, 0 to 6."),
+    ("square", ["order"], "9", "order = 9: expected an integer, 0 to 6."),
+    ("square", ["order"], "", "order = '': expected an integer, 0 to 6."),
     ("square", ["order"], "1.5", "order = '1.5': expected"),
     ("square", ["steps"], "0", "steps = 0: expected"),
     ("square", ["taps", "x"], [], "a state needs at least one tap"),
@@ -228,7 +228,7 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
     bench.receive({"save": suffix})
     if suffix == "exe":
         assert not sent
-        assert "svg, pdf, png and html" in bench.form["problem"]["text"]
+        assert "svg, pdf, png, and html" in bench.form["problem"]["text"]
     else:
         ((content, (file,)),) = sent
         assert content["file"] == f"square-tapes-1.{suffix}"

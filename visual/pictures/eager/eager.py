@@ -122,7 +122,7 @@ class EagerTable(Table):
         )
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """One column in every part."""
+        """Return, for every part, the key of its only column."""
         return [{(0, 0)} for _ in self.parts]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:

@@ -136,7 +136,7 @@ class ScanTapes:
         return None
 
     def reading_keys(self, sequence: SequenceTrace, step: int) -> Keys:
-        """Return the keys of a sequence's value in a step, and of its gradient."""
+        """Return the keys of the value that a step reads from a sequence, and of its gradient."""
         index = int(sequence.axis.index[step])
         value = self.forward.cell_key(sequence.name, index, step)
         slot = self._reading_gradient(sequence, step)

@@ -97,8 +97,8 @@ class _Builder:
         count = len(self.columns.tapes)
         if count > MOST_ROWS:
             raise GraphError(
-                f"trace: expected a run with at most {MOST_ROWS} tapes, got {count}. "
-                "Choose a lower order, or draw one Scan as tapes."
+                f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. "
+                "Choose a lower order, or draw the tapes of one Scan."
             )
         played = list(self._events())
         ends = {event.number: moment for moment, event in enumerate(played, start=1)}

@@ -42,7 +42,7 @@ class Numeral(str):
 
 
 def numeral(text: str, place: int | None, style: NumberStyle = NumberStyle.PLAIN) -> str:
-    """Return the text, with its place unless `place` is None."""
+    """Return the text as a `Numeral` with this `place`, or unchanged if `place` is None."""
     return text if place is None else Numeral(text, place, style)
 
 
@@ -55,7 +55,7 @@ def check_of(expression: Expression, operands: Mapping[Leaf, int]) -> tuple[Inst
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The places of the values of a run with these `events`, which `program` computes."""
+    """Map each value of the run of `events` to its place in `program`, which recomputes the run."""
 
     events: Events
     program: Program

@@ -7,7 +7,7 @@ also lists the decisions of its phase.
 
 from collections.abc import Iterator
 
-from lab.errors import ArgumentError, check_type, quote
+from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Phase, Verdict
 from visual.layout.canvas import finished, heading
@@ -42,7 +42,7 @@ def phases(
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
-        raise ArgumentError(f"derivation = {quote(record)}: expected a Derivation or its record.")
+        raise argument_error("derivation", record, "expected a Derivation or its record.")
     if of is not None:
         check_type("of", of, NamedScan, "a NamedScan of the run")
     check_sheet(sheet)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_sequence, listing, quote
+from lab.errors import argument_error, check_sequence, listing
 
 if TYPE_CHECKING:  # pictures of loops do not import it
     from lab.structural.primitive import Linearization
@@ -57,7 +57,7 @@ def routed(
     from lab.structural.sources import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
-        raise ArgumentError(f"primitive = {quote(primitive)}: expected {listing(primitives)}.")
+        raise argument_error("primitive", primitive, f"expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
     if tangents is None:
         tangents = _counted(linear.values)

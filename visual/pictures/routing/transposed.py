@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lab.errors import ArgumentError, GraphError, check_integer, listing, quote
+from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
@@ -57,14 +57,10 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     overwriting = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
     number = [*overwriting, *known][0] if scan is None else scan
     if check_integer("scan", number) not in known:
-        raise ArgumentError(
-            f"scan = {quote(scan)}: expected a differentiated Scan: {listing(known)}."
-        )
+        raise argument_error("scan", scan, f"expected a differentiated Scan: {listing(known)}.")
     source = trace.scans[number]
     if check_integer("step", step) not in range(source.steps):
-        raise ArgumentError(
-            f"step = {quote(step)}: {source.name} has steps 0 to {source.steps - 1}."
-        )
+        raise argument_error("step", step, f"{source.name} has steps 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
     result = transposed_step(trace, tape, later, reverse, step)
     return table_scene(

@@ -225,7 +225,7 @@ class Backward(Table):
     def _readings(self, sequence: SequenceTrace, step: int) -> Iterator[tuple[Key | None, Cell]]:
         """Yield the value that a step reads, above every slot that is computed from it.
 
-        If no slot is, the value is in the column of its time.
+        If no slot is computed from the value, it is drawn in the column of its time index.
         """
         slots, index = self.slots, int(sequence.axis.index[step])
         role = Role.SEED if sequence.is_outer_gradient else Role.READ

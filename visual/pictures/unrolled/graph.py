@@ -163,7 +163,7 @@ def _last_nodes(
 
 
 def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[Contribution]:
-    """Yield the contributions of a feed of Scan `later` whose rows are known."""
+    """Yield one contribution for each known row of a feed into Scan `later`."""
     part = trace.scans[feed.scan].tape(feed.variable)
     into = trace.scans[later].variable(Leaf("", None, feed.into))
     if part is None or part.axis is None or part.gradient_of is None:
