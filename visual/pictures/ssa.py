@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from string import ascii_lowercase
 
+from lab.equations.events.events import Events
 from lab.equations.quantities import index_of
 from lab.errors import GraphError, argument_error, listing
 from lab.notation import Leaf, render, value_symbol
@@ -78,14 +79,15 @@ def ssa(
     if chosen not in known:
         names = listing(f"{n + 1} · {trace.scans[n].name}" for n in known)
         raise argument_error("scan", scan, f"the Scans with shared slots are {names}.")
-    parts, values, letters = list[Piece](), flow(trace), _unused_letters(trace)
+    parts, values, run = list[Piece](), flow(trace), Events(trace)
+    letters = _unused_letters(trace)
     short = list[str]()
     if not all and len(trace.scans) > 2:
         hint = f"scan={known[0] + 1} opens another, all=True shows everything"
         parts.append(overview(trace, chosen, hint, sheet))
     for number in known if all else [chosen]:
         words = COUNTS if number in (chosen, known[0]) else ""
-        table = Ssa(NamedScan(trace, number), values, letters, words, all, sheet)
+        table = Ssa(NamedScan(trace, number), values, run, letters, words, all, sheet)
         drawing = lay_out(table, sheet, requested, all)
         parts.append(drawing.piece)
         short += drawing.short
@@ -123,12 +125,14 @@ class Ssa(Table):
         self,
         named: NamedScan,
         values: Flow,
+        run: Events,
         letters: Iterator[str],
         words: str,
         all: bool,
         sheet: Sheet,
     ) -> None:
-        self.named, self.scan, self.flow, self.slots = named, named.scan, values, Slots(named)
+        self.named, self.scan, self.flow = named, named.scan, values
+        self.slots = Slots(named, run)
         self.unused, self.words, self.all, self.sheet = letters, words, all, sheet
         self.tapes = self.slots.tapes if all else self.slots.tapes[:MOST_TAPES]
         self.writes = {v: w for v, w in values.writes.items() if v.scan == named.number}

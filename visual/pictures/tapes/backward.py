@@ -56,7 +56,7 @@ class Backward(Table):
     ) -> None:
         self.named, self.scan, self.events = named, named.scan, events
         self.sheet, self.all, self.loop = sheet, all, loop
-        self.slots, self.spell = Slots(named), Speller(named)
+        self.slots, self.spell = Slots(named, events), Speller(named)
         self.outputs = [o for o in self.scan.outputs if all or named.is_passed_on(o)]
         hidden = {o.argument for o in self.scan.outputs} - {o.argument for o in self.outputs}
         self.formulas = [f for f in self.scan.formulas if f.target.argument not in hidden]

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from lab.equations.events.events import Events
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, value_symbol
 from lab.traces.scan_of import ScanOf
@@ -40,7 +41,7 @@ class Forward(Table):
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """The columns that the shown steps read or write."""
-        steps, slots = numbers(fold.steps(self.scan)), Slots(self.named)
+        steps, slots = numbers(fold.steps(self.scan)), Slots(self.named, Events(self.named.trace))
         found = {
             slots.column(tape, row)
             for tape in self.scan.held

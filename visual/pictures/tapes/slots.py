@@ -5,15 +5,30 @@ from string import ascii_lowercase
 
 import numpy as np
 
+from lab.equations.events.events import Events
+from lab.equations.events.records import SlotRole
 from lab.notation import value_symbol
 from lab.records import cached_property
-from lab.tape import Kind
-from lab.traces.trace import Access, ScanTrace, SequenceTrace, TapeTrace
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.columns import TimeColumns, column_of, timeline
 from visual.layout.names import NamedScan
 from visual.layout.table import Key
 from visual.scene.theme import Role
 
+ROLES = {
+    SlotRole.PRESERVED: Role.PRESERVED,
+    SlotRole.OVERWRITTEN: Role.OVERWRITTEN,
+    SlotRole.RESTORED: Role.OVERWRITTEN,
+    SlotRole.WRITTEN: Role.INTERMEDIATE,
+    SlotRole.EMPTY: Role.UNWRITTEN,
+    SlotRole.INPUT: Role.INPUT,
+    SlotRole.SEED: Role.SEED,
+    SlotRole.PENDING: Role.WAITING,
+    SlotRole.INTERMEDIATE: Role.INTERMEDIATE,
+    SlotRole.SAVED: Role.INTERMEDIATE,
+    SlotRole.RESULT: Role.RESULT,
+    SlotRole.DONE: Role.SPENT,
+}
 State = tuple[Role, np.ndarray | None, np.ndarray | None]  # role, value, the value before
 
 
@@ -22,6 +37,7 @@ class Slots:
     """The slots of all tapes of a Scan; a running total has one slot."""
 
     named: NamedScan
+    run: Events
 
     @property
     def scan(self) -> ScanTrace:
@@ -85,54 +101,31 @@ class Slots:
 
     def before(self, tape: TapeTrace, row: int) -> State:
         """A slot before the first step."""
-        value = tape.initial[row]
         if tape.is_total:
-            return Role.INTERMEDIATE, value, None
-        if tape.unwritten[row]:
-            return Role.UNWRITTEN, None, None
-        if not self._accesses(tape, row):
-            return Role.UNNEEDED, value, None
-        if row in self.scan.arrived(tape):
-            return Role.INTERMEDIATE, value, None
-        seed = Role.SEED if tape.kind is Kind.MIT_MOT else Role.INPUT
-        return seed if np.any(value != 0) else Role.WAITING, value, None
+            return Role.INTERMEDIATE, tape.initial[row], None
+        return self._at(tape, row, self.run.clock.of_step(self.named.number, 0) - 1)
 
     def after(self, tape: TapeTrace, row: int, step: int) -> State:
         """A slot after a step."""
         if tape.is_total:
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
-        accesses = self._accesses(tape, row)
-        now = [access for n, access in accesses if n == step]
-        past = [(n, access) for n, access in accesses if n <= step and access.before is not None]
-        _, last = max(past, key=lambda pair: pair[0], default=(0, None))
-        value = tape.initial[row]
-        if last is not None:
-            value = last.values[int(np.searchsorted(last.rows, row))]
-        if last is not None and any(last is one for one in now):
-            is_read = any(access.before is None for access in now)
-            old = last.before[step] if is_read and last.before is not None else None
-            return Role.OVERWRITTEN if is_read else Role.INTERMEDIATE, value, old
-        if now:
-            return Role.PRESERVED, value, None
-        steps = [n for n, _ in accesses]
-        if tape.unwritten[row] and min(steps, default=step + 1) > step:
-            return Role.UNWRITTEN, None, None
-        if not steps:
-            return Role.UNNEEDED, value, None
-        if max(steps) <= step:
-            return Role.SPENT, value, None
-        return Role.INTERMEDIATE if min(steps) <= step else Role.WAITING, value, None
+        return self._at(tape, row, self.run.clock.of_step(self.named.number, step))
+
+    def _at(self, tape: TapeTrace, row: int, moment: int) -> State:
+        slot = self.run.slot(self.named.number, tape.argument, row)
+        role = ROLES[self.run.role(slot, moment)]
+        if role is Role.UNWRITTEN:
+            return role, None, None
+        if role in (Role.SEED, Role.WAITING) and row in self.scan.arrived(tape):
+            role = Role.INTERMEDIATE  # written by steps that were not recorded
+        old = self.run.value(slot, moment - 1) if role is Role.OVERWRITTEN else None
+        return role, self.run.value(slot, moment), old
 
     def result(self, tape: TapeTrace, row: int) -> State:
         """A slot after the last step."""
-        wanted = tape.is_total or row in self.named.wanted_rows(tape)
-        return Role.RESULT if wanted else Role.SPENT, tape.final[row], None
-
-    def _accesses(self, tape: TapeTrace, row: int) -> list[tuple[int, Access]]:
-        """The steps that read or write a row, each with its access; only a write has `before`."""
-        found = []
-        for access in (*tape.reads, *tape.writes):
-            step = int(np.searchsorted(access.rows, row))
-            if step < len(access.rows) and access.rows[step] == row:
-                found.append((step, access))
-        return found
+        if tape.is_total or row in self.named.wanted_rows(tape):
+            return Role.RESULT, tape.final[row], None
+        slot = self.run.slot(self.named.number, tape.argument, row)
+        last = self.run.clock.of_step(self.named.number, self.scan.steps - 1)
+        is_used = max(self.run.moments(slot), default=0) > last
+        return Role.INTERMEDIATE if is_used else Role.SPENT, tape.final[row], None
