@@ -49,6 +49,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
     "stepgraph.all": "pytensor.dprint(graph), which prints the operations of inner functions",
+    "unrolled.all": "scan, which opens each Scan; tapes with all shows all of them",
     "timed": "pytensor.function(…, profile=True)",
     "time": "pytensor.function(…, profile=True)",
     "too_late": "`scantape compiled --wrt`, section on the gradient taken after shortening",
@@ -59,6 +60,7 @@ PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
     "phase": RETIRED_OPTIONS["phase"],
     "routing.all": "a part of the arrays",
     "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
+    "unrolled.all": RETIRED_OPTIONS["unrolled.all"],
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 

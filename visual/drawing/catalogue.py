@@ -103,13 +103,12 @@ def _unrolled(
     study: Study,
     step: Steps = None,
     scan: int | None = None,
-    all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     trace = study.trace_of_cost
     loops = [number for number, one in enumerate(trace.scans) if not one.order]
-    if study.order or scan is not None or all:
-        return unrolled(trace, step, scan=scan, all=all, sheet=sheet)
+    if study.order or scan is not None:
+        return unrolled(trace, step, scan=scan, sheet=sheet)
     return fitting(trace, loops, gap(), step, sheet=sheet)
 
 
@@ -195,7 +194,7 @@ _KINDS = (
         "unrolled",
         "every step's values and their sources",
         _unrolled,
-        (SCAN, STEP, ALL),
+        (SCAN, STEP),
         follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),

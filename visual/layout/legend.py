@@ -60,7 +60,8 @@ def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[
     said = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         said.append(SAMPLED)
-    direct = {content for content in words if content.startswith("∂") and "/∂" in content}
+    parts = (content for content in words if content.startswith("∂") and "/∂" in content)
+    direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}  # of a cost
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         said.append(TOTAL)
     if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):

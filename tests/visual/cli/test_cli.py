@@ -188,7 +188,7 @@ def test_options_of_pictures_change_them(capsys):
 
     cases = {
         "tapes": [[], ["--scan", "1"], ["--all"]],
-        "unrolled": [[], ["--scan", "3"], ["--all"]],
+        "unrolled": [[], ["--scan", "3"], ["--scan", "1"]],
         "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
         "phases": [[], ["--scan", "2"]],
     }

@@ -61,13 +61,6 @@ def test_strips_and_folds_are_explained_where_they_occur(picture):
     assert ARRAYS not in long
 
 
-def test_parts_that_are_added_are_not_called_forward_values():
-    told = words(visual.draw(gallery.loops["square"], "unrolled", order=3, all=True))
-    assert [word for word in told if word.startswith("adds")] == ["adds ∂₁C″/∂x", "adds ∂₂C″/∂x"]
-    assert not [word for word in told if word.startswith("reads ∂")]
-    assert "reads x" in told
-
-
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_rolled_loop_has_every_equation_whole(name):
     loop = gallery.loops[name]

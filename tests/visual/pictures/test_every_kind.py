@@ -63,7 +63,7 @@ def cells_of(scene):
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_key_stands_for_one_quantity_in_all_pictures(name):
     """What the unrolled picture shows for a quantity, the tape shows after its last write."""
-    unrolled = cells_of(drawn(name, "unrolled", 2, all=True))
+    unrolled = cells_of(drawn(name, "unrolled", 2))
     tapes = cells_of(drawn(name, "tapes", 2, all=True))
     shared = unrolled.keys() & tapes.keys()
     assert len(shared) >= 4

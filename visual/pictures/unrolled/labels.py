@@ -62,9 +62,7 @@ class Labels:
     def label(self, row: Lane, y: float) -> Iterator[Text]:
         """Yield the lines of the name of a lane, at its left."""
         words, right = self._name(row.place), self.room.left - 12
-        if row.repeated and not row.lasting:
-            words = f"{'adds' if self.is_part(row) else 'reads'} {words}"
-        strong = not (row.lasting or row.repeated or row.place.direct)
+        strong = not (row.lasting or row.place.direct)
         size = 13 if strong else self.room.small
         room = right - self.room.margin
         lines = [words] if strong else folded(words, room, size)
@@ -92,9 +90,3 @@ class Labels:
         feeds = self.trace.scans[place.scan].feeds
         scans = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
         return [f"from Scan{'s' * (len(scans) > 1)} {ranges_text(scans)}"] if scans else []
-
-    def is_part(self, row: Lane) -> bool:
-        """Return whether a repeated row contains contributions, not saved values."""
-        scan, place = self.trace.scans[self.chosen[row.block]], row.place
-        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]
-        return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)

@@ -7,8 +7,8 @@ from itertools import starmap
 from lab.equations.events.events import events
 from lab.equations.spelling import result_words
 from lab.traces.trace import Trace
-from visual.layout.canvas import HEIGHT, THIN
-from visual.layout.cells import cell, thin_cell
+from visual.layout.canvas import HEIGHT
+from visual.layout.cells import cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, routes, tracks
@@ -40,7 +40,6 @@ from visual.scene.shapes import (
     shortened,
     text_width,
 )
-from visual.scene.theme import Role
 
 MOST_FACTORS, LONGEST = 3, 420.0
 LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow for a factor
@@ -142,8 +141,7 @@ class Picture:
                 if lane == 0 or self.room.has_headings or not self.placing.readings:
                     yield self.labels.heading(self.chosen[row.block])
             yield gap(0, self.tracks.room_over(lane))
-            height = THIN if row.repeated else HEIGHT
-            yield named(sized(0, height, *self.labels.label(row, height / 2 + 4)), str(lane))
+            yield named(sized(0, HEIGHT, *self.labels.label(row, HEIGHT / 2 + 4)), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
@@ -197,20 +195,13 @@ class Picture:
         return self.room.open and item.row.block == 0
 
     def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
-        node, role = self.nodes[item.node], Role.READ
-        faded = node.faded and not item.row.repeated and not self._is_top(item)
-        if not item.row.repeated:
-            role = node.role
-        elif self.labels.is_part(item.row):
-            role = Role.INTERMEDIATE
+        node = self.nodes[item.node]
+        faded = node.faded and not self._is_top(item)
         left, top = grid.lefts[spot.column], grid.tops[spot.lane]
-        return Box(left, top, grid.width, grid.heights[spot.lane], role, faded=faded)
+        return Box(left, top, grid.width, grid.heights[spot.lane], node.role, faded=faded)
 
     def _cell(self, item: PlacedNode, box: Box) -> Shape:
         node = self.nodes[item.node]
-        if item.row.repeated:
-            drawn = thin_cell(box, node.value, node.label, None, node.key)
-            return self._at(node, (drawn,)) if self.room.open else drawn
         return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
 
     def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:

@@ -2,7 +2,7 @@
 
 Each Scan has a block of lanes.  A column is a moment of the loop.  The last lane of a block
 contains the values that belong to no single moment, such as parameters.  Arrows lead from one
-block to the next; a value from a block farther above is repeated at the top of its reader's block.
+block to a later one.
 """
 
 from collections.abc import Collection, Container, Sequence
@@ -17,30 +17,27 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
 PARAMETERS, TOTALS = LanePlace(0, "each step reads", 0), LanePlace(0, "sum over steps", 1)
-Order = tuple[int, bool, bool, int, int, int, int]
+Order = tuple[int, bool, int, int, int]
 
 
 @dataclass(frozen=True)
 class Lane:
     """A lane in the block of a Scan, with values of one variable.
 
-    A `repeated` lane shows values of a Scan farther above.  A `lasting` lane shows values that
-    belong to all steps; its place is `PARAMETERS` or `TOTALS`.  Direct parts are below their
-    gradients, or `on_top` of the block.
+    A `lasting` lane shows values that belong to all steps; its place is `PARAMETERS` or `TOTALS`.
+    Direct parts are below their gradients, or `on_top` of the block.
     """
 
     block: int
-    repeated: bool
     lasting: bool
     place: LanePlace
     on_top: bool = False
 
     @property
     def order(self) -> Order:
-        """The sort key of the lane: repeated values first, lasting values last."""
-        scan = self.place.scan if self.repeated else 0
+        """The sort key of the lane: lasting values last."""
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
-        return (self.block, not self.repeated, self.lasting, scan, *order)
+        return (self.block, self.lasting, *order)
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ def place(
 
 
 class _Placer:
-    """The items placed so far, by node and block."""
+    """The items placed so far, by node."""
 
     def __init__(
         self,
@@ -142,7 +139,7 @@ class _Placer:
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.step_columns = self._assign_columns()
         self.left_out = self._find_unneeded(trace, chosen)
-        self.items: dict[tuple[int, int], PlacedNode] = {}
+        self.items: dict[int, PlacedNode] = {}
 
     def place_moments(self) -> None:
         """Place all nodes of the shown moments."""
@@ -150,17 +147,12 @@ class _Placer:
             column = self._column(node)
             shown = column in self.shown or node.index is None
             if shown and not node.lasting and node.place not in self.left_out:
-                self._put(number, self._block(node), column)
+                self._put(number, column)
 
     def arrow(self, source: int, target: int) -> tuple[PlacedNode, PlacedNode] | None:
         """Return the two ends of an edge if both are shown; lasting values have no arrows."""
-        block, above = self._block(self.nodes[target]), self._block(self.nodes[source])
-        first, last = self.items.get((source, above)), self.items.get((target, block))
-        if first is None or last is None:
-            return None
-        if block - above > 1:
-            first = self._put(source, block, first.column, repeated=True)
-        return first, last
+        first, last = self.items.get(source), self.items.get(target)
+        return None if first is None or last is None else (first, last)
 
     def place_lasting(self) -> None:
         """Place parameters and their gradients side by side, from the first column on."""
@@ -171,15 +163,16 @@ class _Placer:
                 lasting = [n for n, node in here if (node.place.argument >= 0) is summed]
                 more = range(columns[-1] + 1, columns[-1] + 1 + len(lasting))
                 for number, column in zip(lasting, [*columns, *more], strict=False):
-                    self._put(number, block, column)
+                    self._put(number, column)
 
-    def _put(self, number: int, block: int, column: int, repeated: bool = False) -> PlacedNode:
+    def _put(self, number: int, column: int) -> None:
         node = self.nodes[number]
         where = node.place
         if node.lasting:  # a total is a variable of a Scan; a parameter is not
             where = TOTALS if where.argument >= 0 else PARAMETERS
-        item = PlacedNode(number, Lane(block, repeated, node.lasting, where), column)
-        return self.items.setdefault((number, block), item)
+        self.items[number] = PlacedNode(
+            number, Lane(self._block(node), node.lasting, where), column
+        )
 
     def _block(self, node: QuantityNode) -> int:
         """Return the block of a node's Scan, or the first block."""

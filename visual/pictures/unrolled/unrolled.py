@@ -7,7 +7,7 @@ run to the left.  If later steps add to a gradient, its direct part is in the ro
 
 from collections.abc import Sequence
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
 from visual.layout.canvas import finished as with_legend
 from visual.layout.columns import Steps, one_or_more
@@ -15,7 +15,7 @@ from visual.layout.names import NamedScan, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_indices, selected_scan, switch
 from visual.pictures.unrolled.graph import unrolling
-from visual.pictures.unrolled.overview import overview
+from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
 from visual.pictures.unrolled.rolled import rolled
@@ -33,7 +33,6 @@ def unrolled(
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     scan: int | None = None,
-    all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """Draw the unrolled picture of a trace, as wide as `sheet`: 840 pixels by default.
@@ -42,9 +41,9 @@ def unrolled(
     result, below the Scan that it differentiates.  Its arrows carry local derivatives.  If the
     trace has more Scans, a strip of cards shows all of them at the top.
 
-    With `all`, or with the numbers of several `scans`, the Scans are drawn below one another in a
-    picture of any size: the first as the loop, the others as its derivatives.  Scans are numbered
-    as in the headings, from 1: number 1 is ``trace.scans[0]``.
+    With the numbers of one or two `scans`, these are drawn in a picture of any size: the first as
+    the loop, the second as its derivative.  Scans are numbered as in the headings, from 1: number
+    1 is ``trace.scans[0]``.
 
     With `all_direct`, every gradient has its direct part, even if it is zero.  If a loop has more
     than 12 steps, or is too wide, the picture shows both of its ends and the steps next to `step`.
@@ -53,10 +52,12 @@ def unrolled(
     check_sheet(sheet)
     one_or_more("step", step)  # raises an error before anything is drawn
     all_direct = switch("all_direct", all_direct)
-    if scans is not None and (scan is not None or all):
+    if scans is not None and scan is not None:
         raise ArgumentError("scans and scan: expected one of them, got both.")
-    if switch("all", all) or scans is not None:
-        chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+    if scans is not None:
+        chosen = scan_indices(trace, scans)
+        if chosen[2:]:
+            raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
         graph = unrolling(trace, chosen, all_direct)
         room = FREE if sheet.width == SCREEN.width else opened_on(sheet, is_open=False)
         picture = Picture(trace, chosen, graph, place(trace, chosen, graph, step, sheet), room)
@@ -66,7 +67,7 @@ def unrolled(
         return _finished(part, (), trace, chosen, width, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
-    top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, sheet=sheet)
+    top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
     return fitting(trace, chosen, top, step, all_direct, sheet)
 
 

@@ -30,7 +30,6 @@ TWINS = {
     "all-square-2": ("square", "tapes", {"order": 2, "all": True}),
     "unrolled-square-2": ("square", "unrolled", {"order": 2}),
     "unrolled-gap-1": ("gap", "unrolled", {"order": 1}),
-    "unrolled-all-square-2": ("square", "unrolled", {"order": 2, "all": True}),
     "unrolled-extra-w": (
         "extra",
         "unrolled",

@@ -75,14 +75,14 @@ def test_contributions_add_up_to_the_initial_values(name):
 
 
 def test_the_legend_distinguishes_total_gradients_and_parts():
-    def text(order):
-        return visual.draw(gallery.loops["square"], "unrolled", order=order, all=True).text()
+    def text(order, scan):
+        return visual.draw(gallery.loops["square"], "unrolled", order=order, scan=scan).text()
 
-    assert TOTAL not in text(1)
-    assert TOTAL in text(2)
-    assert "is the sum of" not in text(2)
-    assert TOTAL in text(3)
-    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3)
+    assert TOTAL not in text(1, 2)
+    assert TOTAL in text(2, 4)
+    assert "is the sum of" not in text(2, 4)
+    assert TOTAL in text(3, 5)
+    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3, 5)
 
 
 def two_loops():
@@ -234,7 +234,7 @@ def test_reads_from_other_columns_are_omitted():
     assert readings(drawn["square"]) == (4, 0)  # each step reads x[t-1], for the gradient of it
     assert readings(drawn["gap"]) == (0, 0)
     assert [GRAY in scene.text() for scene in drawn.values()] == [True, False]
-    assert readings(visual.draw(gallery.loops["gap"], "unrolled", all=True)) == (15, 10)
+    assert readings(visual.unrolled(gallery.loops["gap"].trace(), scans=(1, 2))) == (15, 10)
 
 
 def bent(scene):
@@ -251,7 +251,7 @@ def test_gradients_that_feed_each_other_are_neighbours(order):
 
 
 def test_a_bent_arrow_is_detected():
-    assert bent(visual.draw(gallery.loops["coupled"], "unrolled", order=2, all=True))
+    assert bent(visual.unrolled(gallery.loops["coupled"].trace(2), scans=(1, 4)))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
