@@ -1,13 +1,7 @@
-"""Copy the lessons of the package to a folder, as notebooks.
+"""Copy the lessons of the package to a folder, as notebooks; files that exist stay as they are."""
 
-A notebook that its reader changed stays as it is.  A newer version of its lesson is written to the
-subfolder ``newer``, so that the folder contains each lesson once.
-"""
-
-import json
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from os.path import lexists
@@ -19,7 +13,6 @@ from visual.scene.formats import write_whole
 
 HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
 INSTALLED = "share/scantape/lessons/"  # in an environment
-NEWER = "newer"
 
 
 def lessons() -> list[Path]:
@@ -42,55 +35,23 @@ def copy_lessons(folder: Path) -> Iterator[str]:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
         raise ArgumentError(f"folder = {quote(str(folder))}: expected a folder, got a file.")
-    for path in lessons():
-        written = _written(path, folder)
-        if written is not None:
-            yield str(written)
+    for lesson in lessons():
+        path = folder / f"{lesson.stem}.ipynb"
+        if not lexists(path):
+            yield str(_write(lesson, path))
 
 
-def _written(lesson: Path, folder: Path) -> Path | None:
-    """Write a lesson as a notebook, unless a copy of the same text exists."""
-    text = lesson.read_text(encoding="utf-8")
-    mark = _digest(text)
-    path = folder / f"{lesson.stem}.ipynb"
-    if lexists(path):
-        existing = _metadata(path)
-        if existing.get("lesson") == mark:
-            return None
-        if "cells" not in existing or existing["cells"] != _digest(_sources(path)):
-            path = folder / NEWER / path.name
-            if lexists(path) and _metadata(path).get("lesson") == mark:
-                return None
-            text = re.sub(r"\]\((?=[\w-]+\.ipynb)", "](../", text)
+def _write(lesson: Path, path: Path) -> Path:
+    """Write a lesson as a notebook."""
     import jupytext  # takes seconds, and only new lessons need it
 
-    notebook = jupytext.reads(text, "md:myst")
-    sources = [cell.source for cell in notebook.cells]
-    notebook.metadata["scantape"] = {"lesson": mark, "cells": _digest(sources)}
+    notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), "md:myst")
     _arrange_slides(notebook.cells)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(f"folder = {quote(str(folder))}: {error.strerror}.") from error
+        raise ArgumentError(f"folder = {quote(str(path.parent))}: {error.strerror}.") from error
     return write_whole(path, jupytext.writes(notebook, "ipynb"))
-
-
-def _digest(value: object) -> str:
-    return sha256(json.dumps(value).encode()).hexdigest()[:12]
-
-
-def _metadata(path: Path) -> dict[str, str]:
-    """Return the marks of a copied notebook; empty for any other file."""
-    try:
-        marks = json.loads(path.read_text(encoding="utf-8"))["metadata"]["scantape"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return {}
-    return marks if isinstance(marks, dict) else {}
-
-
-def _sources(path: Path) -> list[str]:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells]
 
 
 def _arrange_slides(cells: Iterable[Any]) -> None:
