@@ -102,25 +102,6 @@ def test_nothing_is_told_before_it_happens(kind, name):
     assert not any(result in word for frame in seen[:-1] for word in frame)
 
 
-def test_the_first_frame_has_the_first_value_alone():
-    """By hand: 0.95 is squared four times; the first step computes 0.9025."""
-    first = told(next(frames(visual.draw(SQUARE))))
-    assert "0.9025" in first
-    for later in ("0.8145", "0.6634", "0.4401", "1.327", "7.413"):
-        assert later not in first
-
-
-def test_scale_is_that_of_the_frames():
-    scene = visual.draw(SQUARE)
-    found, _ = images(scene.rendered(".gif", 0.5))
-    assert found[0].shape[:2] == (-(-scene.height // 2), scene.width // 2)
-
-
-def test_white_stays_white():
-    found, _ = images(visual.draw(SQUARE).rendered(".gif"))
-    assert all((frame[-1, -1] == 255).all() for frame in found)
-
-
 def test_a_film_is_given_up():
     def stop():
         raise Interrupted

@@ -17,7 +17,7 @@ import pypdfium2
 import pytest
 from in_browser.chromium import CHROMIUM
 from PIL import Image
-from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
+from strange_loops import HOSTILE, strange_trace, trace_of
 
 import lab
 import visual
@@ -175,37 +175,6 @@ def test_a_wrong_picture_would_be_noticed(square, wrong):
         assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
 
 
-SAME = 16  # of 255: renderers draw the edges of letters in sixteenths of a pixel
-
-
-def cut_letters(draw, scale):
-    """Whether lines of the same words are other pixels, in pictures of many sizes."""
-    for extent in np.linspace(300, 1300, 12):
-        heights = [20 + 24.1 * n for n in range(int(extent / 24) - 1)]
-        lines = tuple(Text(16, y, "the feet of letters", 12) for y in heights)
-        image = grey(draw(Scene(200.3 + extent / 7, extent + 0.3, lines, "t", "d"), scale))
-        rows = [math.floor(y * scale + 0.5) for y in heights]  # where browsers put the baseline
-        first, *others = [image[row - int(12 * scale) : row + int(5 * scale)] for row in rows]
-        yield from (abs(first - other).max() > SAME for other in others)
-
-
-@pytest.mark.parametrize("scale", [1, 1.3, 2])
-def test_letters_are_the_same_pixels_in_every_line(scale):
-    assert not any(cut_letters(lambda scene, scale: scene.png(scale), scale))
-
-
-def test_cut_letters_would_be_noticed():
-    """Remove a row, as resampling does: all rows below it move."""
-
-    def resampled(scene, scale):
-        image = Image.open(io.BytesIO(scene.png(scale)))
-        image = image.resize((image.width, image.height + 1), Image.Resampling.NEAREST)
-        image.crop((0, 1, *image.size)).save(file := io.BytesIO(), "png")
-        return file.getvalue()
-
-    assert any(cut_letters(resampled, 1))
-
-
 def test_the_size_of_an_image_is_the_scenes_times_its_scale():
     scene = Scene(100.2, 50, (Text(5, 20, "x"),), "t", "d")
     for scale, size in {1: (101, 50), 2: (201, 100), 0.5: (51, 25), 3.3: (331, 165)}.items():
@@ -243,12 +212,6 @@ def one_state(name, step=lambda x: x * 0.5, start=1.0, n_steps=3):
     return lab.Loop(
         lambda **given: step(given[name]), states=(lab.State(name, start),), n_steps=n_steps
     )
-
-
-def test_letters_no_font_has_and_control_characters_draw_without_a_warning():
-    scene = Scene(200, 40, (Text(10, 20, "梯\x00\x07\n度"),), "梯", "d")
-    assert scene.png()
-    assert b"%PDF" in scene.pdf()
 
 
 def test_pdfs_embed_their_fonts_and_say_what_they_are():
@@ -325,14 +288,6 @@ def test_impossible_scales(tmp_path, scale, says, make):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_scale_that_an_error_offers_is_possible(tmp_path):
-    from visual.scene.formats import check_scale
-
-    with pytest.raises(ArgumentError) as found:
-        check_scale(1000, 300, 70)
-    check_scale(float(re.search(r"up to ([\d.]+),", str(found.value))[1]), 300, 70)
-
-
 @pytest.mark.parametrize(
     ("path", "says"),
     [
@@ -388,11 +343,6 @@ def test_pages_allow_their_own_style_and_nothing_else(make, theme):
     assert "http" not in made.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 
 
-def test_a_page_can_have_one_module():
-    made = document("t", LIGHT, "<p>b</p>", script="document.title = 'ran'")
-    assert "script-src 'sha256-" in made
-
-
 @needs_browser
 @pytest.mark.parametrize("make", [visual.tapes, values])
 def test_pages_work_from_a_file(page, tmp_path, make):
@@ -434,18 +384,3 @@ def test_formats_load_typst_only_when_they_are_asked_for():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.split() == ["False"] * 3, done.stderr
-
-
-def test_struck_text_has_a_line_through_it():
-    plain = Scene(60, 30, (Text(5, 20, "0.95", mono=True),), "t", "d")
-    struck = replace(plain, shapes=(replace(plain.shapes[0], struck=True),))
-    apart = (grey(plain.png()) - grey(struck.png())) / 255
-    row = int(np.argmax(apart.sum(axis=1)))
-    assert row in (16, 17)
-    assert np.flatnonzero(apart[row] > 0.02).max() <= 36  # as long as four letters are
-
-
-def test_the_strange_loops_are_drawn(tmp_path):
-    for name in LOOPS:
-        if name != "a thousand steps":
-            assert visual.tapes(strange_trace(name, 1)).png(0.2), name

@@ -11,7 +11,6 @@ import pytensor
 import pytest
 
 import visual
-from lab.loops import gallery
 from visual.cli.main import main
 from visual.drawing.catalogue import PICTURES
 
@@ -57,19 +56,6 @@ def test_every_option_changes_the_picture(capsys):
         drawn("--at", "hunters=0.5", "--at", "birth=1"),
     ]
     assert len(set(pictures)) == len(pictures)
-
-
-@pytest.mark.parametrize("taps", [[-2, -1], (-2, -1), {"": [-2, -1]}, {"x": (-2, -1)}])
-def test_taps_without_a_name_are_those_of_the_first_state(capsys, taps):
-    assert main(["draw", "tapes", "--loop", "square", "--taps=-2,-1", "-o", "-"]) == 0
-    assert visual.draw(gallery.loops["square"], taps=taps).text() in capsys.readouterr().out
-    assert gallery.loops["square"].with_taps(taps).states[0].taps == (-2, -1)
-
-
-@pytest.mark.parametrize("taps", ["-2,-1", "x:-2,-1"])
-def test_taps_are_chosen(capsys, taps):
-    assert main(["draw", "tapes", "--loop", "square", f"--taps={taps}", "--all", "-o", "-"]) == 0
-    assert "mit-mot · reads 0, 2, 1 · writes 2, 1" in capsys.readouterr().out
 
 
 def test_a_loop_of_ones_own(tmp_path):
@@ -170,30 +156,6 @@ def test_the_figures_can_be_drawn(number, tmp_path):
     path = tmp_path / "figure.svg"
     assert main(["draw", f"figure{number}", "-o", str(path)]) == 0
     assert path.read_text(encoding="utf-8") == visual.figure(number).svg()
-
-
-@pytest.mark.parametrize("suffix", [".pdf", ".png", ".html", ".dot"])
-def test_the_suffix_tells_the_format(suffix, tmp_path):
-    path = tmp_path / f"picture{suffix}"
-    arguments = ["draw", "genealogy", "--loop", "square", "-o", str(path), "--scale", "2"]
-    assert main(arguments) == 0
-    starts = {".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE", ".dot": b"digraph"}
-    assert starts[suffix] in path.read_bytes()[:200]
-
-
-def test_options_of_pictures_change_them(capsys):
-    def drawn(picture, *options):
-        assert main(["draw", picture, "--loop", "square", "--order", "2", "-o", "-", *options]) == 0
-        return capsys.readouterr().out
-
-    cases = {
-        "tapes": [[], ["--scan", "1"], ["--all"]],
-        "unrolled": [[], ["--scan", "3"], ["--scan", "1"]],
-        "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
-        "phases": [[], ["--scan", "2"]],
-    }
-    for picture, options in cases.items():
-        assert len({drawn(picture, *chosen) for chosen in options}) == len(options)
 
 
 def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):

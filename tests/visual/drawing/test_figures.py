@@ -183,20 +183,6 @@ def test_another_figure_is_refused():
         figure(9)
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-def test_forward_edges_are_the_declared_taps(name):
-    """As many arrows for every state as steps times taps, each as long as its tap."""
-    for order in (1, 2):
-        loop = gallery.loops[name]
-        trace = loop.trace(order)
-        graph = unrolling(trace)
-        nodes = [node if node.place.scan == 0 else None for node in graph.nodes]
-        edges = [(nodes[a], nodes[b]) for a, b in graph.edges if nodes[a] and nodes[b]]
-        for state in loop.states:
-            own = [b.index - a.index for a, b in edges if a.variable == b.variable == state.name]
-            assert sorted(own) == sorted([-tap for tap in state.taps] * trace.scans[0].steps)
-
-
 def test_a_weighted_cost_gives_every_state_its_direct_part():
     trace = gallery.loops["square"].trace(cost=[1.0, 0.0, 2.0, 3.0])
     nodes = {node.label: node for node in unrolling(trace).nodes}

@@ -6,19 +6,9 @@ import pytest
 
 import visual
 from lab.loops import gallery
-from visual.drawing.catalogue import PICTURES
 from visual.scene.shapes import Text
 
 RESULT = ("tapes", "unrolled", "ssa", "stepgraph")
-OTHERS = {
-    "machine": "shows all Scans",
-    "values": "shows all Scans",
-    "taps": "shows all orders",
-    "influence": "is about values of the loop",
-    "memory": "is about buffers of all Scans",
-    "genealogy": "shows all Scans",
-    "phases": "opens the derivation of the Scan, and names it",
-}
 
 
 def holder(trace):
@@ -40,10 +30,6 @@ def numbers(scene):
     found = [(size, re.match(r"(\d+) · ", content)) for size, content in bold]
     told = [(size, int(match[1])) for size, match in found if match]
     return {n for size, n in told if size > 12}, {n for size, n in told if size == 12}
-
-
-def test_every_kind_is_listed():
-    assert {*RESULT, *OTHERS} == {*PICTURES}
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -1,13 +1,11 @@
 """Figures for papers: the requested width, with letters of seven points."""
 
-import math
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import pypdfium2
 import pytest
-from PIL import Image
 
 import visual
 from lab.errors import ArgumentError
@@ -16,7 +14,7 @@ from visual.cli.main import main
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.paper import on_paper
 from visual.options import WIDTH
-from visual.scene.shapes import Box, Polyline, Scene, Text
+from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import THEMES, Role
 
 pytestmark = pytest.mark.same
@@ -75,17 +73,6 @@ def test_pdf_and_png_are_as_wide():
     assert page.get_width() / 72 * INCH == pytest.approx(85, abs=0.1)
     shape = page.get_height() / page.get_width()
     assert shape == pytest.approx(scene.height / scene.width, rel=1e-3)
-
-
-def test_a_png_of_300_dots_an_inch(tmp_path):
-    path = visual.draw(SQUARE, width="85mm").save(tmp_path / "figure.png", scale=300 / 96)
-    with Image.open(path) as image:
-        assert image.width == pytest.approx(85 / INCH * 300, abs=1)
-
-
-@pytest.mark.parametrize(("width", "same"), [("8.5cm", "85mm"), ("column", "85mm"), ("600px", 600)])
-def test_a_width_has_several_names(width, same):
-    assert visual.draw(SQUARE, width=width).svg() == visual.draw(SQUARE, width=same).svg()
 
 
 def test_a_width_in_pixels_keeps_the_letters():
@@ -190,35 +177,6 @@ def kinds_with(option):
     return [name for name, kind in PICTURES.items() if option in {c.name for c in kind.on_sheet}]
 
 
-def patches(scene):
-    """The number of colors."""
-    return sum(isinstance(s, Box) and s.heat is not None for s in scene.walk())
-
-
-def test_some_steps_of_charts():
-    """By hand: steps 1 and 2 read or compute x₁ to x₃: 3 values and 6 pairs, not 15."""
-    curves = [
-        max(len(s.points) for s in visual.draw(SQUARE, "values", **cut).walk() if is_curve(s))
-        for cut in ({}, {"steps": "1:3"})
-    ]
-    assert curves == [5, 3]
-    whole, cut = (
-        patches(visual.draw(SQUARE, "influence", no_legend=True, **options))
-        for options in ({}, {"steps": "1:3"})
-    )
-    assert (whole, cut) == (15, 6)
-
-
-def is_curve(shape):
-    """Whether it is a line with a dot at every value."""
-    return isinstance(shape, Polyline) and shape.dots
-
-
-def test_some_steps_of_tapes_in_other_pictures():
-    assert rows(visual.draw(SQUARE, "ssa")) == [0, 1, 2, 3]
-    assert rows(visual.draw(SQUARE, "ssa", steps="1:3")) == [1, 2]
-
-
 @pytest.mark.parametrize("kind", PICTURES)
 def test_what_means_nothing_is_refused_in_a_sentence(kind, capsys, tmp_path):
     path = tmp_path / "figure.svg"
@@ -233,10 +191,3 @@ def test_what_means_nothing_is_refused_in_a_sentence(kind, capsys, tmp_path):
     assert len(said.splitlines()) == 1
     assert "option = 'steps'" in said
     assert not path.exists()
-
-
-def test_a_scene_without_millimetres_is_as_large_as_before():
-    scene = Scene(100, 50, (Text(10, 20, "x"),), "", "")
-    assert scene.zoom == 1
-    assert 'width="100" height="50"' in scene.svg()
-    assert math.isclose(replace(scene, millimetres=INCH).zoom, 0.96)

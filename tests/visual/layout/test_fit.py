@@ -49,21 +49,6 @@ def rows_of(scene):
     return [int(found[1]) for label in labels if (found := re.fullmatch(r"step (\d+)", label))]
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-def test_every_gallery_loop_is_drawn_with_all_its_steps(name):
-    for order in (1, 2, 3):
-        trace = trace_of(name, order)
-        assert rows_of(visual.tapes(trace)) == list(range(trace.scans[0].steps))
-
-
-def titles(scene, size):
-    return [
-        s.content
-        for s in scene.walk()
-        if isinstance(s, Text) and s.bold and s.size == size and " · " in s.content
-    ]
-
-
 @pytest.mark.parametrize("order", [4, 6])
 @pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
 def test_of_many_scans_those_are_named_that_are_folded(order):
@@ -88,18 +73,6 @@ def test_large_loops_fit_and_say_which_steps_are_not_shown(name, order):
         assert re.search(r"not shown: step=\d+ shows step \d+", scene.text())
     if name == "twenty states":
         assert all(f"buf_d{'2' * (order - 1)}{state}[" in scene.text() for state in CHAIN)
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_large_loops_fit_unrolled_as_well(name):
-    """The picture counts hidden steps, and always contains the result."""
-    scene = visual.draw(LARGE[name], "unrolled", order=2)
-    assert too_large(scene.svg()) == []
-    assert beyond(scene) == []
-    if LARGE[name].steps > 12:
-        assert "hidden: step=STEP shows more" in scene.text()
-    boxes = [s for s in scene.walk() if isinstance(s, Box) and s.height > 20]
-    assert Role.RESULT in {box.role for box in boxes}
 
 
 @pytest.mark.parametrize("kind", ["tapes", "unrolled", "ssa"])
@@ -142,20 +115,6 @@ def test_what_is_too_large_is_seen():
     ):
         assert too_large(wrong.svg())
     assert beyond(Scene(100, 50, (Text(90, 20, "too far"),), "", "", LIGHT)) == ["too far"]
-
-
-def test_everything_is_drawn_on_demand():
-    """Three tapes of four steps each, and the loop."""
-    scene = visual.tapes(trace_of("square", 2), all=True)
-    assert rows_of(scene) == [0, 1, 2, 3] * 3
-    assert [title[:3] for title in titles(scene, 16)] == ["1 ·", "2 ·", "3 ·", "4 ·"]
-
-
-def test_one_walks_through_the_steps_of_the_open_scan():
-    """Of four Scans of four steps: from the end of the third, when its tape is filled."""
-    scene = visual.tapes(trace_of("square", 2))
-    assert list(scene.moments) == list(range(11, 16))
-    assert scene.moments[15] == "4 · ∇C′ through 1, step 3"
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -11,8 +11,6 @@ import visual
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
-from visual.drawing.draw import cached_study
-from visual.drawing.study import choose
 
 EVERY = {**gallery.loops, **LOOPS}
 
@@ -34,15 +32,6 @@ def test_the_strict_reader_sees_what_is_wrong():
     ):
         assert wrong != written
         assert stands_alone(wrong)
-
-
-@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "values"])
-def test_long_loops_fold(picture):
-    short, long = (
-        visual.draw(EVERY["a thousand steps"].with_steps(n), picture, order=1).svg()
-        for n in (100, 10_000)
-    )
-    assert len(long) < 1.2 * len(short)
 
 
 # Values: cells with the same key show the same quantity in all pictures.
@@ -69,16 +58,6 @@ def test_a_key_stands_for_one_quantity_in_all_pictures(name):
     assert len(shared) >= 4
     # A direct part has the key of its gradient, because the same slot contains it before the loop.
     assert all(unrolled[key] <= tapes[key] for key in shared)
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_numbers_of_the_unrolled_loop_are_those_of_the_trace(name):
-    trace = cached_study(gallery.loops[name], choose(order=1)).trace
-    cells = cells_of(drawn(name, "unrolled", 1))
-    for tape in (*trace.scans[0].tapes, *trace.scans[0].outputs):
-        for row, value in enumerate(tape.final):
-            if value.ndim == 0:
-                assert cells[f"0:{tape.name}:{row}"] == {repr(value.item())}
 
 
 # Bad input.
@@ -162,12 +141,3 @@ def test_order_0_is_drawn_or_refused_in_a_sentence(picture):
             visual.draw(loop, picture, order=0)
     else:
         assert visual.draw(loop, picture, order=0).svg()
-
-
-def test_a_graph_of_ones_own():
-    graph = gallery.loops["square"].build()
-    cost = gallery.loops["square"].cost(graph)
-    found = lab.derivative(cost, graph.inputs["x"], 1)
-    own = visual.draw(found, "unrolled", given=graph.given)
-    ready = visual.draw(gallery.loops["square"], "unrolled")
-    assert own.text() == ready.text()

@@ -29,7 +29,6 @@ from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
-from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out, quoted
 from visual.options import selected_scan
 from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import (
@@ -358,17 +357,6 @@ def test_what_computes_a_derivative_changes_it(name):
             assert changed == (i in used), (number, i)
 
 
-def test_why_there_are_four():
-    assert explanation(gallery.loops["square"].trace(order=2))[1] == (
-        "C′ is computed by 2 Scans (1, 2). C″ differentiates each of them "
-        "(4 from 1 and 3 from 2): 2 + 2 = 4."
-    )
-    (_, reason, _) = explanation(gallery.loops["fibonacci"].trace(order=2))
-    assert "which reads no value of Scan 1. The step is linear" in reason
-    (_, reason, _) = explanation(gallery.loops["window"].trace(order=2, wrt="u"))
-    assert "C″ differentiates 2 (3 from 2), but not 1" in reason
-
-
 @pytest.mark.parametrize("name", gallery.loops)
 def test_the_numbers_of_scans_and_of_step_functions(name):
     """Oracle: the operations, which PyTensor compares by their taps and inner functions."""
@@ -411,14 +399,6 @@ def test_hostile_names_are_labels_and_nothing_else(name):
         assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
 
 
-def test_a_slot_that_is_restored_is_a_result():
-    """The second backward Scan of x**2 writes back buf[-1], and computes buf[0] and d2x."""
-    trace = gallery.loops["square"].trace(order=2)
-    told = stepgraph(trace, 3).text()
-    for name, sign in (("buf[−1]", "← buf[−1]"), ("buf[0]", "←"), ("∂C′/∂x₀", "=")):
-        assert f"{name} {sign}" in told
-
-
 def test_large_steps_fit():
     """The formula of a step of 200 operations is shortened."""
 
@@ -432,15 +412,6 @@ def test_large_steps_fit():
         scene = stepgraph(trace, number)
         assert scene.width <= 840
         assert scene.height <= 1200
-
-
-def test_a_quoted_label_reads_back():
-    from pygraphviz import AGraph
-
-    for label in ('"', "\\", 'a\\"b', "x" * 9, "<b>", "{|}"):
-        source = f"digraph {{ n0 [label={quoted(label)}]; }}"
-        graph = AGraph(string=source)  # a reference keeps the nodes alive
-        assert graph.get_node("n0").attr["label"].replace("\\\\", "\\") == label
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
@@ -503,34 +474,6 @@ def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(lab.LabError, match="pip install pygraphviz"):
         stepgraph(gallery.loops["square"].trace())
-
-
-def test_a_layout_is_as_asked():
-    nodes = [
-        GraphNode("a", 100, 40),
-        GraphNode("b", 60, 20, rank="r"),
-        GraphNode("c", 60, 20, rank="r"),
-    ]
-    edges = [GraphEdge("a", "c"), GraphEdge("a", "b"), GraphEdge("b", "c")]
-    layout = lay_out(nodes, edges)
-    assert layout.corners["b"][1] == layout.corners["c"][1] > layout.corners["a"][1] + 40
-    assert all(len(curve) % 3 == 1 for curve in layout.curves)
-    for x, y in layout.corners.values():
-        assert -0.01 <= x <= layout.width
-        assert -0.01 <= y <= layout.height
-    assert dot_source(nodes, edges).count("->") == 3
-
-
-def test_loops_that_feed_one_another():
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
-    one = pt.as_tensor(np.float64(1))
-    ys = pytensor.scan(lambda x, y: x * y, sequences=[xs], outputs_info=[one], return_updates=False)
-    trace = lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
-    for scene in drawings(trace):
-        ElementTree.fromstring(scene.svg())
-    assert stepgraph(trace, 4).svg().count("gradient of 1 · scan_fn")
-    assert len(trace.scans) == int(explanation(trace)[-2].rpartition("= ")[2].rstrip("."))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])

@@ -43,19 +43,6 @@ def test_text_twins(name, order, which):
         assert_twin("phases-square-2-all", phases(derivation, all=True))
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-def test_no_two_variables_have_one_name(name):
-    for order in (2, 3):
-        found = [(d, number) for d in derivations_of(name, order) for number in (2, 5, 7, 10, 11)]
-        for derivation, number in found:
-            (phase,) = (p for p in derivation.record.phases if p.number == number)
-            # A decision about reused results is not about a variable.
-            subjects = [i.subject for i in phase.items if i.verdict is not Verdict.REUSED]
-            assert len(set(subjects)) == len(subjects)
-            gradients = [o.gradient for o in derivation.outcomes if o.gradient]
-            assert len(set(gradients)) == len(gradients)
-
-
 def test_gradients_at_two_taps_have_separate_names():
     """By hand, for x[t−2]·x[t−1]: dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2].
 
@@ -102,25 +89,6 @@ def test_a_third_derivative_adds_nothing_anywhere():
         d for d in derivations_of("square", 3) if "gradient of the gradient" in d.record.forward
     )
     assert set(items(derivation, 6).values()) == {Verdict.OVERWRITTEN}
-
-
-@pytest.mark.parametrize(
-    ("name", "number", "subject", "verdict"),
-    [
-        ("lookup", 2, "k", Verdict.DISCONNECTED),
-        ("lookup", 9, "dtable", Verdict.SUMMED),
-        ("lookup", 11, "k", Verdict.DISCONNECTED),
-        ("undefined", 5, "v[t]", Verdict.UNDEFINED),
-        ("undefined", 11, "v", Verdict.UNDEFINED),
-        ("walk", 2, "rng", Verdict.UNTRACED),
-        ("walk", 11, "rng", Verdict.UNTRACED),
-        ("rnn", 5, "h[t]", Verdict.REUSED),
-        ("extra", 5, "x[t]", Verdict.REUSED),
-    ],
-)
-def test_decisions_of_other_loops(name, number, subject, verdict):
-    derivation = derivations_of(name, 1)[0]
-    assert items(derivation, number)[subject] is verdict
 
 
 def test_a_wrong_rule_shows_in_the_picture():
@@ -217,32 +185,6 @@ def by_name(lines, names, arrow=""):
     }
 
 
-def test_every_row_of_a_small_loop():
-    """By hand, for xₜ = xₜ₋₁²: the part that each phase adds, and its sentence."""
-    scene = phases(derivations_of("square", 1)[0])
-    drawn = {number: pieces_of(scene, number) for number in range(1, 12)}
-    assert drawn == {
-        1: ["← 4 steps As many steps as forward, in reverse order."],
-        2: ["x These inputs can have a gradient."],
-        3: ["x[t] wrt x[t−1] PyTensor differentiates one step, not the whole loop."],
-        4: ["dx[t] Gradient of x[t], from the cost and later steps."],
-        5: ["2·dx[t]·x[t−1] Contribution of the step to the gradient of x[t−1]."],
-        6: ["x[t−1] preserved → + dx[t+1] Other readers of the value contribute, too: add."],
-        7: ["x[t−1] The forward values in the formulas."],
-        8: [
-            "dx[t+1] dx[t] dx[t+1] accumulates the gradient of x[t−1]: time is reversed.",
-            "overwritten preserved",
-        ],
-        9: ["— nothing to do: no parameters, no sequences."],
-        10: ["gradient of square The phases build one Scan of 2 variables."],
-        11: [
-            "dx[::-1] x [::-1] reverses a tape.",
-            "dx[t+1] ← 2·dx[t]·x[t−1] + dx[t+1]",
-            "8 5 6",
-        ],
-    }
-
-
 def predator(prey, hunters, birth):
     eaten = 0.1 * prey * hunters
     return prey + 0.1 * birth * prey - eaten, hunters + eaten - 0.1 * hunters
@@ -319,11 +261,6 @@ def test_formulas_are_the_derivative_of_the_step(name, order):
         assert worth(shares[argument], known) == pytest.approx(slope, rel=1e-8)
         total = slope + known.get(added, 0)
         assert worth(finished[target], known) == pytest.approx(total, rel=1e-8)
-
-
-def written_in(scene):
-    """Return all texts of a picture or of a group."""
-    return [s.content for s in walk(scene.shapes) if isinstance(s, Text)]
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])

@@ -8,24 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visual.scene.combinators import (
-    Envelope,
-    Piece,
     above,
     beside,
     columns,
     envelope_of,
     framed,
-    grouped,
     over,
     piece,
-    scene,
     shifted,
-    words,
 )
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text, walk
+from visual.scene.shapes import Arrow, Box, Polyline, Scene, Text, walk
 from visual.scene.theme import Role
 
-ANCHORS = st.sampled_from(["start", "middle", "end"])
 PLACES = st.integers(-200, 200).map(float)
 SIZES = st.integers(1, 120).map(float)
 POINTS = st.tuples(PLACES, PLACES)
@@ -118,22 +112,3 @@ def test_what_is_moved_is_the_same_elsewhere(part, right, down):
     assert number.sub("#", drawn(there)) == number.sub("#", drawn(part))
     assert drawn(shifted(there, -right, -down)) == drawn(part)
     assert (there.envelope.width, there.envelope.height) == extent(part)
-
-
-def test_columns_are_aligned():
-    rows = [[words("a", 12), words("b", 12)], [words("a longer one", 12), words("c", 12)]]
-    *_, b, _, c = (shape for shape in columns(rows, across=10).shapes if isinstance(shape, Text))
-    assert b.left == c.left
-
-
-def test_a_scene_has_a_margin_on_all_sides():
-    made = scene(piece(Box(-30, 70, 50, 20, Role.SEED)), "t", "d", margin=24)
-    assert (made.width, made.height) == (98, 68)
-    assert made.shapes == (Box(24, 24, 50, 20, Role.SEED),)
-
-
-def test_nothing_takes_up_no_room():
-    assert over() == Piece()
-    assert envelope_of(Group(())) == Envelope()
-    inside = grouped(piece(Box(1, 2, 3, 4, Role.SEED)), Group((), step=2, title="two"))
-    assert inside.shapes == (Group((Box(1, 2, 3, 4, Role.SEED),), step=2, title="two"),)

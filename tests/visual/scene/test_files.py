@@ -42,28 +42,6 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     assert not (tmp_path / "a.svg").exists()
 
 
-def test_each_new_file_has_another_name(tmp_path, opened):
-    for _ in range(3):
-        write_whole(tmp_path / "a.svg", "new")
-    assert len({path for path, *_ in opened}) == 3
-    assert {path.parent for path, *_ in opened} == {tmp_path}
-    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
-
-
-def test_threads_write_their_own_files(tmp_path):
-    # The first 99 letters are equal; the temporary name contained only these.
-    paths = [tmp_path / f"{'n' * 99}{letter}.txt" for letter in "ab"]
-
-    def write(path):
-        for size in range(1, 120):
-            content = path.stem[-1] * 500 * size
-            write_whole(path, content)
-            assert path.read_text() == content
-
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(write, paths))
-
-
 def test_threads_write_the_same_file_whole(tmp_path):
     path = tmp_path / "a.txt"
 

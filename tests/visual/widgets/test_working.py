@@ -98,22 +98,6 @@ def test_what_is_given_up_ends_and_is_not_told():
     in_a_loop(play)
 
 
-def test_long_work_lets_others_go_first():
-    async def play():
-        started, long, found = threading.Event(), Job(), []
-        begin(endless(started), long, found.append)
-        await until(started.is_set)
-        begin(lambda: "short", Job(), lambda outcome: found.append(outcome.result()))
-        await until(lambda: found)
-        assert Job().run(lambda: "from a cell") == "from a cell"
-        assert found == ["short"]
-        long.cancel()
-
-    in_a_loop(play)
-    with TURNS:
-        pass
-
-
 def test_who_let_others_go_first_has_another_turn():
     """The first piece gives way to the second, which never ends; the first ends all the same."""
 
@@ -178,19 +162,6 @@ def test_the_next_change_gives_up_the_one_before(monkeypatch):
         assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
         assert [state.order for state in shown] == [2]
         assert bench.form["problem"]["text"] == ""
-
-    in_a_loop(play)
-
-
-def test_of_two_quick_changes_none_is_lost(monkeypatch):
-    async def play():
-        begun, bench = slow(monkeypatch), Workbench(view="tapes")
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        bench.receive({"number": 2, "key": ["taps", "x"], "value": [-2, -1]})
-        await until(lambda: len(begun) > 0 and begun[-1]["taps"])
-        bench.receive({"number": 3, "key": ["order"], "value": "0"})
-        await until(answered(bench, 3))
-        assert (bench.state.order, dict(bench.state.taps)) == (0, {"x": (-2, -1)})
 
     in_a_loop(play)
 

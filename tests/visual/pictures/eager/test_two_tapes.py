@@ -18,7 +18,6 @@ from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording, unrolled
-from lab.errors import ArgumentError
 from lab.loops.gallery import loops
 from visual.scene.shapes import Arrow, Group, Text
 
@@ -145,15 +144,6 @@ def test_arrows_of_the_square_loop():
         assert arrows_of(scene, right) == values | back
 
 
-def test_arrows_of_two_taps():
-    """x[t] reads the two values before it, and contributes to the gradients of both."""
-    pairs = {(t - k, t) for t in range(2, 8) for k in (1, 2)}
-    digits = "₀₁₂₃₄₅₆₇"
-    values = {(f"x{digits[a]}", f"x{digits[b]}") for a, b in pairs}
-    back = {(f"dC/d{end}", f"dC/d{start}") for start, end in values}
-    assert arrows_of(drawn("fibonacci", "x"), True) == values | back
-
-
 @pytest.mark.parametrize("name", ["square", "logistic", "newton"])
 def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
     loop, wrt = loops[name], "a" if name == "newton" else "x"
@@ -174,11 +164,6 @@ def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
         visual.two_tapes(loops[name])
 
 
-def test_other_bad_arguments():
-    with pytest.raises(ArgumentError, match="wrt = 'z'"):
-        visual.two_tapes(loops["square"], wrt="z")
-
-
 def test_long_loops_fold_and_say_so():
     loop = loops["logistic"].with_steps(1000)
     scene = visual.two_tapes(loop, step=500)
@@ -191,18 +176,6 @@ def test_long_loops_fold_and_say_so():
     assert steps == [f"step {step} of the loop" for step in sorted(shown)]
     assert crossed_texts(scene) == []
     assert len(scene.svg()) < 60_000
-
-
-def test_a_step_of_many_nodes_folds_and_says_so():
-    def step(x):
-        for _ in range(30):
-            x = x * 1.01
-        return x
-
-    from lab import Loop, State
-
-    scene = visual.two_tapes(Loop(step, states=(State("x", 1.0),), n_steps=2))
-    assert texts(scene.walk()).count("⋯ 22 more nodes") == 2
 
 
 @pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)

@@ -248,17 +248,6 @@ def test_a_long_loop_shows_the_steps_next_to_one():
     assert "step 99" in most.text()  # the last step fits
 
 
-def test_what_folding_hides_is_not_lost():
-    """The tape after the fold contains the values that the hidden steps write."""
-    loop = gallery.loops["square"].with_values({"x": 0.9999}).with_steps(40)
-    trace = loop.trace(order=1, cost="sum")
-    tape = trace.scans[1].tapes[0]
-    shown = [g.title for g, step, _ in cells(trace) if step == 40 + 38]  # after the loop
-    contents = tape.contents(38)
-    for row in (38, 39, 40):
-        assert any(t.split(" (before")[0].endswith(repr(float(contents[row]))) for t in shown)
-
-
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
 def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
