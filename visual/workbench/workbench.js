@@ -346,6 +346,7 @@ class Bench {
     if (this.player) {
       const { p, data: old } = this.player;
       this.player.open(data, old.moments === data.moments && p !== old.first ? p : start);
+      if (this.root.contains(document.activeElement)) this.player.foot.scrollIntoView({ block: "nearest" });
     }
     else {
       this.frame.replaceChildren();

@@ -161,8 +161,9 @@ class _Routes:
     ) -> tuple[tuple[Point, ...], Point | None, float]:
         """Return the line of a term, the place of its factor, and its relative position."""
         to, cell = self.boxes[target], self.machine.cells[target]
-        if is_filled and term.source is None:
-            return ((to.x, to.bottom + 14), (to.x, to.bottom)), None, 0.0
+        if is_filled and term.source is None:  # above the names of the next row
+            start = to.bottom + (14 if self.arrangement.is_tall else 7)
+            return ((to.x, start), (to.x, to.bottom)), None, 0.0
         if term.source is None:
             return self._from_side(to, cell)
         start, source = self.boxes[term.source], self.machine.cells[term.source]
