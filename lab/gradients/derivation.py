@@ -34,18 +34,6 @@ NAMES = (
 )
 
 
-def phase_labels(decisions: Decisions) -> tuple[str, ...]:
-    """Return the number and name of the phase that built each variable of a backward Scan.
-
-    The order is the order of the arguments.  Phase 10 adds the parameters.
-    """
-    phases: dict[LoopVariable, int] = {}
-    for number, records in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
-        phases |= dict.fromkeys((record.variable for record in records), number)
-    numbers = (phases.get(part, 10) for part in decisions.backward.variables)
-    return tuple(f"{number}: {NAMES[number - 1]}" for number in numbers)
-
-
 Texts = Mapping[Variable, str]
 
 

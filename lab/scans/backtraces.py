@@ -1,10 +1,17 @@
-"""Build graphs without recording source lines."""
+"""Source lines of variables, and graphs that are built without recording them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from threading import Lock
 
+import pytensor
 from pytensor import config
+from pytensor.graph.basic import Variable
+
+from lab.errors import MAX_CHARACTERS, shorten
+
+PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 
 # While a thread is inside: the original value of the flag, then an entry for each thread.
 _LOCK = Lock()
@@ -30,3 +37,17 @@ def without_backtraces() -> Iterator[None]:
             _limits.pop()
             if len(_limits) == 1:
                 config.traceback__limit = _limits.pop()
+
+
+def line_of(variable: Variable) -> str:
+    """Return the source line that created a variable, or an empty string if it is unknown.
+
+    Variables of a declared loop have no source line.
+    """
+    for trace in getattr(variable.tag, "trace", ()):
+        for path, number, _, code in reversed(trace):
+            if code and PYTENSOR not in PurePath(path).parents:
+                is_ours = LAB in PurePath(path).parents
+                text = f"{PurePath(path).name}:{number}: {code}"
+                return "" if is_ours else shorten(text, 4 * MAX_CHARACTERS)
+    return ""

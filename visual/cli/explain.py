@@ -6,7 +6,6 @@ from lab.errors import ArgumentError
 from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation
-from lab.reports.tables import Section
 from visual.cli.shared import Commands, add, add_graph, load, load_graph, save_report, select_scan
 from visual.drawing.catalogue import SCAN
 from visual.options import WRT, words
@@ -19,20 +18,14 @@ def add_command(commands: Commands) -> None:
     parser = add_graph(commands, "explain", summary, returns, ".html or .txt", _explain)
     add(parser, SCAN, help="number of the only Scan to describe")
     add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
-    parser.add_argument("--details", action="store_true", help="add ids and source lines")
 
 
 def _explain(options: argparse.Namespace) -> None:
     explanation = _explained(options)
-    report, locations = explanation.document, explanation.scans
-    if options.scan is not None:
-        locations = (select_scan(options.scan, explanation.scans),)
-        report = locations[0].document
-    if options.details:
-        own = tuple(location.section for scan in locations for location in scan.locations)
-        more = own if options.scan is not None else explanation.details.blocks
-        report = Section(report.title, (*report.blocks, *more))
-    save_report(report, options)
+    save_report(
+        explanation if options.scan is None else select_scan(options.scan, explanation.scans),
+        options,
+    )
 
 
 def _explained(options: argparse.Namespace) -> Explanation:

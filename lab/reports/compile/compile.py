@@ -40,7 +40,7 @@ from lab.reports.compile.rewriting import (
     linker_name,
     rewritten,
 )
-from lab.reports.explain.finders import describe
+from lab.reports.explain.traps import describe
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
 from lab.scans.operations import plain_name

@@ -1,5 +1,4 @@
 """Describe a graph: its Scans, the gradient of its cost, its memory, and its known traps.
 
-Start with `explain`; its report is in `explanation`.  Add a new trap to `traps`, and the function
-that finds it to `finders`.
+Start with `explain`; its report is in `explanation`.  Add a new trap to `traps`.
 """

@@ -29,8 +29,8 @@ from lab.errors import (
     listing,
     printable,
 )
-from lab.gradients.decisions import decisions_of, scan_names
-from lab.gradients.derivation import Derivation, derivation_of, phase_labels
+from lab.gradients.decisions import scan_names
+from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import check_differentiable
 from lab.gradients.pullback import derive, share_derivations
 from lab.gradients.status import (
@@ -42,15 +42,12 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.loops.model import log_density
-from lab.reports.explain.explanation import Explanation, ScanReport, SourceLocation
-from lab.reports.explain.finders import describe, traps
+from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.explain.memory import saved_arrays
-from lab.scans.backtraces import without_backtraces
+from lab.reports.explain.traps import describe, traps
+from lab.scans.backtraces import line_of, without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
-from lab.scans.printed import Ids, line_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
-
-PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 
 
 def explain(
@@ -58,8 +55,8 @@ def explain(
 ) -> Explanation:
     """Describe the Scans in a graph and the gradient of its cost.
 
-    The report contains the equations of each Scan, the gradient of each input, the memory that the
-    gradient needs, and known traps.  Its `details` are locations in PyTensor's print and in code.
+    The report contains the equations of each Scan, its line in your code, the gradient of each
+    input, the memory that the gradient needs, and known traps.
 
     Parameters
     ----------
@@ -88,7 +85,7 @@ def explain(
         printable(cost.name or "the cost"),
         listing(describe(v, "the variable") for v in variables),
     )
-    original, (cost,) = cost, as_scans([cost])
+    (cost,) = as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
@@ -101,48 +98,11 @@ def explain(
     derivations, within = _derivations(root, gradients)
     nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
     scans = dict(zip(nodes, scan_names(nodes), strict=True))
-    locations = _locations(original, root, derivations, gradients, scans)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets, locations.get(node, ()), scans)
+        _report(number, node, inside, derivations, within, targets, scans)
         for number, (node, inside) in enumerate(_all_scans([root], scans), start=1)
     )
     return Explanation(*names, *_statuses(variables, gradients, problem), reports)
-
-
-def _locations(
-    original: Variable,
-    root: Variable,
-    derivations: Mapping[Apply, Derivation],
-    gradients: Sequence[Variable],
-    names: Mapping[Apply, str],
-) -> dict[Apply, tuple[SourceLocation, ...]]:
-    """Return the locations of the Scans of `root` in PyTensor's print of the original graph.
-
-    Those of the gradient Scans are included for a single gradient, which a user can print as well.
-    """
-    nodes, copies = scan_nodes([original]), scan_nodes([root])
-    if len(nodes) != len(copies):  # Scans from opened operations are not in the print
-        return {}
-    ids = printed_ids([original])
-    gradient_ids = printed_ids(gradients) if len(gradients) == 1 else {}
-    locations: dict[Apply, tuple[SourceLocation, ...]] = {}
-    for node, copy in zip(nodes, copies, strict=True):
-        derivation = derivations.get(copy)
-        pair = [_location(node, names[copy], ids, "pytensor.dprint(cost)")]
-        if derivation is not None and derivation.node in gradient_ids:
-            assert derivation.node is not None
-            name = names[derivation.node]
-            pair.append(_location(derivation.node, name, gradient_ids, PRINTED))
-        locations[copy] = tuple(location for location in pair if location.id)
-    return locations
-
-
-def _location(node: Apply, name: str, ids: Ids, printed: str) -> SourceLocation:
-    """Return the location of a Scan in the output of `printed`."""
-    parts, decisions = read_node(node), decisions_of(node.op)
-    places = places_of(node, parts, ids, phase_labels(decisions) if decisions is not None else ())
-    line = line_of(node.outputs[0])
-    return SourceLocation(name, printed, ids.get(node, ""), line, tuple(places))
 
 
 def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variable, ...]]:
@@ -230,7 +190,6 @@ def _report(
     derivations: Mapping[Apply, Derivation],
     within: Mapping[Op, Derivation],
     wrt: Sequence[Variable],
-    locations: tuple[SourceLocation, ...],
     names: Mapping[Apply, str],
 ) -> ScanReport:
     equations = system(node, name=names.get(node, ""))
@@ -246,7 +205,7 @@ def _report(
         outcomes=derivation.outcomes if derivation is not None else (),
         saved=saved_arrays(derivation, symbols) if derivation is not None else (),
         traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
-        locations=locations,
+        line=line_of(node.outputs[0]),
     )
 
 

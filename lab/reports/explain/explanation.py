@@ -12,7 +12,6 @@ from lab.reports.explain.memory import SavedArray
 from lab.reports.explain.traps import Trap
 from lab.reports.tables import Lines, Report, ReportTable, Section
 from lab.scans.disguised import SINGLE
-from lab.scans.printed import PrintedPlace
 from lab.tape import Kind
 
 FEW = 3  # Scans with a section each
@@ -27,34 +26,12 @@ ONE_STEP = (
 
 
 @dataclass(frozen=True)
-class SourceLocation:
-    """The ids of a Scan and of its variables in the output of `printed`, and their source code."""
-
-    scan: str
-    printed: str
-    id: str
-    line: str
-    places: tuple[PrintedPlace, ...]
-
-    @property
-    def section(self) -> Section:
-        """The table of its ids."""
-        rows = [(self.scan, self.id, "", "", "", self.line)]
-        for place in self.places:
-            inner = ", ".join(place.inner)
-            rows.append((place.name, place.outer, inner, place.filled, place.phase, place.line))
-        header = ("variable", "id", "in the step", "output", "phase of the pullback", "source")
-        return Section(f"Locations of {self.scan} in {self.printed}",
-                       (ReportTable(header, tuple(rows)).compact,))  # fmt: skip
-
-
-@dataclass(frozen=True)
 class ScanReport(Report):
     """A Scan of the graph.
 
     `inside` names the Scan whose step contains this one.  `outcomes` are the gradients of its
     inputs, and `saved` are the arrays that the gradient stores; both are empty if the gradient does
-    not pass through this Scan.
+    not pass through this Scan.  `line` is the line of code that built it, if it is known.
     """
 
     number: int
@@ -64,7 +41,7 @@ class ScanReport(Report):
     outcomes: tuple[Outcome, ...] = ()
     saved: tuple[SavedArray, ...] = ()
     traps: tuple[Trap, ...] = ()
-    locations: tuple[SourceLocation, ...] = ()
+    line: str = ""
 
     @property
     def document(self) -> Section:
@@ -81,6 +58,8 @@ class ScanReport(Report):
         return isinstance(self.system.steps, Number)
 
     def _blocks(self) -> Iterator[str | Lines | Section]:
+        if self.line:
+            yield self.line
         lines = (*self.system.recurrence, *self.system.count)
         yield Lines(tuple(line.strip() for line in lines))
         yield Section("Variables", (ReportTable(HEADER, self.system.variables).compact,))
@@ -149,12 +128,6 @@ class Explanation(Report):
         """The result, then a section for each Scan, for memory, and for traps."""
         title = f"Gradient of {self.cost} with respect to {self.wrt}"
         return Section(title, (*self._summary(), *self._sections()))
-
-    @property
-    def details(self) -> Section:
-        """Ids in PyTensor's print, and source lines."""
-        sections = [location.section for scan in self.scans for location in scan.locations]
-        return Section("Details", tuple(sections) or ("none",))
 
     def _summary(self) -> Iterator[str]:
         result = f"Result: {self.status}".rstrip(".")

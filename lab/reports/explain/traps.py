@@ -1,217 +1,333 @@
-"""Known traps of Scan: a type for each, whose fields say where it occurs.
+"""Known traps of Scan: a function for each finds it in a graph and describes it.
 
-A trap is not an error: PyTensor builds and runs these graphs.  `finders` finds traps in a graph.
+    >>> for trap in traps(node): print(trap)
+
+A trap is not an error: PyTensor builds and runs these graphs.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import pytensor
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
+from pytensor.graph.traversal import ancestors, toposort
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.subtensor import IncSubtensor
+
 from lab.notation import integers
+from lab.scans.backtraces import line_of
+from lab.scans.node import ScanParts, is_scan, read_node
+from lab.scans.operations import TRANSPARENT, operation_name, plain_name
+from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
+from lab.tape import Kind
+
+FIXED_UNTIL = (3, 1, 1)  # first PyTensor with a correct gradient of until loops
+VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
+# Operations with a pole or an infinite derivative, and the number of the input concerned.
+STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
+STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
+RANGES = {"Tanh": (-1.0, 1.0), "Sin": (-1.0, 1.0), "Cos": (-1.0, 1.0), "Sigmoid": (0.0, 1.0)}
+RANGES |= dict.fromkeys(("Abs", "Sqr", "Sqrt", "Exp"), (0.0, np.inf))
+NARROW = ("int8", "int16", "uint8", "uint16")
 
 
 @dataclass(frozen=True)
 class Trap:
-    """Behavior of the Scan `scan` that may surprise."""
+    """Behavior of the Scan `scan` that may surprise; `name` is the name of its finder."""
 
+    name: str
     scan: str
-
-    @property
-    def message(self) -> str:
-        """The text, with the names of fields in braces."""
-        raise NotImplementedError
+    message: str
 
     def __str__(self) -> str:
-        values = {k: integers(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-        return f"{self.scan}: {self.message.format(**values)}"
+        return f"{self.scan}: {self.message}"
 
 
-@dataclass(frozen=True)
-class TapsOutOfOrder(Trap):
-    """Taps that are not ascending."""
+Finder = Callable[[ScanParts], Iterator[str]]
+FINDERS: list[Finder] = []
 
-    variable: str
-    taps: tuple[int, ...]
-    message = (
-        "the taps of {variable} are {taps}, not in ascending order. The arguments of the step have "
-        "the same order, so the first one is not the oldest value."
+
+def finder(find: Finder) -> Finder:
+    """Register `find`, which yields a message for each occurrence of one trap in a Scan."""
+    FINDERS.append(find)
+    return find
+
+
+def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
+    """Return the traps in a Scan whose results are differentiated with respect to `wrt`."""
+    parts = read_node(node)
+    line = line_of(node.outputs[0])
+    matches = [
+        Trap(find.__name__, parts.called, message)
+        for find in FINDERS
+        # a library, such as PyMC, has an order of its own
+        if find is not taps_out_of_order or not line or "scan(" in line
+        for message in find(parts)
+    ]
+    for variable in wrt:
+        if any(part.outer_output is _viewed(variable) for part in parts.states):
+            message = (
+                f"{describe(variable, 'the variable')} is an output of this Scan. A gradient wrt "
+                "an output counts only the later uses by the cost, not by later steps: for the "
+                "last of four values it is 0, 0, 0, 1. Differentiate wrt an initial state, a "
+                "sequence or a parameter."
+            )
+            matches.append(Trap("gradient_of_output", parts.called, message))
+    return tuple(dict.fromkeys(matches))
+
+
+@finder
+def taps_out_of_order(parts: ScanParts) -> Iterator[str]:
+    """Find states and sequences whose taps are not ascending."""
+    for part in parts.of_kind(Kind.MIT_SOT):
+        if list(part.tape.reads) != sorted(part.tape.reads):
+            yield _unordered(part.name, part.tape.reads)
+    by_array: dict[Variable, list[int]] = {}
+    names = {}
+    for part in parts.of_kind(Kind.SEQUENCE):
+        if is_cut_by_tap(part.outer_input):
+            cut = cut_of(part.outer_input)
+            by_array.setdefault(cut.base, []).append(cut.first)
+            names[cut.base] = part.name
+    for array, starts in by_array.items():
+        if starts != sorted(starts):
+            yield _unordered(names[array], starts)
+
+
+def _unordered(name: str, taps: Sequence[int]) -> str:
+    return (
+        f"the taps of {name} are {integers(*taps)}, not in ascending order. The arguments of the "
+        "step have the same order, so the first one is not the oldest value."
     )
 
 
-@dataclass(frozen=True)
-class InitialDtype(Trap):
-    """A state with a narrower dtype than the step computes, or with a small integer dtype."""
-
-    variable: str
-    dtype: str
-    computed: str
-
-    @property
-    def message(self) -> str:
-        """The message for an integer, or for a float."""
-        if self.computed == self.dtype:
-            return (
-                "{variable} is {dtype}, the dtype of a small Python integer. It overflows without "
-                "an error, and integers have no gradient. Start from a float, or set a dtype."
+@finder
+def initial_dtype(parts: ScanParts) -> Iterator[str]:
+    """Find results that are cast to a narrower dtype, and states of a small integer dtype."""
+    for part in parts.states:
+        dtype = part.inner_inputs[0].type.dtype
+        if part.kind is Kind.MIT_MOT:
+            continue
+        if dtype in NARROW:
+            yield (
+                f"{part.name} is {dtype}, the dtype of a small Python integer. It overflows "
+                "without an error, and integers have no gradient. Start from a float, or set a "
+                "dtype."
             )
-        return (
-            "the step computes {variable} as {computed} and casts it to {dtype}, the dtype of its "
-            "initial value, so every step loses digits. Start from {computed}."
+        for _, result in part.writes:
+            node = result.owner
+            computed = node.inputs[0].type.dtype if node and plain_name(node) == "Cast" else dtype
+            if not np.can_cast(computed, dtype, "safe"):
+                yield (
+                    f"the step computes {part.name} as {computed} and casts it to {dtype}, the "
+                    "dtype of its initial value, so every step loses digits. Start from "
+                    f"{computed}."
+                )
+
+
+@finder
+def truncated_gradient(parts: ScanParts) -> Iterator[str]:
+    """Find a limit that is, or may be, below the number of steps."""
+    limit, steps = parts.truncate_gradient, constant_value(parts.n_steps)
+    if limit != -1 and (steps is None or limit < steps):
+        yield (
+            f"truncate_gradient = {limit}, and the loop runs "
+            f"{'more' if steps is None else steps} steps. The contributions of the earlier steps "
+            "are missing without a warning; the gradient wrt an initial value that only they read "
+            "is 0."
         )
 
 
-@dataclass(frozen=True)
-class GradientOfOutput(Trap):
-    """A gradient wrt a variable that the Scan computes."""
+@finder
+def random_without_updates(parts: ScanParts) -> Iterator[str]:
+    """Find draws from a generator that is the same at every step."""
+    updates = {part.inner_inputs[0]: part.inner_outputs[0] for part in parts.of_kind(Kind.UNTRACED)}
+    for node in toposort(parts.inner_outputs):
+        if not isinstance(node.op, RandomVariable):
+            continue
+        generator = node.inputs[0]
+        while generator.owner is not None and isinstance(generator.owner.op, RandomVariable):
+            generator = generator.owner.inputs[0]  # an earlier draw of the same step
+        if updates.get(generator, generator) is generator:
+            yield (
+                f"the step draws from {generator.name or 'an unnamed generator'} and does not "
+                "return the next generator, so every step draws the same numbers. Pass the "
+                "generator in outputs_info, and return the next one (return_next_rng=True)."
+            )
 
-    wrt: str
-    message = (
-        "{wrt} is an output of this Scan. A gradient wrt an output counts only the later uses by "
-        "the cost, not by later steps: for the last of four values it is 0, 0, 0, 1. "
-        "Differentiate wrt an initial state, a sequence or a parameter."
-    )
 
-
-@dataclass(frozen=True)
-class TruncatedGradient(Trap):
-    """A gradient that does not reach the first steps; `steps` is None if unknown."""
-
-    limit: int
-    steps: int | None
-
-    @property
-    def message(self) -> str:
-        """The message, with the number of steps if it is known."""
-        steps = "more steps" if self.steps is None else "{steps} steps"
-        return (
-            f"truncate_gradient = {{limit}}, and the loop runs {steps}. The contributions of the "
-            "earlier steps are missing without a warning; the gradient wrt an initial value that "
-            "only they read is 0."
+@finder
+def until_in_old_pytensor(parts: ScanParts) -> Iterator[str]:
+    """Find until loops with a state and a sequence, if PyTensor is older than 3.1.1."""
+    version = pytensor.__version__  # 3.0.7+1.gabc
+    numbers = tuple(int(word) for word in version.split("+")[0].split(".")[:3] if word.isdigit())
+    mixes = parts.states and parts.of_kind(Kind.SEQUENCE)
+    if parts.until is not None and mixes and numbers < FIXED_UNTIL:
+        yield (
+            "this loop stops on a condition and has a state and a sequence. The pullback of "
+            f"PyTensor {version} reads the sequence from its end instead of from the last step, so "
+            "pytensor.grad is wrong (fixed in 3.1.1, pymc-devs/pytensor #2217). lab.derivative is "
+            "correct."
         )
 
 
-@dataclass(frozen=True)
-class RandomWithoutUpdates(Trap):
-    """Equal draws at every step."""
-
-    generator: str
-    message = (
-        "the step draws from {generator} and does not return the next generator, so every step "
-        "draws the same numbers. Pass the generator in outputs_info, and return the next one "
-        "(return_next_rng=True)."
-    )
-
-
-@dataclass(frozen=True)
-class UntilInOldPytensor(Trap):
-    """An ``until`` loop whose gradient by PyTensor before 3.1.1 is wrong."""
-
-    version: str
-    message = (
-        "this loop stops on a condition and has a state and a sequence. The pullback of PyTensor "
-        "{version} reads the sequence from its end instead of from the last step, so pytensor.grad "
-        "is wrong (fixed in 3.1.1, pymc-devs/pytensor #2217). lab.derivative is correct."
-    )
-
-
-@dataclass(frozen=True)
-class MixedTaps(Trap):
-    """A mit-mot with taps below and above 0."""
-
-    variable: str
-    taps: tuple[int, ...]
-    message = (
-        "the mit-mot {variable} has taps on both sides of 0: {taps}. Some backends of PyTensor "
-        "were wrong in this case (pymc-devs/pytensor #1740). Check the compiled numbers with "
-        "Derivative.verify."
-    )
-
-
-@dataclass(frozen=True)
-class NoSteps(Trap):
-    """A loop that runs no step, or a negative number of steps."""
-
-    steps: int
-
-    @property
-    def message(self) -> str:
-        """The message for a negative number, or for 0."""
-        if self.steps < 0:
-            return (
-                f"n_steps = {integers(self.steps)}. PyTensor builds the graph and raises an error "
-                "when it runs. To read sequences from their end, use go_backwards=True."
+@finder
+def mixed_taps(parts: ScanParts) -> Iterator[str]:
+    """Find mit-mots with taps on both sides of 0."""
+    for part in parts.of_kind(Kind.MIT_MOT):
+        if min(part.tape.taps) < 0 < max(part.tape.taps):
+            yield (
+                f"the mit-mot {part.name} has taps on both sides of 0: "
+                f"{integers(*part.tape.taps)}. Some backends of PyTensor were wrong in this case "
+                "(pymc-devs/pytensor #1740). Check the compiled numbers with Derivative.verify."
             )
-        return (
+
+
+@finder
+def untaken_branch(parts: ScanParts) -> Iterator[str]:
+    """Find branches of a `where` that are not differentiable in a variable of the condition."""
+    for node in toposort(parts.inner_outputs):
+        if operation_name(node, node.outputs[0]) != "where":
+            continue
+        condition, *branches = node.inputs
+        compared = condition.owner.inputs if condition.owner is not None else ()
+        for inner in toposort(branches, blockers=set(compared)):
+            name = operation_name(inner, inner.outputs[0])
+            power = inner.inputs[1] if name == "Pow" else None
+            is_smooth = isinstance(power, Constant) and np.all(power.data >= 1)
+            if name not in STEEP or is_smooth:
+                continue
+            if any(equal_computations([inner.inputs[STEEP[name]]], [v]) for v in compared):
+                operation = {"TrueDiv": "/", "Pow": "a power"}.get(name, name)
+                yield (
+                    f"where(…) selects between branches after {operation} is computed. Where "
+                    f"{operation} or its derivative is not finite, the gradient is 0·∞, which is "
+                    "nan. PyTensor's rewrites often remove this product, in compiled code and in "
+                    "lab.trace(…, rewritten=True). A second where always does: "
+                    "where(c, f(where(c, x, 1)), 0)."
+                )
+
+
+@finder
+def no_steps(parts: ScanParts) -> Iterator[str]:
+    """Find a constant number of steps below 1."""
+    steps = constant_value(parts.n_steps)
+    if steps is not None and steps < 0:
+        yield (
+            f"n_steps = {integers(steps)}. PyTensor builds the graph and raises an error when it "
+            "runs. To read sequences from their end, use go_backwards=True."
+        )
+    elif steps == 0:
+        yield (
             "n_steps = 0. Every result is empty, so xs[-1] raises an error when it runs, and "
             "gradients are 0. An output that no step reads loses the shape of its rows."
         )
 
 
-@dataclass(frozen=True)
-class UntakenBranch(Trap):
-    """A ``where`` whose unused branch has no finite derivative."""
-
-    operation: str
-    message = (
-        "where(…) selects between branches after {operation} is computed. Where {operation} or its "
-        "derivative is not finite, the gradient is 0·∞, which is nan. PyTensor's rewrites often "
-        "remove this product, in compiled code and in lab.trace(…, rewritten=True). A second where "
-        "always does: where(c, f(where(c, x, 1)), 0)."
-    )
-
-
-@dataclass(frozen=True)
-class UntilNeverMet(Trap):
-    """A condition that never stops the loop, or that does not change from step to step."""
-
-    changes: bool
-
-    @property
-    def message(self) -> str:
-        """The message for a condition that changes, or that does not."""
-        if self.changes:
-            return (
-                "the condition of until is always false. The loop runs all its steps, and its "
-                "gradient treats it as a loop that may stop."
-            )
-        return (
+@finder
+def until_never_met(parts: ScanParts) -> Iterator[str]:
+    """Find conditions that do not change from step to step, or that are always false."""
+    if parts.until is None:
+        return
+    changing = {
+        v for part in parts.variables if part.kind is not Kind.PARAMETER for v in part.inner_inputs
+    }
+    if changing.isdisjoint(ancestors([parts.until])):
+        yield (
             "the condition of until reads no state and no sequence. The loop stops after its "
             "first step, or runs all its steps."
         )
+    elif _is_always_false(parts.until):
+        yield (
+            "the condition of until is always false. The loop runs all its steps, and its "
+            "gradient treats it as a loop that may stop."
+        )
 
 
-@dataclass(frozen=True)
-class SameDrawsEveryCall(Trap):
-    """A shared generator without a default update."""
-
-    generator: str
-    message = (
-        "the step passes {generator} on, and nothing updates the shared variable. Every call of a "
-        "compiled function therefore draws the same numbers. Compile it with "
-        "updates={{{generator}: …}}."
-    )
-
-
-@dataclass(frozen=True)
-class BroadcastStart(Trap):
-    """An initial value and a result of the step that differ in an axis of length 1."""
-
-    variable: str
-    start: str
-    computed: str
-    message = (
-        "{variable} starts with the shape {start}, and the step computes the shape {computed}. A "
-        "Scan stores rows of the initial shape. A longer row raises an error only at run time, and "
-        "an axis of length 1 may be repeated without a warning. Start with the shape of the step."
-    )
+def _is_always_false(condition: Variable) -> bool:
+    """Return whether a comparison is false for all values in the ranges of its sides."""
+    name = plain_name(condition.owner) if condition.owner is not None else ""
+    if name not in ("GT", "GE", "LT", "LE"):
+        return False
+    assert condition.owner is not None
+    below, above = condition.owner.inputs if name[0] == "L" else condition.owner.inputs[::-1]
+    least, most = _range(below)[0], _range(above)[1]
+    return least >= most if name[1] == "T" else least > most
 
 
-@dataclass(frozen=True)
-class ShortStart(Trap):
-    """Fewer initial values than the oldest tap needs."""
+def _range(variable: Variable) -> tuple[float, float]:
+    """Return the smallest and the largest value that a variable can have."""
+    if isinstance(variable, Constant):
+        return float(np.min(variable.data)), float(np.max(variable.data))
+    name = plain_name(variable.owner) if variable.owner is not None else ""
+    return RANGES.get(name, (-np.inf, np.inf))
 
-    variable: str
-    rows: int
-    needed: int
-    message = (
-        "a step reads {variable} {needed} steps back, but only {rows} of {needed} initial values "
-        "are passed. PyTensor does not check this: the first steps read uninitialized memory."
-    )
+
+@finder
+def same_draws_every_call(parts: ScanParts) -> Iterator[str]:
+    """Find shared generators that the loop updates, but not the shared variable."""
+    for part in parts.of_kind(Kind.UNTRACED):
+        start = part.outer_input
+        is_updated = part.inner_inputs[0] is not part.inner_outputs[0]
+        if is_updated and isinstance(start, SharedVariable) and start.default_update is None:
+            name = start.name or "rng"
+            yield (
+                f"the step passes {name} on, and nothing updates the shared variable. Every call "
+                "of a compiled function therefore draws the same numbers. Compile it with "
+                f"updates={{{name}: …}}."
+            )
+
+
+@finder
+def broadcast_start(parts: ScanParts) -> Iterator[str]:
+    """Find initial values that differ from the result of the step in an axis of length 1."""
+    for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
+        start, computed = part.inner_inputs[0].type.shape, part.inner_outputs[0].type.shape
+        if any((a == 1) != (b == 1) for a, b in zip(start, computed, strict=True)):
+            yield (
+                f"{part.name} starts with the shape {_shape(start)}, and the step computes the "
+                f"shape {_shape(computed)}. A Scan stores rows of the initial shape. A longer row "
+                "raises an error only at run time, and an axis of length 1 may be repeated without "
+                "a warning. Start with the shape of the step."
+            )
+
+
+@finder
+def short_start(parts: ScanParts) -> Iterator[str]:
+    """Find fewer initial values than the oldest tap needs."""
+    for part in parts.of_kind(Kind.MIT_SOT, Kind.SIT_SOT):
+        node = part.outer_input.owner
+        cut = node is not None and isinstance(node.op, IncSubtensor) and node.inputs[1].type.ndim
+        rows, needed = node.inputs[1].type.shape[0] if cut else None, -min(part.tape.reads)
+        if rows is not None and rows < needed:
+            yield (
+                f"a step reads {part.name} {needed} steps back, but only {rows} of {needed} "
+                "initial values are passed. PyTensor does not check this: the first steps read "
+                "uninitialized memory."
+            )
+
+
+def _shape(lengths: tuple[int | None, ...]) -> str:
+    words = ["any" if length is None else str(length) for length in lengths]
+    return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
+
+
+def describe(variable: Variable, default: str) -> str:
+    """Return the name of a variable, or of the Scan output that it is a view of, or `default`."""
+    if variable.name:
+        return str(variable.name)
+    base = _viewed(variable)
+    if is_scan(base.owner):
+        parts = read_node(base.owner)
+        part = next(part for part in parts.variables if part.outer_output is base)
+        return f"the values {part.name}[t] of {parts.called}"
+    return str(base.name or default)
+
+
+def _viewed(variable: Variable) -> Variable:
+    """Return the variable that `variable` is a slice or a reshaped copy of."""
+    while variable.owner is not None and plain_name(variable.owner) in VIEWS:
+        variable = variable.owner.inputs[0]
+    return variable

@@ -401,19 +401,3 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         words = (tmp_path / name).read_text(encoding="utf-8")
         assert "The pullbacks differ from order 1 on: the gradient wrt v" in words
         assert "<script" not in words
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nothing"], "write module:function"),
-        (["graphs.known_mistakes:scan"], "NAME graphs.known_mistakes:scan"),
-        (["graphs.to_explain:of_input", "--order", "0"], "--order 0"),
-        (["graphs.known_mistakes:STOPS"], "expected (cost, wrt)"),
-        (["square", "-o", "x.py"], "ends in .html or .txt"),
-        (["square", "-o", "x.html", "--theme", "none"], "theme"),
-    ],
-)
-def test_errors_of_the_command(words, message, capsys):
-    assert main(["compare", *words]) == 2
-    assert message in capsys.readouterr().err

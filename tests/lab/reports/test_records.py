@@ -82,8 +82,6 @@ def texts(record):
     """Yield the text of a record, and its page or picture."""
     yield str(record)
     yield as_html(record.document)
-    if hasattr(record, "details"):
-        yield str(record.details)
     if isinstance(record, Breakage):
         yield visual.machine(record).scene().svg()
 

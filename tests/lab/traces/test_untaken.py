@@ -55,7 +55,7 @@ def test_it_is_told_by_the_step_the_operation_and_the_branch(name):
     wrt = next(iter(given))
     assert "where did not take" in " ".join(str(lab.compare(derived.values[0], wrt, given)).split())
     explained = lab.explain(derived.values[0], wrt)
-    assert [type(trap).__name__ for trap in explained.traps] == ["UntakenBranch"]
+    assert [trap.name for trap in explained.traps] == ["untaken_branch"]
 
 
 @pytest.mark.parametrize("name", TRAPS)

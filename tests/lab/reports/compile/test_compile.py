@@ -365,26 +365,6 @@ def test_the_command(suffix, tmp_path, capsys):
     assert "Without the gradient, x has" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["compiled", "circle"], "circle"),
-        (["compiled", "gap", "--scan", "2"], "--scan 2: expected 1; there is one Scan"),
-        (["compiled", "gap", "--mode", "FASTEST"], "FASTEST"),
-        (["compiled", "gap", "--wrt", "z"], "--wrt z"),
-        (["compiled", "gap", "-o", "gap.svg"], "ends in .html or .txt"),
-        (["compiled", "gap", "--theme", "pink"], "pink"),
-        (["compiled", "graphs.to_compile:two_loops", "--wrt", "x"], "--wrt x"),
-        (["compiled", "math:pi"], "subject"),
-    ],
-)
-def test_mistakes_on_the_command_line(arguments, says, capsys):
-    assert main(arguments) == 2
-    message = capsys.readouterr().err
-    assert says in message
-    assert message.startswith("scantape: ")
-
-
 def batched():
     """A Scan in a Blockwise: two starts at once."""
     x0, starts = pt.dscalar("x0"), pt.dvector("starts")
@@ -437,5 +417,3 @@ def test_names_of_unnamed_loops_and_their_gradients():
         name: str(lab.system(node).steps)
         for name, node in zip(("scan_fn", "scan_fn2"), scan_nodes([cost]), strict=True)
     }
-    titles = [location.scan for scan in explained for location in scan.locations]
-    assert sorted(titles) == sorted(STEPS)
