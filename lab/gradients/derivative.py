@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import factorial
-from typing import Literal
+from typing import Any
 
 import pytensor.tensor as pt
-from pytensor.gradient import DisconnectedInputError, grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
@@ -26,21 +25,22 @@ from lab.errors import (
     first_line,
     printable,
     quote,
-    translate_recursion_error,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.forward.series import Carrying, Jet, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.pullback import share_derivations
 from lab.gradients.status import (
+    Disconnected,
     ThroughUntraced,
     Undefined,
     cast_like,
     is_complex,
     is_real,
+    pytensor_gradients,
     status_of,
 )
-from lab.gradients.verify import Run, verify
+from lab.gradients.verify import verify
 from lab.notation import primes
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
@@ -104,7 +104,7 @@ class Derivative:
         """The derivative of the highest order."""
         return self.values[-1]
 
-    def verify(self, trace: Run, mode: str = "FAST_COMPILE") -> float:
+    def verify(self, trace: Any, mode: str = "FAST_COMPILE") -> float:
         """Return the largest difference between a trace of `values` and PyTensor's results.
 
         PyTensor compiles the same graph: the result shows whether the trace is correct, not whether
@@ -286,12 +286,8 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
     Raises GraphError if derivative 1 does not depend on `wrt`, and GradientError if the gradient is
     undefined or if PyTensor fails to build it.
     """
-    missing: Literal["raise", "ignore"] = "raise" if order == 1 else "ignore"
     try:
-        with translate_recursion_error("cost"):
-            gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
-    except DisconnectedInputError as error:
-        raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
+        (gradient,) = pytensor_gradients(target, [wrt])
     except LabError:
         raise
     except PULLBACK_ERRORS as error:
@@ -300,8 +296,11 @@ def differentiate(target: Variable, wrt: Variable, order: int = 1) -> TensorVari
         reason = first_line(error) if between is None else reason
         message = f"wrt = {wrt}: PyTensor could not build derivative {order}. {reason}"
         raise GradientError(message) from error
-    assert isinstance(gradient, Variable)
     status = status_of(gradient)
+    if isinstance(status, Disconnected):
+        if order == 1:
+            raise GraphError(f"wrt = {wrt}: the cost does not depend on it.")
+        return pt.zeros_like(wrt)
     if isinstance(status, Undefined):
         reason = str(status) if isinstance(status, ThroughUntraced) else status.reason
         raise GradientError(f"wrt = {wrt}: derivative {order} is undefined: {reason}")

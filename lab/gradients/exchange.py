@@ -5,50 +5,31 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
-from typing import ParamSpec
+from typing import Any
 
-from pytensor.graph.basic import Apply, Variable
 from pytensor.scan.op import Scan
 
 from lab.gradients.pullback import pullback
 from lab.progress import set_context
-from lab.scans.node import Pullback, with_initial_values
+from lab.scans.node import with_initial_values
 
-P = ParamSpec("P")
-Pattern = list[list[bool]]
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Replacements for two methods of a Scan; each receives the original method first."""
-
-    pullback: Callable[
-        [Pullback, Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]], list[Variable]
-    ]
-    connection_pattern: Callable[[Callable[[Scan, Apply], Pattern], Scan, Apply], Pattern] = (
-        lambda original, op, node: original(op, node)
-    )
-
-
-METHODS = ("pullback", "connection_pattern")
-_NONE: Mapping[type[Scan], Exchange] = MappingProxyType({})
-_CHOSEN: ContextVar[Mapping[type[Scan], Exchange]] = ContextVar("exchanged", default=_NONE)
+Replacement = Callable[..., Any]  # receives the original method, then its arguments
+_NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
+_CHOSEN = ContextVar("exchanged", default=_NONE)
 _LOCK = Lock()  # classes are shared: the first thread replaces methods, the last one restores them
 _USERS: Counter[type[Scan]] = Counter()
-_OWN: dict[
-    type[Scan], Mapping[str, object]
-] = {}  # methods defined by the class itself, not inherited
+_OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
+METHODS = ("pullback", "connection_pattern")
 
 
 @contextmanager
-def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
-    """Context manager: replace methods of the Scan class `kind` in this thread."""
+def exchanged(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
+    """Context manager: replace `METHODS` of the Scan class `kind` in this thread."""
     with _LOCK:
         _USERS[kind] += 1
         if _USERS[kind] == 1:
@@ -56,7 +37,7 @@ def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
             for name in METHODS:
                 type.__setattr__(kind, name, _chosen(kind, name, getattr(kind, name)))
     try:
-        with set_context(_CHOSEN, {**_CHOSEN.get(), kind: exchange}):
+        with set_context(_CHOSEN, {**_CHOSEN.get(), kind: replacements}):
             yield
     finally:
         with _LOCK:
@@ -68,22 +49,14 @@ def exchanged(kind: type[Scan], exchange: Exchange) -> Iterator[None]:
                     type.__setattr__(kind, name, method)
 
 
-def _chosen(kind: type[Scan], name: str, original: Callable[P, object]) -> Callable[P, object]:
+def _chosen(kind: type[Scan], name: str, original: Replacement) -> Replacement:
     """Return a method that calls this thread's replacement, or else the `original`."""
 
-    def method(*arguments: P.args, **named: P.kwargs) -> object:
-        exchange = _CHOSEN.get().get(kind)
-        if exchange is None:
-            return original(*arguments, **named)
-        return getattr(exchange, name)(original, *arguments, **named)
+    def method(*arguments: object) -> object:
+        replacement = _CHOSEN.get().get(kind, {}).get(name)
+        return original(*arguments) if replacement is None else replacement(original, *arguments)
 
     return method
-
-
-OURS = Exchange(
-    lambda _, *arguments: pullback(*arguments),
-    lambda original, op, node: with_initial_values(op, original(op, node)),
-)
 
 
 @contextmanager
@@ -95,5 +68,9 @@ def our_pullback() -> Iterator[None]:
     not affected, and an exception restores PyTensor's pullback.  An OpFromGraph caches its first
     derivative.
     """
-    with exchanged(Scan, OURS):
+    with exchanged(
+        Scan,
+        pullback=lambda _, *arguments: pullback(*arguments),
+        connection_pattern=lambda original, op, node: with_initial_values(op, original(op, node)),
+    ):
         yield

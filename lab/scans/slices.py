@@ -3,8 +3,7 @@
 For a sequence with several taps, a Scan receives several arrays, cut from a single one by
 ``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
 iterates over such a chain of Subtensors, `cut_of` finds the row of step 0, `is_cut_by_tap`
-recognizes the slices of taps, `sliced` writes them in Python, and `before_end` finds where a
-reversed slice begins.
+recognizes the slices of taps, and `before_end` finds where a reversed slice begins.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -12,13 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.graph.op import Op
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
-from pytensor.tensor.elemwise import DimShuffle
-from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
-
-SHAPING = (DimShuffle, Reshape, SpecifyShape)  # these return the same numbers
 
 
 def unwrapped(bound: Variable) -> Variable:
@@ -77,21 +71,17 @@ class Link:
         return self.rows if len(self.indices) == 1 else None
 
 
-def links(
-    array: Variable, known: Container[Variable] = (), through: tuple[type[Op], ...] = ()
-) -> Iterator[Link]:
+def links(array: Variable, known: Container[Variable] = ()) -> Iterator[Link]:
     """Yield the Subtensors from which `array` was cut, last first.
 
-    Iteration stops at an array among the `known` ones, or at an array that is not a slice;
-    operations of the classes `through` are skipped.
+    Iteration stops at an array among the `known` ones, or at an array that is not a slice.
     """
-    while array not in known and (node := array.owner) is not None:
-        if isinstance(node.op, Subtensor):
-            base, _, indices = index_parts(node)
-            yield Link(node, base, indices)
-        elif not isinstance(node.op, through):
+    while array not in known and array.owner is not None:
+        if not isinstance(array.owner.op, Subtensor):
             return
-        array = node.inputs[0]
+        base, _, indices = index_parts(array.owner)
+        yield Link(array.owner, base, indices)
+        array = base
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,30 +169,6 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
         return None
     below = cut_of(link.base)
     return Cut(link.base, stop - 1, -1) if below.base is link.base else None
-
-
-def sliced(variable: Variable) -> str:
-    """Return the slices between an array and `variable` in Python, such as ``[:-1][::-1]``.
-
-    An unknown bound is written as …; other operations are omitted.
-    """
-    cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, (), SHAPING)]
-    return "".join(cut for cut in reversed(cuts) if cut != "[:]")
-
-
-def _index(index: Variable | slice) -> str:
-    if not isinstance(index, slice):
-        return _bound(index)
-    step = "" if index.step is None or _bound(index.step) == "1" else f":{_bound(index.step)}"
-    start = _bound(index.start)
-    return f"{'' if start == '0' and step == '' else start}:{_bound(index.stop)}{step}"
-
-
-def _bound(bound: Variable | None) -> str:
-    if bound is None:
-        return ""
-    known = constant_value(bound)
-    return "…" if known is None else str(known)
 
 
 def before_end(variable: Variable, array: Variable) -> int | None:

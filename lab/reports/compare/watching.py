@@ -27,10 +27,10 @@ from lab.gradients.decisions import (
     symbol,
 )
 from lab.gradients.derivation import Derivation
-from lab.gradients.exchange import Exchange, exchanged
+from lab.gradients.exchange import exchanged
 from lab.scans.node import LoopVariable, ScanLabels, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
-from lab.scans.slices import before_end, sliced
+from lab.scans.slices import before_end
 from lab.tape import Kind
 from lab.traces.origins import sources
 
@@ -61,20 +61,13 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
     """Record the calls of the pullback of `kind` in this thread, in the list."""
     calls: list[Pullback] = []
 
-    def watch(
-        own: Differentiation,
-        op: Scan,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable],
-    ) -> list[Variable]:
-        gradients = own(op, inputs, outputs, output_gradients)
-        calls.append(
-            Pullback(tuple(inputs), tuple(outputs), tuple(output_gradients), tuple(gradients))
-        )
+    def watch(own: Differentiation, op: Scan, *arguments: Sequence[Variable]) -> list[Variable]:
+        gradients = own(op, *arguments)
+        inputs, outputs, cotangents = map(tuple, arguments)
+        calls.append(Pullback(inputs, outputs, cotangents, tuple(gradients)))
         return gradients
 
-    with exchanged(kind, Exchange(watch)):
+    with exchanged(kind, pullback=watch):
         yield calls
 
 
@@ -133,7 +126,7 @@ def _reading(
         tap = max(source.tape.taps) + (before or 0)
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
-    return Reading(group, source, tap, new, sliced(variable.outer_input))
+    return Reading(group, source, tap, new, "unknown")
 
 
 def _gradient_tapes(

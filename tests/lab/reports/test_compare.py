@@ -23,7 +23,7 @@ from lab.reports.compare.comparison import Agreement
 from lab.reports.compare.subject import subject_of
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import before_end, sliced
+from lab.scans.slices import before_end
 from lab.traces.parting import contrast, far
 from visual.cli.main import main
 
@@ -353,21 +353,10 @@ CUTS = {
     "[:-1][::-1]": lambda a: a[:-1][::-1],
     "[2:-1][::-1]": lambda a: a[2:-1][::-1],
     "[::-1]": lambda a: a[::-1],
-    "[3::-1]": lambda a: a[3::-1],
-    "": lambda a: a,
-    "[1]": lambda a: a[1],
 }
 
 
 @pytest.mark.parametrize("text", CUTS)
-def test_slices_as_text(text):
-    a = pt.dvector("a")
-    assert sliced(CUTS[text](a)) == text
-    rows = np.arange(7)
-    np.testing.assert_array_equal(eval(f"rows{text}"), CUTS[text](rows))
-
-
-@pytest.mark.parametrize("text", ["[:-1][::-1]", "[2:-1][::-1]", "[::-1]"])
 def test_the_first_row_of_a_reversed_slice(text):
     a, rows = pt.dvector("a"), np.arange(7)
     assert before_end(CUTS[text](a), a) == CUTS[text](rows)[0] - 6
