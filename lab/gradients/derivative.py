@@ -29,7 +29,6 @@ from lab.errors import (
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.forward.series import Carrying, Jet, coefficient
 from lab.gradients.forward.taylor import taylor
-from lab.gradients.pullback import share_derivations
 from lab.gradients.status import (
     Disconnected,
     ThroughUntraced,
@@ -115,7 +114,7 @@ class Derivative:
         """
         others: list[TensorVariable] = []
         if self.mode != "reverse":
-            with without_backtraces(), share_derivations():
+            with without_backtraces():
                 others = _reverse(self.values[0], self.wrt, min(self.order, 2), self.direction)
         return verify(self.values, trace, mode, others)
 
@@ -184,7 +183,7 @@ def derivative(
         raise argument_error("order", order, f"expected at most {HIGHEST} with mode = {mode!r}.")
     cost = as_scans([cost])[0]
     check_scan_count(cost, order if mode == "reverse" else 0)
-    with without_backtraces(), share_derivations():
+    with without_backtraces():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
         values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)

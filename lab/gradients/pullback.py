@@ -14,9 +14,7 @@ the buffers of the forward Scan, not from a record of its reads, unless the buff
 contains a value that a step had read (see `lab.gradients.rows`).
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -57,20 +55,18 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import rebuild_tape, remaining_outputs, reverse_state
-from lab.progress import pause, set_context
+from lab.gradients.tapes import remaining_outputs, reverse_state
+from lab.progress import pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
     LoopVariable,
     ScanParts,
     TapeScan,
-    apply_again,
     build_scan,
     inner_connections,
     label,
     labels_of,
     outer_outputs,
-    read_again,
     read_scan,
     with_initial_values,
 )
@@ -129,80 +125,26 @@ def derive(
     if rule is None:
         own = op.rule if isinstance(op, TapeScan) else None
         rule = own if isinstance(own, PullbackRule) else RULE
-    cache = _cache.get() or DerivationCache()
-    forward = cache.read(op, inputs, outputs)
+    forward = read_scan(op, inputs, outputs)
     steps = _count_steps(forward)  # phase 1
-    task = Task(op, forward, given, steps, cache.order(op, output_gradients), rule)
-    classes = classify(forward, given, cache.connections[op])  # phase 2
-    key = _cache_key(task, classes)
-    known = cache.derivations.get(key)
-    if known is None:
-        derivation = _build_derivation(task, classes)
-    else:
-        derivation = _reuse_derivation(task, classes, known)
+    task = Task(op, forward, given, steps, _order(op, output_gradients), rule)
+    classes = classify(forward, given, inner_connections(forward))  # phase 2
+    derivation = _build_derivation(task, classes)
     pause()
     gradients = _reorder(task, derivation, derivation.node)  # phase 11
-    derivation = cache.derivations[key] = replace(derivation, gradients=gradients)
+    derivation = replace(derivation, gradients=gradients)
     if derivation.node is not None:
         made_by = derivation.node.op
         label(made_by, replace(labels_of(made_by), derivation=derivation))
     return derivation
 
 
-class DerivationCache:
-    """Results that the derivatives of one graph share.
-
-    Equal Scans are read and differentiated once.  PyTensor decides whether two Scans are equal,
-    from their taps and their inner graphs.
-    """
-
-    def __init__(self) -> None:
-        self.parts: dict[Scan, ScanParts] = {}
-        self.connections: dict[Scan, dict[Variable, set[Variable]]] = {}
-        self.derivations: dict[Hashable, Derivation] = {}
-        self.orders: dict[Variable, int] = {}
-
-    def read(self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
-        """Return the parts of a Scan; equal Scans share the variables of their step."""
-        if op in self.parts:
-            return read_again(self.parts[op], op, inputs, outputs)
-        parts = self.parts[op] = read_scan(op, inputs, outputs)
-        self.connections[op] = inner_connections(parts)
-        return parts
-
-    def order(self, op: Scan, output_gradients: Sequence[Variable]) -> int:
-        """Return the order of a gradient: above that of `op`, and at least that of its inputs."""
-        own, waiting = decisions_of(op), [*output_gradients]
-        while waiting:
-            node, missing = waiting[-1].owner, list[Variable]()
-            if waiting[-1] not in self.orders and node is not None:
-                missing = [v for v in node.inputs if v not in self.orders]
-            if missing:
-                waiting += missing
-                continue
-            decisions = None if node is None else decisions_of(node.op)
-            before = [self.orders[v] for v in node.inputs] if node is not None else []
-            self.orders[waiting.pop()] = max([decisions.order if decisions else 0, *before])
-        return max([own.order + 1 if own else 1, *(self.orders[v] for v in output_gradients)])
-
-
-_cache: ContextVar[DerivationCache | None] = ContextVar("derivation_cache", default=None)
-
-
-def share_derivations() -> AbstractContextManager[None]:
-    """Context manager: derive the step of equal Scans once.
-
-    Rows, names and the node are built for each Scan.
-    """
-    return set_context(_cache, DerivationCache())
-
-
-def _cache_key(task: Task, classes: Classification) -> Hashable:
-    """Return all that the step of a derivative depends on: Scan, rule, and reached variables."""
-    parts = task.forward.variables
-    reached = ((i, classes.reached.get(part)) for i, part in enumerate(parts))
-    untraced = (part.name for part in task.forward.of_kind(Kind.UNTRACED))  # named in reasons
-    return task.op, task.rule, *reached, *untraced
+def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
+    """Return the order of a gradient: above that of `op`, and at least that of its inputs."""
+    own = decisions_of(op)
+    nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
+    orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
+    return max([own.order + 1 if own else 1, *orders])
 
 
 def _build_derivation(task: Task, classes: Classification) -> Derivation:
@@ -219,35 +161,6 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
     readings = rows.reverse_sequences(task, needed)  # phase 7
     backward = _assemble(task, readings, states, totals)
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
-    decided = task.steps, classes, step, states, readings, totals
-    return Derivation(task.forward, backward, task.order, *decided, node)
-
-
-def _reuse_derivation(task: Task, classes: Classification, known: Derivation) -> Derivation:
-    """Build the derivative of a Scan from the derivative `known` of an equal Scan."""
-    same = dict(zip(known.forward.variables, task.forward.variables, strict=True))
-    output_cotangents = {
-        (same[part], tap): v for (part, tap), v in known.step.output_cotangents.items()
-    }
-    states = tuple(
-        replace(
-            state,
-            state=same[state.state],
-            variable=rebuild_tape(task, same[state.state], state.variable),
-        )
-        for state in known.states
-    )
-    totals = tuple(
-        Total(same[total.source], rebuild_tape(task, same[total.source], total.variable))
-        for total in known.totals
-    )
-    needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in known.readings)
-    readings = rows.reverse_sequences(task, needed)
-    parameters = tuple(same[part] for part in known.backward.of_kind(Kind.PARAMETER))
-    variables = _variables_of((*readings, *states, *totals)) + parameters
-    backward = replace(known.backward, n_steps=task.steps.reversed, variables=variables)
-    node = None if known.node is None else apply_again(known.node.op, backward)
-    step = replace(known.step, output_cotangents=output_cotangents)
     decided = task.steps, classes, step, states, readings, totals
     return Derivation(task.forward, backward, task.order, *decided, node)
 

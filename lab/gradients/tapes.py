@@ -4,8 +4,6 @@ Every state becomes a mit-mot along the reverse of its tape, every sequence beco
 a gradient per step, and every parameter becomes a running sum.
 """
 
-from dataclasses import replace
-
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
@@ -116,12 +114,6 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
             )
         totals.append(Total(part, variable))
     return tuple(totals)
-
-
-def rebuild_tape(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
-    """Return the tape `made` of a Scan with an equal step, for another `source`."""
-    name = symbol(task.order, source.name)
-    return replace(made, name=name, outer_input=_outer(task, source), outer_output=None)
 
 
 def _outer(task: Task, source: LoopVariable) -> Variable:

@@ -10,9 +10,8 @@ The resulting nodes are `TapeScan`: Scans with the pullback of `lab.pullback`, w
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
-from itertools import compress, islice, repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
@@ -193,27 +192,16 @@ class TapeScan(Scan):
         In contrast to PyTensor's pattern, the initial values in a buffer affect the filled buffer.
         """
         if self._connected is None or self._connected[0] is not self.fgraph:
-            self._connected = self.fgraph, self._connections(node)
+            pattern = [list(row) for row in super().connection_pattern(node)]
+            for index in range(_states_of(self)):
+                pattern[1 + self.info.n_seqs + index][index] = True
+            self._connected = self.fgraph, pattern
         return self._connected[1]
 
-    def _connections(self, node: Apply) -> list[list[bool]]:
-        """Compute the pattern; PyTensor's algorithm is cubic in the number of states."""
-        inside = io_connection_pattern(self.inner_inputs, self.inner_outputs)
-        places = self.get_oinp_iinp_iout_oout_mappings()
-        read = [0] * len(node.outputs)  # by result: the arguments that a step reads, as bits
-        argument_of = {i: k for k, rows in places["inner_inp_from_outer_inp"].items() for i in rows}
-        result_of = {i: k for k, made in places["inner_out_from_outer_out"].items() for i in made}
-        for row, connected in enumerate(inside):
-            for column in compress(range(len(connected)), connected):
-                if column in result_of:  # not the until condition
-                    read[result_of[column]] |= 1 << argument_of[row]
-        states = {i: result for result, i in places["outer_inp_from_outer_out"].items() if i >= 0}
-        reached = [_reaching_arguments(result, read, states) for result in range(len(read))]
-        for index in range(self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot):
-            reached[index] |= 1 << (1 + self.info.n_seqs + index)
-        return [
-            [bool(bits >> argument & 1) for bits in reached] for argument in range(len(node.inputs))
-        ]
+
+def _states_of(op: Scan) -> int:
+    """Return the number of mit-mots, mit-sots and sit-sots."""
+    return op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot
 
 
 def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
@@ -224,24 +212,10 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     contain it.  PyTensor caches its pattern; therefore this function returns a copy.
     """
     pattern = [list(row) for row in pattern]
-    for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
+    for index in range(_states_of(op)):
         row = pattern[1 + op.info.n_seqs + index]
         row[index] = index < op.info.n_mit_mot or any(row)
     return pattern
-
-
-def _reaching_arguments(result: int, read: Sequence[int], states: Mapping[int, int]) -> int:
-    """Return the arguments, as bits, that affect a result in any number of steps."""
-    found, waiting = 0, [result]
-    while waiting:
-        new = read[waiting.pop()] & ~found
-        found |= new
-        while new:
-            argument = new.bit_length() - 1
-            new ^= 1 << argument
-            if argument in states:
-                waiting.append(states[argument])
-    return found
 
 
 # PyTensor's Scans have no attribute for labels.  The key is the identity, because two equal Scans
@@ -262,20 +236,6 @@ def label(op: Scan, labels: ScanLabels) -> None:
 def labels_of(op: Op) -> ScanLabels:
     """Return the labels of `op`, or empty labels."""
     return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), ScanLabels())
-
-
-def read_again(
-    parts: ScanParts, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]
-) -> ScanParts:
-    """Read a Scan as `read_scan` does, with the step of `parts`, which belong to an equal `op`."""
-    names = labels_of(op).names or found_names([v.kind for v in parts.variables], inputs[1:])
-    filled = iter(outputs)
-    new = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
-    variables = tuple(
-        replace(part, name=name, outer_input=outer, outer_output=new.get(part))
-        for part, name, outer in zip(parts.variables, names, inputs[1:], strict=True)
-    )
-    return replace(parts, n_steps=as_tensor(inputs[0]), variables=variables)
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
@@ -360,14 +320,6 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
     if isinstance(op, TapeScan):
         op.rule = rule
     return op.make_node(*parts.outer_inputs)
-
-
-def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
-    """Build a node for `parts`, whose step is the step of `op`; the new Scan has its own labels."""
-    again = op.clone()  # returns `op` itself in PyTensor 3.1 and later
-    again = copy(op) if again is op else again
-    label(again, ScanLabels(tuple(v.name for v in parts.variables)))
-    return again.make_node(*parts.outer_inputs)
 
 
 def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:

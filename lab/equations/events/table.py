@@ -5,7 +5,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.equations.events.records import Event, Read, SlotRole, Write, WriteKind
+from lab.equations.events.records import Event, SlotRole, WriteKind
 from lab.notation import number_text
 
 WIDTH = 100  # characters of a line; longer formulas are wrapped
@@ -15,63 +15,50 @@ HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 def table(events: Sequence[Event]) -> str:
     """Write one line per slot that an event touches; formulas contain the saved values."""
-    shown = range(len(events))
-    lines, half = list[tuple[str, ...]]([HEAD]), MOST // 2
-    for number in shown:
-        if len(events) > MOST and half <= number < len(events) - half:
-            if number == half:
-                lines.append(("…", "", "", f"{len(events) - MOST:,} more", "", "", "", ""))
-            continue
-        lines += _lines(events[number])
-    widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD))]
-    indent = sum(widths[:-1]) + 2 * (len(HEAD) - 1)
-    lines = [wrapped for line in lines for wrapped in _wrapped(line, max(40, WIDTH - indent))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    is_long, half = len(events) > MOST, MOST // 2
+    lines = [
+        HEAD,
+        *(line for event in events[: half if is_long else None] for line in _lines(event)),
+    ]
+    if is_long:
+        lines.append(("…", "", "", f"{len(events) - MOST:,} more", "", "", "", ""))
+        lines += (line for event in events[-half:] for line in _lines(event))
+    widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD) - 1)]
+    indent = sum(widths) + 2 * len(widths)
+    return "\n".join(row for line in lines for row in _rows(line, widths, WIDTH - indent))
 
 
-def _wrapped(line: tuple[str, ...], width: int) -> Iterator[tuple[str, ...]]:
-    """Yield a line, and further lines for the rest of a formula that is longer than `width`."""
+def _rows(line: tuple[str, ...], widths: Sequence[int], room: int) -> Iterator[str]:
+    """Yield a line, and further lines for the rest of a formula that is longer than `room`."""
     *cells, formula = line
-    first, *others = wrap(formula, width, subsequent_indent="  ", break_long_words=False) or [""]
-    yield (*cells, first)
-    for rest in others:
-        yield (*("" for _ in cells), rest)
+    rest = wrap(formula, max(40, room), subsequent_indent="  ", break_long_words=False) or [""]
+    for n, part in enumerate(rest):
+        padded = (
+            ("" if n else cell).ljust(width) for cell, width in zip(cells, widths, strict=True)
+        )
+        yield "  ".join((*padded, part)).rstrip()
 
 
 def _lines(event: Event) -> list[tuple[str, ...]]:
-    start = (
-        str(event.number),
-        str(event.scan + 1),
-        "fill" if event.step is None else str(event.step),
-    )
-    cells = [_read(r) for r in event.reads if r.role is SlotRole.PRESERVED]
-    cells += [_write(w) for w in event.writes if event.step is not None or np.any(w.new)]
-    if not cells:
-        cells = [("", "", "", "", "nothing but zeros" if event.step is None else "")]
+    step = "fill" if event.step is None else str(event.step)
+    start = (str(event.number), str(event.scan + 1), step)
+    cells = [
+        (r.role.value, str(r.slot or r.name), "", _number(r.value), "")
+        for r in event.reads
+        if r.role is SlotRole.PRESERVED
+    ]
+    for write in event.writes:
+        if event.step is None and not np.any(write.new):
+            continue
+        old = "" if write.kind is WriteKind.WRITTEN else _number(write.old)
+        cells.append((write.kind.value, str(write.slot), old, _number(write.new), write.formula))
+    cells = cells or [("", "", "", "", "nothing but zeros" if event.step is None else "")]
     return [(*(start if not n else ("", "", "")), *cell) for n, cell in enumerate(cells)]
 
 
-def _read(read: Read) -> tuple[str, ...]:
-    return read.role.value, _name(read), "", _number(read.value), ""
-
-
-def _write(write: Write) -> tuple[str, ...]:
-    old = "" if write.old is None or write.kind is WriteKind.WRITTEN else _number(write.old)
-    return write.kind.value, _slot(write.slot), old, _number(write.new), write.formula
-
-
-def _name(read: Read) -> str:
-    return read.name if read.slot is None else _slot(read.slot)
-
-
-def _slot(slot: object) -> str:
-    return str(slot)
-
-
-def _number(value: np.ndarray) -> str:
+def _number(value: np.ndarray | None) -> str:
+    if value is None:
+        return ""
     if value.dtype.kind == "U":  # an eager node with another object than a number
         return str(value)
     return number_text(value) if not value.ndim else f"[{'×'.join(map(str, value.shape))}]"

@@ -32,7 +32,7 @@ from lab.errors import (
 from lab.gradients.decisions import scan_names
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import check_differentiable
-from lab.gradients.pullback import derive, share_derivations
+from lab.gradients.pullback import derive
 from lab.gradients.status import (
     Connected,
     Status,
@@ -130,7 +130,7 @@ def _gradients(
     """
     root, targets = cost, list(wrt)
     try:
-        with without_backtraces(), share_derivations():
+        with without_backtraces():
             copies = with_tapes([cost])
             root, targets = copies.get(cost, cost), [copies.get(v, v) for v in wrt]
             return root, targets, pytensor_gradients(root, targets), None

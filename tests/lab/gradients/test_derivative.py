@@ -1,11 +1,15 @@
 """Derivatives of orders 0 to 3 against powers of x, and the name of each."""
 
+from collections import Counter
+from math import comb
+
 import numpy as np
 import pytensor.tensor as pt
 import pytest
 from pytensor.scan import scan
 
 import lab
+from lab.progress import hide_progress
 
 X0, STEPS = 0.95, 3
 POWER = 2**STEPS  # x₃ = x₀⁸
@@ -48,3 +52,14 @@ def test_wrt_must_be_real_and_an_input_of_the_cost():
         lab.derivative(squares(x0)[-1], pt.iscalar("n"))
     with pytest.raises(lab.LabError, match="does not depend"):
         lab.derivative(squares(x0)[-1], pt.dscalar("other"))
+
+
+@pytest.mark.parametrize("order", range(1, 6))
+def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(order):
+    """Distinct step functions, by PyTensor's equality of Scans."""
+    x0 = pt.dscalar("x0")
+    with hide_progress():  # the number of Scans is intentional
+        derived = lab.derivative(squares(x0, 4)[-1], x0, order)
+    counts = Counter(one.node.op for one in derived.genealogy)
+    assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
+    assert derived.different == (1, *range(1, order + 1))

@@ -6,7 +6,6 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from oracles import computed
-from pytensor.scan.op import Scan
 
 import lab
 from lab import notation
@@ -17,7 +16,6 @@ from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, render
 from lab.scans.formula import _product
 from lab.scans.naming import MAX_DEPTH, shared
-from lab.scans.replacing import scan_nodes
 from visual.scene.shapes import shortened, text_width
 
 X = Leaf("x", -1, 0)
@@ -130,18 +128,6 @@ def test_formulas_of_equal_steps_are_computed_once(monkeypatch):
     lab.trace(first)
     monkeypatch.setattr("lab.scans.formula.simplify", None)
     assert lab.trace(first).scans[0].formulas
-
-
-@pytest.mark.parametrize("name", ["gap", "coupled", "lookup", "extra"])
-def test_connections_are_those_of_pytensor(name):
-    for node in scan_nodes(list(gallery.loops[name].derivative(2).values)):
-        vars(node.tag).pop("connection_pattern", None)
-        theirs = Scan.connection_pattern(node.op, node)
-        vars(node.tag).pop("connection_pattern")
-        info = node.op.info
-        for index in range(info.n_mit_mot + info.n_mit_sot + info.n_sit_sot):
-            theirs[1 + info.n_seqs + index][index] = True
-        assert node.op.connection_pattern(node) == theirs
 
 
 def test_a_long_name_is_measured_a_few_times(monkeypatch):
