@@ -77,64 +77,59 @@ class TapeRecord:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A tape became active."""
-
+class _OfTape:
     tape: int
 
 
+class Opened(_OfTape):
+    """A tape became active."""
+
+
+class Closed(_OfTape):
+    """A tape ended and is empty."""
+
+
 @dataclass(frozen=True)
-class Appended:
+class _OfNode:
+    node: int
+
+
+class Appended(_OfNode):
     """A node was created and appended to its tape."""
 
-    node: int
 
-
-@dataclass(frozen=True)
-class Seeded:
-    """The seed, 1, was appended to the gradients of the end node."""
-
-    node: int
-    gradient: RecordedValue
-
-
-@dataclass(frozen=True)
-class Popped:
+class Popped(_OfNode):
     """A node was removed from the end of its tape; the next events are its own."""
 
-    node: int
-
 
 @dataclass(frozen=True)
-class PassedOn:
-    """A single gradient is the total of its node."""
-
-    node: int
-    total: RecordedValue
+class _Received(_OfNode):
+    gradient: RecordedValue
 
 
-@dataclass(frozen=True)
-class Added:
+class Seeded(_Received):
+    """The seed, 1, was appended to the gradients of the end node."""
+
+
+class Added(_Received):
     """A gradient was added to the sum of a node."""
 
-    node: int
-    gradient: RecordedValue
 
-
-@dataclass(frozen=True)
-class SetterAdded:
+class SetterAdded(_Received):
     """The entries of a Setter were added in place to the sum of a node."""
 
-    node: int
-    gradient: RecordedValue
-
 
 @dataclass(frozen=True)
-class Summed:
-    """The sum of all gradients of a node is complete."""
-
-    node: int
+class _Totalled(_OfNode):
     total: RecordedValue
+
+
+class PassedOn(_Totalled):
+    """A single gradient is the total of its node."""
+
+
+class Summed(_Totalled):
+    """The sum of all gradients of a node is complete."""
 
 
 @dataclass(frozen=True)
@@ -144,13 +139,6 @@ class Sent:
     source: int
     target: int
     gradient: RecordedValue
-
-
-@dataclass(frozen=True)
-class Closed:
-    """A tape ended and is empty."""
-
-    tape: int
 
 
 Event = (

@@ -50,17 +50,6 @@ def test_a_fatal_fault_is_noticed_and_none_is_not(mutants, root):
     assert (root / "lab/small/code.py").read_text() == SOURCE
 
 
-def test_the_nearest_tests_come_first(mutants, root):
-    """First tests with the name of the file or an import of it, then tests of its package."""
-    for path, text in {"small/test_a.py": "", "test_b.py": "", "large/test_c.py": TEST}.items():
-        (root / "tests/lab" / path).parent.mkdir(exist_ok=True)
-        (root / "tests/lab" / path).write_text(
-            text.replace("from lab.small import code", "lab.small.code")
-        )
-    found = [path.rpartition("/")[2] for path in mutants.nearest(root, "lab/small/code.py")]
-    assert found == ["test_code.py", "test_c.py", "test_a.py", "test_b.py"]
-
-
 def test_tests_that_fail_without_a_fault_measure_nothing(mutants, root):
     (root / "tests/lab/small/test_code.py").write_text(TEST.replace("== 5", "== 6"))
     with pytest.raises(SystemExit, match="fail without a fault"):

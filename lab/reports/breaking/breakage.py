@@ -235,6 +235,11 @@ def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: An
     return truth(loop, order, **options).broken_by(rule)
 
 
-def precise(value: np.ndarray) -> str:
-    """Write a number or an array with six significant digits."""
-    return f"{value:.6g}" if value.ndim == 0 else np.array2string(value, precision=6)
+def precise(value: np.ndarray | None) -> str:
+    """Write a number or an array with six significant digits, a large array by its ends."""
+    if value is None:
+        return "no number"
+    if not value.ndim:
+        return f"{value:.6g}"
+    text = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
+    return " ".join(text.split())

@@ -11,7 +11,8 @@ import pytensor
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.notation import integers, number_text
+from lab.notation import integers
+from lab.reports.breaking.breakage import precise
 from lab.reports.calls.written import written
 from lab.reports.tables import ReportTable, Section
 from lab.scans.replacing import scan_nodes
@@ -52,12 +53,7 @@ def few_steps(loop: Loop) -> Section | None:
         if steps >= 0:
             values = run([results, cost, gradient], call.given)[0]
             cells = (f"{len(np.asarray(values[results]))}",
-                     *(_value_text(values[v]) for v in (cost, gradient)))  # fmt: skip
+                     *(precise(np.asarray(values[v])) for v in (cost, gradient)))  # fmt: skip
         rows.append((integers(steps), *scans, *cells, meaning))
     title = f"Few steps: the sum of the results, and its gradient wrt {wrt}"
     return Section(title, (ReportTable(HEADER, tuple(rows)), *single))
-
-
-def _value_text(value: object) -> str:
-    array = np.asarray(value)
-    return number_text(array) if array.ndim == 0 else f"of shape {array.shape}"

@@ -12,7 +12,7 @@ from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import formula_lines
+from lab.reports.breaking.breakage import formula_lines, precise
 from lab.reports.compare.sides import SideResult
 from lab.reports.tables import Report, ReportTable, Section
 from lab.retired import RetiredAttribute
@@ -188,7 +188,7 @@ def _place(ours: Trace, parting: Parting) -> str:
     scan = ours.scans[parting.scan]
     tape = scan.tape(parting.tape)
     assert tape is not None
-    first, second = value_text(parting.true), value_text(parting.broken)
+    first, second = precise(parting.true), precise(parting.broken)
     return (
         f"Step {parting.step} of Scan {parting.scan + 1} ({scan.name}, order {scan.order}), row "
         f"{parting.row} of tape {tape.name}, tap {integers(parting.tap)}: our Scan writes {first}, "
@@ -209,17 +209,7 @@ def _formulas(ours: Trace, theirs: Trace, parting: Parting) -> Iterator[tuple[st
 def _answer_text(answer: SideResult) -> str:
     """Write a value, or the reason for a missing one."""
     reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
-    return f"{value_text(answer.value)}{reason}"
-
-
-def value_text(value: np.ndarray | None) -> str:
-    """Write a number or an array with six significant digits, a large array by its ends."""
-    if value is None:
-        return "no number"
-    if not value.ndim:
-        return f"{value:.6g}"
-    text = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
-    return " ".join(text.split())
+    return f"{precise(answer.value)}{reason}"
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -227,4 +217,4 @@ def estimate_text(estimate: Estimate) -> str:
     if not np.isfinite(estimate.error).all():
         return "no number near this point"
     value = np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
-    return f"{value_text(value)} ± {float(np.max(estimate.error, initial=0.0)):.0e}"
+    return f"{precise(value)} ± {float(np.max(estimate.error, initial=0.0)):.0e}"

@@ -8,14 +8,12 @@ from enum import StrEnum
 import numpy as np
 
 from lab.errors import listing
-from lab.notation import number_text
 from lab.records import record_of_arrays
-from lab.reports.breaking.breakage import Effect
+from lab.reports.breaking.breakage import Effect, precise
 from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, ReportTable, Section
 
 FEW = 3  # Scans whose buffers are shown
-MOST_ENTRIES = 6  # of an array that is printed
 MANY = 12  # Scans with a row each; more are counted by outcome
 
 
@@ -122,8 +120,8 @@ class LateGradient:
     @property
     def blocks(self) -> Iterator[str | ReportTable]:
         """The contents of its section in the report."""
-        late = self.error if self.late is None else f"{_value_text(self.late)}: {self.effect}"
-        rows = ("before rewriting", _value_text(self.gradient)), ("after shortening", late)
+        late = self.error if self.late is None else f"{precise(self.late)}: {self.effect}"
+        rows = ("before rewriting", precise(self.gradient)), ("after shortening", late)
         yield ReportTable(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
             yield "PyTensor raises no error and no warning. Take the gradient first."
@@ -132,14 +130,6 @@ class LateGradient:
                 f"The {scan.scan} runs {scan.steps} of {scan.needed} steps, because a backward "
                 "Scan counts the rows of the forward buffer."
             )
-
-
-def _value_text(value: np.ndarray) -> str:
-    """Write a number, or the first entries of an array."""
-    if not value.ndim:
-        return number_text(value)
-    entries = [*map(number_text, value.ravel()[:MOST_ENTRIES])]
-    return f"[{', '.join([*entries, *['…'] * (value.size > MOST_ENTRIES)])}]"
 
 
 HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")

@@ -28,7 +28,7 @@ from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
-from lab.traces.trace import ScanTrace, SequenceTrace, Source, TapeTrace, Trace
+from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
@@ -41,14 +41,6 @@ POWER_RULE = (
     "x*x instead of x**2."
 )
 WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", or a number'
-
-
-@record_of_arrays
-class OperandValue:
-    """An input of an operation: its name and its value."""
-
-    name: str
-    value: np.ndarray
 
 
 @record_of_arrays
@@ -65,7 +57,7 @@ class Occurrence:
     formula: str
     value: np.ndarray
     entry: tuple[int, ...]
-    inputs: tuple[OperandValue, ...] = ()
+    inputs: tuple[Input, ...] = ()
     numbers: str = ""
     given: bool = False
     operation: str = ""
@@ -78,9 +70,8 @@ class Occurrence:
             return f"{line}, an input of the graph"
         if self.numbers or not self.inputs:
             return line
-        return (
-            f"{line}, where {'; '.join(f'{v.name} is {_value_text(v.value)}' for v in self.inputs)}"
-        )
+        named = (f"{v.name} is {_value_text(np.asarray(v.value))}" for v in self.inputs)
+        return f"{line}, where {'; '.join(named)}"
 
 
 @dataclass(frozen=True)
@@ -170,7 +161,7 @@ def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
     """Whether a product is nan because its factor is 0 to a negative power."""
     if (product.operation, power.operation) != ("Mul", "Pow") or not power.inputs:
         return False
-    base = np.broadcast_to(power.inputs[0].value, power.value.shape)[power.entry]
+    base = np.broadcast_to(np.asarray(power.inputs[0].value), power.value.shape)[power.entry]
     return bool(np.isnan(product.value[product.entry]) and base == 0)
 
 
@@ -345,12 +336,10 @@ class _Run:
             )
         if isinstance(place, _Outer):
             fault = self.trace.outside[place.fault]
-            operands = tuple(OperandValue(v.name, np.asarray(v.value)) for v in fault.inputs)
-            numbers = _in_numbers(fault.operation, [v.value for v in operands]) if operands else ""
-            entry = self._entry(fault.value)
+            numbers = _in_numbers(fault.operation, [np.asarray(v.value) for v in fault.inputs])
             return Occurrence(
-                None, None, fault.formula, fault.value, entry, operands, numbers,
-                operation=fault.operation,
+                None, None, fault.formula, fault.value, self._entry(fault.value), fault.inputs,
+                numbers if fault.inputs else "", operation=fault.operation,
             )  # fmt: skip
         scan, source = self.trace.scans[place.scan], place.source
         speller = Speller(Quantities(self.trace, place.scan))
@@ -365,7 +354,7 @@ class _Run:
         if isinstance(source, Leaf) and not place.is_target:
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
-            OperandValue(called(written(scan, each)), freeze(value_))
+            Input(called(written(scan, each)), freeze(value_))
             for each in dict.fromkeys(_inputs(scan, place))
             if (value_ := _value(scan, each, place.step)) is not None
         )

@@ -57,17 +57,6 @@ def test_random_loops(loop, seed):
         assert of is None
 
 
-def test_a_loop_in_single_precision():
-    loop = lab.Loop(
-        lambda x, u: pt.sin(x) * u,
-        states=(lab.State("x", np.float32(0.5)),),
-        sequences=(lab.Sequence("u", np.array([0.5, -1.5, 2.0], dtype="float32")),),
-    )
-    test = lab.dot_product(loop)
-    assert test.tangent.dtype == test.gradients["u"].dtype == "float32"
-    assert abs(np.subtract(*test.products)) < 1e-5
-
-
 def test_an_undefined_derivative_is_refused_and_the_others_are_not():
     loop = gallery.loops["undefined"]
     assert lab.dot_product(loop, wrt=["x"]).products[0] != 0

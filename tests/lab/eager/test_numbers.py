@@ -214,16 +214,6 @@ def test_every_function_has_a_case():
     assert [name for name in np.__all__ if getattr(np, name) not in tried] == ["amax", "amin"]
 
 
-DIRECT = [key for key, (f, _) in RULES.items() if f is getattr(np, key.split(",")[0], None)]
-
-
-@pytest.mark.parametrize("key", DIRECT)
-def test_without_nodes_numpy_computes(key):
-    function, args = RULES[key]
-    expected = getattr(numpy, key.split(",")[0])(*args)
-    assert numpy.array_equal(function(*args), expected)
-
-
 def test_ties_share_and_bounds_belong_to_x():
     tied = numpy.array([1.0, 3.0, 3.0])
     assert grad(np.max)(tied).tolist() == [0, 0.5, 0.5]
@@ -238,12 +228,6 @@ def test_where_keeps_what_was_not_chosen_out_of_the_gradient():
     with numpy.errstate(divide="ignore"):
         found = grad(lambda a: np.sum(np.where(a > 0, a, numpy.inf)))(numpy.array([1.0, 0.0]))
     assert found.tolist() == [1, 0]
-
-
-def test_numpy_itself_takes_nodes():
-    f = lambda a: numpy.sum(numpy.tanh(a) * numpy.sign(a)) + numpy.max(a)  # noqa: E731
-    g = lambda a: np.sum(np.tanh(a) * numpy.sign(A)) + np.max(a)  # noqa: E731
-    assert numpy.array_equal(grad(f)(A), grad(g)(A))
 
 
 # --- random programs, against others -----------------------------------------------------
@@ -332,27 +316,3 @@ def test_random_programs_differ():
     found = [both_orders(grad, np, program(seed), X, DIRECTION) for seed in (0, 1)]
     with pytest.raises(check.WrongGradientError):
         check.compare(found[0][1], found[1][1], 1e-11)
-
-
-MASK = numpy.array([True, False, True, True])
-ROUTED = {
-    # the eager function of all inputs, and the structural primitive with its metadata
-    "where": (lambda x, y: np.where(MASK, x, y), ((3, 4), (4,)), "where", {"condition": MASK}),
-    "clip": (np.clip, ((3, 4), (3, 1), (4,)), "clamp", {}),
-}
-
-
-@pytest.mark.parametrize(("function", "shapes", "name", "metadata"), ROUTED.values(), ids=ROUTED)
-def test_routing_is_that_of_the_structural_primitives(function, shapes, name, metadata):
-    """Broadcast, and for clip on both bounds as well: whole numbers meet often."""
-    rng = numpy.random.default_rng(5)
-    inputs = [rng.integers(-2, 3, shape).astype(float) for shape in shapes]
-    if name == "clamp":
-        inputs[1:] = [-numpy.ones(shapes[1]), numpy.ones(shapes[2])]
-    primitive = lab.structural.primitives[name]
-    expected, transposed = primitive.vjp_jax(inputs, **metadata)
-    assert numpy.array_equal(function(*inputs), expected)
-    weights = rng.normal(size=expected.shape)
-    for argnum, routed in enumerate(transposed(weights)):
-        found = grad(lambda *args: np.sum(function(*args) * weights), argnum)(*inputs)
-        check.compare(found, routed, 1e-15)

@@ -200,29 +200,6 @@ def check_reads(trace, events):
             held[write.slot.scan, write.slot.argument, write.slot.row] = write.new
 
 
-def check_role_over_time(trace, events):
-    """Roles at every moment, from raw reads and writes on a clock of the test's own."""
-    touched = {}
-    for event in events:
-        for row in event.rows():
-            if row["role"] != "read" and row["step"] is not None:
-                key = event.scan, row["tape"], row["row"]
-                touched.setdefault(key, {})[event.number] = row["role"]
-    for slot in events.slots:
-        mine = touched.get((slot.scan, slot.tape, slot.row), {})
-        for moment in range(len(events) + 1):
-            role = events.role(slot, moment).value
-            if moment in mine:
-                role = "overwritten" if role == "restored" else role
-                assert role == mine[moment]
-                continue
-            writes = [m for m, r in mine.items() if r in ("written", "overwritten")]
-            if any(m < moment for m in writes):
-                assert role in ("intermediate", "result", "done", "saved")
-            if any(m > moment and r != "written" for m, r in mine.items()):
-                assert role not in ("done",)
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_events_of_random_loops_replay_the_run(data):
@@ -234,7 +211,6 @@ def test_events_of_random_loops_replay_the_run(data):
     check_sums(trace, events)
     check_roles(trace, events.rows())
     check_reads(trace, events)
-    check_role_over_time(trace, events)
 
 
 def test_the_checkers_notice_a_wrong_event():

@@ -46,14 +46,6 @@ def test_a_direction_of_a_vector(mode):
         np.testing.assert_allclose(value, wanted, rtol=1e-12)
 
 
-def test_wrt_must_be_real_and_an_input_of_the_cost():
-    x0 = pt.dscalar("x0")
-    with pytest.raises(lab.LabError, match="real"):
-        lab.derivative(squares(x0)[-1], pt.iscalar("n"))
-    with pytest.raises(lab.LabError, match="does not depend"):
-        lab.derivative(squares(x0)[-1], pt.dscalar("other"))
-
-
 @pytest.mark.parametrize("order", range(1, 6))
 def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(order):
     """Distinct step functions, by PyTensor's equality of Scans."""

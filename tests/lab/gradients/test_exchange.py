@@ -88,19 +88,6 @@ def test_a_start_that_no_step_reads_is_disconnected_as_in_pytensor():
     assert truth.admits(value_at(gradient, {x0: 0.4, y0: 5.0}))
 
 
-def test_the_pullback_alone_knows_the_start_of_a_delay_line():
-    x0 = pt.dvector("x0")
-    xs = scan(
-        lambda x: x * 2,
-        outputs_info=[{"initial": x0, "taps": [-3]}],
-        n_steps=2,
-        return_updates=False,
-    )
-    node = scan_nodes([xs])[0]
-    gradients = lab.pullback(node.op, node.inputs, node.outputs, [pt.ones_like(node.outputs[0])])
-    assert value_at(gradients[1], {x0: [1.0, 2.0, 3.0]})[:3].tolist() == [3.0, 3.0, 1.0]
-
-
 def test_it_is_put_back_whatever_happens():
     x0, xs = square()
     with pytest.raises(ZeroDivisionError), lab.our_pullback(), lab.our_pullback():
@@ -137,34 +124,3 @@ def test_a_thread_has_its_own_pullback():
     assert found[1::2] == [[{Scan, TapeScan}] * 5] * 4
     assert found[::2] == [[{Scan}] * 5] * 4
     assert config.traceback__limit == limit
-
-
-RETURNS = np.random.default_rng(0).normal(size=40)
-
-
-def garch(omega, a, b, start):
-    """The log-likelihood of returns whose variance follows their squares and itself."""
-    deviations = scan(
-        lambda r, s: pt.sqrt(omega + a * r**2 + b * s**2),
-        sequences=[pt.as_tensor(RETURNS[:-1])],
-        outputs_info=[start],
-        return_updates=False,
-    )
-    return (-(RETURNS[1:] ** 2) / (2 * deviations**2) - pt.log(deviations)).sum()
-
-
-def test_a_likelihood_has_pytensors_gradient_and_hessian():
-    inputs = [pt.dscalar(name) for name in "abcd"]
-    cost, given = garch(*inputs), dict(zip(inputs, (0.3, 0.2, 0.5, 0.8), strict=True))
-
-    def derivatives():
-        gradient = pt.stack(pytensor.grad(cost, inputs))
-        return gradient, pt.stack([pt.stack(pytensor.grad(g, inputs)) for g in gradient])
-
-    theirs = derivatives()
-    with lab.our_pullback():
-        ours = derivatives()
-    assert TapeScan in kinds(ours[0])
-    assert TapeScan not in kinds(theirs[0])
-    for mine, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(value_at(mine, given), value_at(other, given), rtol=1e-12)

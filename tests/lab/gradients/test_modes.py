@@ -109,13 +109,6 @@ def test_order_thirty_is_the_closed_form_though_its_factorial_is_no_machine_numb
     assert found == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)  # of x / (1 - 2x)
 
 
-@pytest.mark.parametrize("name", LOOPS)
-def test_taylor_mode_has_one_scan_or_two(name):
-    loop = gallery.loops[name]
-    is_array = bool(loop.build().inputs[loop.states[0].name].type.ndim)
-    assert len(loop.derivative(3, mode="taylor").genealogy) <= 1 + is_array
-
-
 # Steps, and where they start, so that every rule is used; the unrolled loop is PyTensor's to
 # differentiate, without a Scan.
 STEPS = {
@@ -169,11 +162,6 @@ def test_a_wrong_rule_is_found(monkeypatch):
     monkeypatch.setitem(taylor.SLOPES, "Tanh", lambda x, y: 1 - y)
     with pytest.raises(AssertionError):
         test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop("tanh")
-
-
-def test_a_product_at_zero_has_the_derivatives_of_a_polynomial():
-    loop = lab.Loop(lambda x: x**3 + x**2, (lab.State("x", 0.0),), n_steps=1)
-    np.testing.assert_array_equal(values(loop, 5, "taylor"), [0, 0, 2, 6, 0, 0])
 
 
 def test_arrays_go_along_a_direction():

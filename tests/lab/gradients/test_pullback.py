@@ -196,12 +196,6 @@ def test_writing_below_everything_that_is_read_is_refused():
         lab.derivative(filled.sum(), buffer, 1)
 
 
-def test_loops_and_their_derivatives_never_need_a_replay():
-    for name in ("square", "fibonacci", "gap", "rnn", "coupled"):
-        made = gallery.loops[name].derivative(3)
-        assert not [n for n in scan_nodes([made.value]) if "replay" in n.op.name]
-
-
 # Until, truncation, step counts.
 
 
@@ -275,25 +269,6 @@ def test_truncated_derivatives_can_be_differentiated(limit):
     np.testing.assert_allclose(value_at(derivation.gradients[1], given), wanted, rtol=1e-8)
 
 
-def test_a_truncated_second_derivative():
-    x0, w = pt.dscalar("x0"), pt.dscalar("w")
-    xs = pytensor.scan(
-        lambda x, w: w * x * x,
-        outputs_info=[x0],
-        non_sequences=[w],
-        truncate_gradient=1,
-        n_steps=3,
-        return_updates=False,
-    )
-    made = lab.derivative((xs**2).sum(), w, 2)
-    x1 = 0.8 * 0.9**2
-    x2 = 0.8 * x1**2
-    x3 = 0.8 * x2**2
-    # Only the last step is differentiated: d x3 / d w = x2**2.
-    found = [float(value_at(v, {x0: 0.9, w: 0.8})) for v in made.values[1:]]
-    np.testing.assert_allclose(found, [2 * x3 * x2**2, 2 * x2**4], rtol=1e-13)
-
-
 # Buffers and sequences that are not as long as the loop.
 
 
@@ -363,19 +338,6 @@ def test_sequences_that_are_longer_than_the_loop(cut):
         given = {u: np.linspace(0.5, 1.5, 9), n: steps}
         made = lab.derivative(cost, u, 1)
         check.gradient(cost, u, made.value, given)
-
-
-def test_a_sequence_that_is_cut_across_its_columns_keeps_its_rows():
-    u, n = pt.dmatrix("u"), pt.lscalar("n")
-    row, x = pt.dvector("row"), pt.dscalar("x")
-    buffer = pt.set_subtensor(pt.empty((n + 1,))[:1], 0.7)
-    parts = (
-        LoopVariable(Kind.SEQUENCE, "u", Tape((0,), ()), u[:, :n], (row,)),
-        LoopVariable(Kind.SIT_SOT, "x", Tape((-1,), (0,)), buffer, (x,), (x * row.sum() ** 2,)),
-    )
-    cost = build_scan(ScanParts("by_hand", n, parts)).outputs[0].sum()
-    given = {u: np.linspace(0.5, 1.5, 9).reshape(3, 3), n: 1}
-    check.gradient(cost, u, lab.derivative(cost, u, 1).value, given)
 
 
 @pytest.mark.parametrize(
@@ -472,13 +434,6 @@ def test_one_expression_returned_twice():
     check.gradient(made.values[1], x0, made.values[2], {x0: 0.6})
 
 
-def test_float32_stays_float32():
-    loop = lab.Loop(lambda x: x**2, states=(lab.State("x", np.float32(0.95)),), n_steps=4)
-    trace = loop.trace(order=2)
-    assert {o.dtype.name for o in trace.outputs} == {"float32"}
-    np.testing.assert_allclose(trace.outputs[2], 117.04199, rtol=1e-5)
-
-
 def test_an_integer_state_has_no_gradient_but_may_count():
     loop = lab.Loop(
         lambda k, x: (k + 1, x * k),
@@ -486,19 +441,6 @@ def test_an_integer_state_has_no_gradient_but_may_count():
         n_steps=4,
     )
     assert loop.trace(order=1, wrt="x", of="x").outputs[1] == 24.0
-
-
-def test_nested_scans_are_differentiated_by_us_as_well():
-    x0 = pt.dscalar("x0")
-
-    def outer(x):
-        inner = pytensor.scan(lambda y: y**2, outputs_info=[x], n_steps=2, return_updates=False)
-        return pt.sin(inner[-1])
-
-    xs = pytensor.scan(outer, outputs_info=[x0], n_steps=3, return_updates=False)
-    made = lab.derivative(xs[-1], x0, 3)
-    for number in range(3):
-        check.gradient(made.values[number], x0, made.values[number + 1], {x0: 0.9})
 
 
 def test_the_users_graph_is_not_altered():

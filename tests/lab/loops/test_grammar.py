@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lab
-import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.loops.text.grammar import Names, read_step
-from visual.workbench.written import written
 
 A, U, W = 0.7, 1.3, -0.4
 
@@ -22,28 +20,20 @@ FORMULAS = [
     ("x = x**2", lambda x, u, w: x * x),
     ("x[t] = x[t-1]**2", lambda x, u, w: x * x),
     ("sin(x[t-1])*u + w*x[t-1]", lambda x, u, w: math.sin(x) * u + w * x),
-    ("-x**2", lambda x, u, w: -(x * x)),
     ("x**-2", lambda x, u, w: 1 / (x * x)),
     ("2**-x", lambda x, u, w: 2.0**-x),
-    ("x - u - w", lambda x, u, w: (x - u) - w),
-    ("x/u/w", lambda x, u, w: (x / u) / w),
     ("x/(u/w)", lambda x, u, w: x / (u / w)),
     ("100*100*x", lambda x, u, w: 10000 * x),
     ("1/3 + x", lambda x, u, w: 1 / 3 + x),
-    ("+x*1e-3", lambda x, u, w: x * 0.001),
     ("x·u − w", lambda x, u, w: x * u - w),
     ("x[t] = w·x[t−1]² + u[t]", lambda x, u, w: w * x * x + u),
     ("x² − x^(-2) + 2·x¹⁰", lambda x, u, w: x * x - x**-2 + 2 * x**10),
-    ("x^u", lambda x, u, w: x**u),
     ("where(x ≥ u, x, w) − where(x ≤ u, x, w)", lambda x, u, w: w - x),
-    ("pi*x", lambda x, u, w: math.pi * x),
     ("exp(x) - log(u) + sqrt(u)", lambda x, u, w: math.exp(x) - math.log(u) + math.sqrt(u)),
     ("tan(x) + cos(u) - tanh(w)", lambda x, u, w: math.tan(x) + math.cos(u) - math.tanh(w)),
     ("arcsin(x)*arccos(x)*arctan(w)", lambda x, u, w: math.asin(x) * math.acos(x) * math.atan(w)),
-    ("sinh(x) + cosh(w)", lambda x, u, w: math.sinh(x) + math.cosh(w)),
     ("sigmoid(x)", lambda x, u, w: 1 / (1 + math.exp(-x))),
     ("abs(w) + min(x, u, w) - max(x, u)", lambda x, u, w: abs(w) + min(x, u, w) - max(x, u)),
-    ("where(x < u, x, w)", lambda x, u, w: x if x < u else w),
     ("where(x > u and u > 0, x, w)", lambda x, u, w: x if x > u and u > 0 else w),
     ("where(not x >= u or u <= 0, x, w)", lambda x, u, w: x if not x >= u or u <= 0 else w),
     ("where(x == x, u, w) + where(x != x, u, w)", lambda x, u, w: u + w),
@@ -118,11 +108,6 @@ def test_vectors_and_matrices():
     np.testing.assert_allclose(loop.trace(order=0).scans[0].tapes[0].final[1], expected)
 
 
-def test_a_written_loop_is_differentiated_to_second_order():
-    found = lab.Loop.from_text("x**2", {"x": 0.95}, n_steps=4).trace(order=2)
-    np.testing.assert_allclose(found.outputs, [0.95**16, 16 * 0.95**15, 240 * 0.95**14])
-
-
 BIG = "9" * 1900
 REFUSED = [
     # text, the quoted part, its column, the message
@@ -131,64 +116,46 @@ REFUSED = [
     ("1 + foo(x)", "foo", "column 5", "not a supported function"),
     ("__import__('os')", "__import__", "column 1", "not a supported function"),
     ("sin(x)(u)", "sin(x)", "column 1", "not a supported function"),
-    ("__x__", "__x__", "column 1", "not a name of this loop"),
     ("x + sin", "sin", "column 5", "not a name of this loop"),
     ("lambda: x", "lambda: x", "column 1", "not part"),
     ("[x for x in u]", "[x for x in u]", "column 1", "not part"),
-    ("(x for x in u)", "(x for x in u)", "column 1", "not part"),
     ("(y := x)", "y := x", "column 2", "not part"),
-    ("(yield x)", "yield x", "column 2", "not part"),
-    ("{x: u}", "{x: u}", "column 1", "not part"),
-    ("f'{x}'", "f'{x}'", "column 1", "not part"),
     ("x + 'a'", "'a'", "column 5", "not a number"),
-    ("x * None", "None", "column 5", "not a number"),
     ("True", "True", "column 1", "not a number"),
     ("1j*x", "1j", "column 1", "not a number"),
     ("x\n + x; ü + x", "ü", "line 2, column 7", "not a name"),
     (BIG, "9" * 39, "column 1", "too large"),
     ("1e400", "1e400", "column 1", "too large"),
     ("x**65", "65", "column 4", "exponent can be up to 64"),
-    ("x**-65", "65", "column 5", "exponent can be up to 64"),
     ("9**9**9**9", "9**9**9**9", "column 1", "power in its exponent"),
-    ("x**(2 + u**2)", "x**(2 + u**2)", "column 1", "power in its exponent"),
     ("(" * 40 + "x" + ")" * 40, "(", "column 31", "nested deeper"),
     ("-" * 1900 + "x", "---", "column", ""),
     ("+".join("x" * 900), "x+", "column 1", "nested deeper"),
     ("(x", "(", "column 1", "never closed"),
     ("x)", ")", "column 2", "not opened"),
-    ("(x]", "]", "column 3", "not opened"),
-    ("x) + (u", ")", "column 2", "not opened"),
     ("x +", "+", "column 3", "cannot be read"),
     ("x @@ u", "@ u", "column 4", "cannot be read"),
-    ("x; u u", "u u", "column 4", "cannot be read"),
     ("x # y", "#", "column 3", "no sign"),
     ("x\0", "\\x00", "column 2", "no sign"),
     ("x if u else w", "x if u else w", "column 1", "where("),
     ("x, u", "x, u", "column 1", "one line"),
-    ("x < u", "x < u", "column 1", "condition"),
     ("where(x, u, w)", "x", "column 7", "not a condition"),
     ("where(x < u < w, u, w)", "x < u < w", "column 7", "not a condition"),
-    ("until(x)", "x", "column 7", "not a condition"),
     ("x + until(x > 1)", "until(x > 1)", "column 5", "separate line"),
-    ("sin()", "sin()", "column 1", "1 argument, not 0"),
     ("min(x)", "min(x)", "column 1", "2 to 8 arguments, not 1"),
     ("sin(x=1)", "sin(x=1)", "column 1", "named"),
     ("sin(*u)", "sin(*u)", "column 1", "starred"),
     ("x2", "x2", "column 1", "x[t-2]"),
-    ("u1", "u1", "column 1", "u[t-1]"),
     ("x[t-101]", "x[t-101]", "column 1", "too far"),
-    ("u[t+101]", "u[t+101]", "column 1", "too far"),
     ("x[t+1]", "x[t+1]", "column 1", "lies ahead"),
     ("x[0]", "x[0]", "column 1", "x[t-1]"),
     ("u[t+w]", "u[t+w]", "column 1", "u[t-1]"),
-    ("u[t:]", "u[t:]", "column 1", "u[t-1]"),
     ("w[t]", "w[t]", "column 1", "x and u"),
     ("x[t]", "x[t]", "column 1", "not computed yet"),
     ("x = x; y = x[t]; z = y", "y", "column 22", "y[t]"),
     ("x = x; y = x[t]; z = y[t-1]", "y[t-1]", "column 22", "look back"),
     ("x = x; x = u", "x", "column 8", "twice"),
     ("w = x", "w", "column 1", "cannot be assigned"),
-    ("until = x", "until", "column 1", "cannot be assigned"),
     ("x = ", "=", "column 3", "no formula"),
 ]
 
@@ -211,19 +178,15 @@ def test_anything_else_is_refused(text, part, place, words):
     ("text", "given", "words"),
     [
         ("", {}, "step = ''"),
-        (" ;\n", {}, "step = ''"),
         (None, {}, "step = None"),
         ("x" * 2001, {}, "at most 2000"),
         ("x", {"states": {"x": 1.0, "y": 1.0}}, "assigned to nothing"),
         ("x = x", {"states": {"x": 1.0, "y": 1.0}}, "nothing is assigned to y"),
-        ("x = x\nx[t-1]", {}, "assigned to nothing"),
         ("x\nuntil(x > 1); until(x < 0)", {}, "second until"),
         ("x", {"states": {"__import__('os')": 1.0}}, "name = \"__import__('os')\""),
         ("x", {"states": {"t": 1.0}}, "name = 't'"),
-        ("x", {"states": "x"}, "states = 'x'"),
         ("x", {"states": {"x": "a"}}, "initial of state x = 'a'"),
         ("x[t-1] + x[t-2]", {"states": (lab.State("x", 1.0),)}, "reads it at [-2, -1]"),
-        ("x", {"states": (lab.State("x", [1.0, 2.0], (-2, -1)),)}, "x[t-2] and x[t-1]"),
         ("x[t-1] + x[t-2]", {"states": {"x": [1.0, 2.0, 3.0]}}, "2 initial values"),
     ],
 )
@@ -337,7 +300,6 @@ def test_names_that_look_alike_are_one(sign, letter):
         assert lab.dot_product(one, wrt=sign, of=sign, tangents={sign: 1.0}).of == letter
         assert lab.compare(one, wrt=sign, of=sign).agree
         assert one.with_taps({sign: (-1,)}).variables[letter].taps == (-1,)
-        assert visual.draw(one, "taps", wrt=sign, of=sign, at={sign: 3.0}).text()
 
 
 TWICE = {
@@ -353,7 +315,6 @@ TWICE = {
     "taps": lambda a, b: lab.Loop.from_text(f"{a}*2", {a: 1.0}, n_steps=2).with_taps(
         {a: (-1,), b: (-1,)}
     ),
-    "on the workbench": lambda a, b: written(f"{a}*2", f"{a} = 1; {b} = 2"),
 }
 
 

@@ -1,7 +1,6 @@
 """PyMC models: their log-density against formulas and PyMC's own gradient, and their names."""
 
 import re
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,13 +9,10 @@ import pytest
 from scipy import stats
 
 import lab
-import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops.model import log_density
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
-from visual.cli.main import main
-from visual.drawing.catalogue import PICTURES
 
 pytestmark = [
     pytest.mark.skipif(find_spec("pymc") is None, reason="PyMC is not installed"),
@@ -47,50 +43,6 @@ def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
     assert lab.explain(of_pymc.custom()).traps == ()
     (trap,) = lab.explain(of_pymc.newest_first()).traps
     assert (trap.name, "of x are −1, −2" in trap.message) == ("taps_out_of_order", True)
-
-
-def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
-    model, density = models["ar"], log_density(models["ar"])
-    (rho,) = density.resolve_wrt("rho")
-    drawn = visual.draw(model, "tapes", wrt="rho", order=2, at={"x0": 0.5})
-    made = replace(lab.derivative(density.cost, rho, 2), cost="the log-density")
-    assert drawn.svg() == visual.draw(made, "tapes", given=density.bind_values({"x0": 0.5})).svg()
-    with pytest.raises(ArgumentError, match="A model accepts order, wrt, and at"):
-        visual.draw(model, taps={"x": (-2,)})
-    with pytest.raises(ArgumentError, match="wrt = 'nope'"):
-        visual.draw(model, wrt="nope")
-    (tmp_path / "pymcs.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    asked = [
-        "draw",
-        "tapes",
-        "--loop",
-        "pymcs:ar",
-        "--wrt",
-        "rho",
-        "--order",
-        "2",
-        "--at",
-        "x0=0.5",
-    ]
-    assert main([*asked, "-o", str(tmp_path / "a.svg")]) == 0
-    assert (tmp_path / "a.svg").read_text("utf-8") == drawn.svg()
-
-
-def test_all_pictures_of_a_model_are_written(models, tmp_path, monkeypatch):
-    index = visual.export(models["ar"], tmp_path / "set", wrt="rho", order=1)
-    page, drawn = index.read_text("utf-8"), visual.draw(models["ar"], "taps", wrt="rho", order=1)
-    assert "Not drawn" not in page
-    assert {path.stem for path in index.parent.glob("*.svg")} == set(PICTURES)
-    assert (index.parent / "taps.svg").read_text("utf-8") == drawn.svg()
-    with pytest.raises(ArgumentError, match="A model accepts order, wrt, and at"):
-        visual.export(models["ar"], tmp_path / "no", steps=3)
-    (tmp_path / "own.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    asked = ["export", "--loop", "own:ar", "--wrt", "rho", "--order", "1"]
-    assert main([*asked, "-o", str(tmp_path / "again")]) == 0
-    for path in index.parent.iterdir():
-        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", MODELS)

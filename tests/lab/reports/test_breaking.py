@@ -223,20 +223,6 @@ def test_differences_and_their_errors(name):
         assert not found.admits(np.float64(3 * exact(order) + 1e3 * float(found.error)))
 
 
-def test_differences_of_arrays():
-    at = np.array([0.7, -1.2])
-    x, y = at
-
-    def function(v):
-        return v[0] ** 2 * v[1] ** 3
-
-    gradient = [2 * x * y**3, 3 * x**2 * y**2]
-    hessian = np.array([[2 * y**3, 6 * x * y**2], [6 * x * y**2, 6 * x**2 * y]])
-    third = [0 + 2 * 6 * y**2 + 12 * x * y, 6 * y**2 + 2 * 12 * x * y + 6 * x**2]
-    for order, exact in ((1, gradient), (2, hessian.sum(axis=1)), (3, third)):
-        np.testing.assert_allclose(differences(function, at, order).value, exact, rtol=1e-9)
-
-
 def test_differences_without_a_number():
     found = differences(lambda x: float("nan"), 1.0)
     assert np.isnan(found.value)

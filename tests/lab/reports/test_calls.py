@@ -4,7 +4,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from graphs import scan
 from hypothesis import Phase, given, settings
 from random_loops import loops
 
@@ -213,11 +212,3 @@ def test_loops_without_a_section_on_few_steps():
     short = gallery.loops["sequence"].with_steps(1).with_values({"y": [0.5]})
     for loop in (gallery.loops["newton"], short):
         assert lab.canonical(loop).few_steps is None
-
-
-def test_pytensor_raises_an_error_when_negative_steps_run():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=-1)
-    f = pytensor.function([x0], xs, mode="FAST_COMPILE")
-    with pytest.raises(IndexError, match="negative number of step"):
-        f(0.9)

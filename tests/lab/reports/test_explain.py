@@ -16,7 +16,6 @@ from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
 from lab.reports.explain.traps import FINDERS, traps
 from lab.scans.replacing import scan_nodes
-from visual.cli.main import main
 
 OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
 # the name of the trap, and words of its message; None without a trap
@@ -174,29 +173,6 @@ def test_sizes_are_those_of_the_arrays(name):
         assert item.bytes == sizes[item.name], item
 
 
-@pytest.mark.parametrize("name", ["square", "gap", "logistic"])
-def test_sizes_of_second_derivatives(name):
-    """The mit-mots of a gradient have rows after the last step as well."""
-    loop = gallery.loops[name]
-    graph = loop.build()
-    state = loop.states[0].name
-    first = loop.derivative(1, state, graph=graph).value
-    cost = first if first.type.ndim == 0 else first.sum()
-    explanation = lab.explain(cost, graph.inputs[state])
-    backward = next(s for s in explanation.scans if s.name.startswith("gradient of"))
-    trace = lab.trace(lab.derivative(cost, graph.inputs[state]).value, graph.given)
-    names = [scan.name for scan in trace.scans]
-    own = trace.scans[names.index(backward.name)]
-    above = trace.scans[names.index(f"gradient of the {backward.name}")]
-    sizes = {tape.name: tape.final.nbytes for tape in own.tapes}
-    sizes |= {
-        f"gradient of {t.gradient_of}": t.final.nbytes for t in (*above.tapes, *above.outputs)
-    }
-    assert backward.saved
-    for item in backward.saved:
-        assert item.bytes == sizes[item.name], item
-
-
 def explained(loop):
     graph = loop.build()
     return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])
@@ -272,18 +248,6 @@ def test_fifty_scans_are_summarized():
 
 
 # The command and the page.
-
-
-def test_the_command_explains(capsys, tmp_path):
-    assert main(["explain", "graphs.to_explain:newest_first"]) == 0
-    assert "not in ascending" in capsys.readouterr().out
-    page = tmp_path / "x.html"
-    assert main(["explain", "coupled", "-o", str(page), "--theme", "dark"]) == 0
-    assert "prey[t] = " in page.read_text(encoding="utf-8")
-    assert main(["explain", "graphs.to_explain:of_what_went_in", "--scan", "2"]) == 0
-    printed = capsys.readouterr().out
-    assert "Scan 2" in printed
-    assert "Scan 1" not in printed
 
 
 LOGISTIC = """\

@@ -8,9 +8,7 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.scan.utils import until
 
 import lab
-import visual
 from lab.errors import GraphError
-from visual.drawing.catalogue import PICTURES
 
 U = np.array([0.1, -0.2, 0.3, 0.4])
 X0, W = pt.dscalar("x0"), pt.dscalar("w")
@@ -97,17 +95,6 @@ def test_the_second_derivative_of_a_batch():
         np.array([slope("x", {"x": v + h, **others}) for v in values]) for h in (1e-5, -1e-5)
     )
     np.testing.assert_allclose(trace.outputs[2], (up - down) / 2e-5, rtol=1e-7)
-
-
-def test_it_is_explained_compared_and_drawn():
-    many = pt.dvector("X")
-    cost = vectorize_graph(last(), {X0: many}).sum()
-    given = {many: np.array([0.5, 0.7]), W: 0.8, US: U}
-    assert "Scans in the graph: 1 (batch of scan_fn)." in str(lab.explain(cost, many))
-    assert lab.compare(cost, many, given).agree
-    derived = lab.derivative(cost, many)
-    for kind in PICTURES:
-        assert visual.draw(derived, kind, given=given).shapes, kind
 
 
 def test_entries_that_may_stop_elsewhere_are_refused():

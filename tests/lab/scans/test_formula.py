@@ -140,16 +140,6 @@ def test_formulas_of_strange_steps(name):
     assert list(disagreements(loop.trace(order=1, cost="sum"))) == []
 
 
-def test_reductions_along_an_axis():
-    loop = lab.Loop(
-        lambda m: m * m.sum(axis=1, keepdims=True),
-        states=(lab.State("m", M),),
-        n_steps=1,
-    )
-    (written,) = lab.spelled(loop.trace(order=0), 0, 0)
-    assert "sum(m₀, axis=1)" in written.formula
-
-
 def test_the_reader_of_formulas_notices_a_wrong_one():
     trace = gallery.loops["gap"].trace(order=0)
     (formula,) = trace.scans[0].formulas
@@ -208,13 +198,3 @@ def test_what_doubles_with_every_line_is_written(name):
     for number in range(len(trace.scans)):
         assert all(written.formula for written in lab.spelled(trace, number, 0))
     assert list(disagreements(growing(GROWING[name], 4).trace(order=1))) == []
-
-
-@pytest.mark.parametrize("name", ["products", "sums", "differences"])
-def test_what_is_not_simplified_has_the_same_numbers(name):
-    assert list(disagreements(growing(GROWING[name], 11).trace(order=1))) == []
-
-
-def test_a_fraction_of_nothing_is_written_without_a_warning():
-    loop = lab.Loop.from_text("x + 1/0", {"x": 1.0}, n_steps=1)
-    assert loop.trace(order=0).outputs[0] == np.inf

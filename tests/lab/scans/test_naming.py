@@ -14,9 +14,7 @@ from lab.equations.spelling import Speller
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, render
-from lab.scans.formula import _product
 from lab.scans.naming import MAX_DEPTH, shared
-from visual.scene.shapes import shortened, text_width
 
 X = Leaf("x", -1, 0)
 
@@ -95,21 +93,6 @@ def test_a_deep_chain_is_cut_into_pieces():
     assert plainly(made).endswith("more operations)")
 
 
-def test_a_wide_sum_is_bounded_too():
-    wide = Call("Add", tuple(Call("exp", (Leaf(f"x{i}", None, i),)) for i in range(10_000)))
-    written = plainly(wide)
-    assert len(written) < MAX_CHARACTERS + 60
-    assert written.count("exp(") + 10_000 - written.count("exp(") == 10_000
-    assert written.endswith(f"{10_000 - written.count('exp('):,} more operations)")
-
-
-def test_products_of_products_do_not_double():
-    before, product = Leaf("x", -1, 0), Leaf("y", -1, 1)
-    for _ in range(60):
-        before, product = product, _product((before, product))
-    assert shared(product).operations <= 60
-
-
 def test_a_step_of_a_hundred_levels_is_traced_and_drawn():
     trace = deep(100).trace(order=1)
     operations = [len(notation.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
@@ -128,18 +111,6 @@ def test_formulas_of_equal_steps_are_computed_once(monkeypatch):
     lab.trace(first)
     monkeypatch.setattr("lab.scans.formula.simplify", None)
     assert lab.trace(first).scans[0].formulas
-
-
-def test_a_long_name_is_measured_a_few_times(monkeypatch):
-    measured = []
-
-    def counting(content, *others):
-        measured.append(len(content))
-        return text_width(content, *others)
-
-    monkeypatch.setattr("visual.scene.shapes.text_width", counting)
-    assert shortened("x" * 10_000 + "[3]", 200, 10.5).endswith("…[3]")
-    assert sum(measured) < 20_000
 
 
 @pytest.mark.parametrize("order", [15, 20_000, 10**12])

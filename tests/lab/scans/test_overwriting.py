@@ -10,7 +10,6 @@ from structural_cases import evaluated
 
 import lab
 from lab import structural
-from lab.checks import check
 from lab.loops import gallery
 from lab.tape import Kind, Tape
 
@@ -44,22 +43,6 @@ def test_set_subtensor_is_what_numpy_writes(rows, new, data):
     np.testing.assert_array_equal(structural.set_subtensor(x, y, i), expected)
     with pytest.raises(lab.LabError, match="set_subtensor: x = "):
         structural.set_subtensor(pt.constant(x), y, i)
-
-
-def test_narrows_transpose_is_a_scatter():
-    (found,) = structural.primitives["narrow"].transpose(Y, (X,), dim=0, start=3, length=1)
-    x = pt.dvector("x")
-    theirs = pytensor.grad((x[3:4] * 10).sum(), x)
-    np.testing.assert_array_equal(found, [0, 0, 0, 10, 0])
-    np.testing.assert_array_equal(found, check.value_at(theirs, {x: X}))
-
-
-def test_the_transpose_of_a_fan_out_is_a_sum():
-    _, pullback = structural.vjp(
-        lambda x: structural.cat([x, structural.narrow(x, 0, 1, 2)], 0), [X]
-    )
-    (found,) = pullback(np.arange(1.0, 8.0))
-    assert found.tolist() == [1, 2 + 6, 3 + 7, 4, 5]
 
 
 STEPS = [Tape((-1,), (0,)), Tape((-2, -1), (0,)), Tape((0, 1), (1,)), Tape((-1, 0), (0, -1))]
@@ -154,14 +137,3 @@ def test_the_tapes_of_a_gradient_are_these_chains(name, order, jacobian, count):
             expected = tape.contents(back)[::-1]
             np.testing.assert_allclose(held[alive], expected[alive], rtol=1e-13)
         assert np.any(alive)
-
-
-def test_a_tap_that_is_not_overwritten_keeps_its_gradient():
-    """The tape of a gradient, reads 0, 1, writes 1, and a tape that writes elsewhere."""
-    results = []
-    for writes, rows in (((1,), 5), ((2,), 6)):
-        move = structural.tape_step(Tape((0, 1), writes), 3)
-        _, pullback = structural.vjp(move, [np.zeros(rows), np.zeros(1)])
-        before, _ = pullback(np.concatenate([np.zeros(2), np.arange(1.0, rows + 1)]))
-        results.append(before[4])
-    assert results == [0, 5]

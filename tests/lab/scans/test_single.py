@@ -43,16 +43,6 @@ def test_a_single_step_is_a_loop_of_one_step():
     assert [one.steps for one in compared.theirs.scans] == [1, 1]
 
 
-def test_several_results_of_a_single_step():
-    first, second = scan(
-        lambda x, a: (x * a, pt.exp(x)), outputs_info=[X0, None], non_sequences=[A], n_steps=1
-    )
-    cost = first[-1] * second[-1]
-    trace = lab.trace(lab.derivative(cost, X0), GIVEN)
-    assert np.allclose(trace.outputs, [0.45 * np.exp(0.5), 0.9 * np.exp(0.5) * 1.5])
-    assert len(trace.scans[0].outputs) == 2
-
-
 def test_what_no_scan_made_is_still_refused():
     cost = pt.sin(X0) * A
     with pytest.raises(GraphError, match="there is no Scan in this graph"):

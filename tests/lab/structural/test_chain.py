@@ -1,21 +1,12 @@
-"""Chains of structural primitives, also in the step of a loop."""
+"""Chains of structural primitives."""
 
 import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structural_cases import inner
 
-import lab
 from lab import structural
-from lab.checks import check
-from lab.structural import primitives
-
-A = np.arange(6.0).reshape(2, 3)
-G = 10 + np.arange(6.0).reshape(2, 3)
-MIXED = np.array([[True, False, True], [False, False, True]])
 
 
 def routed(x, y):
@@ -69,59 +60,3 @@ def test_chains_by_differences_and_dot_products(seed):
 def test_an_input_that_is_not_used_has_a_zero_cotangent():
     _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [XY[0], [1, 2]])
     assert [g.tolist() for g in pullback([5.0])] == [[5, 0, 0], [0.0, 0.0]]
-
-
-def test_transposes_are_made_of_the_same_primitives():
-    """Narrow's transpose is a cat with zeros, cat's is narrow, where's is where with zero."""
-    zeros = np.zeros((2, 1))
-    (scattered,) = primitives["narrow"].transpose(G[:, :2], (A,), dim=1, start=1, length=2)
-    np.testing.assert_array_equal(scattered, structural.cat([zeros, G[:, :2]], 1))
-    first, _ = primitives["cat"].transpose(G, [A[:, :1], A[:, 1:]], dim=1)
-    np.testing.assert_array_equal(first, structural.narrow(G, 1, 0, 1))
-    to_x, to_y = primitives["where"].transpose(G, (A, A), condition=MIXED)
-    np.testing.assert_array_equal(to_x, structural.where(MIXED, G, 0))
-    np.testing.assert_array_equal(to_y, structural.where(MIXED, 0, G))
-
-
-# In the step of a loop
-
-
-def gated(x, u):
-    """A state of three entries: shifted, a new one in front, half of them halved, clamped."""
-    shifted = structural.cat([structural.narrow(u, 0, 0, 1), structural.narrow(x, 0, 0, 2)], 0)
-    return structural.clamp(structural.where([True, False, True], shifted, x), -0.9, 0.9)
-
-
-def gated_by_pytensor(x, u):
-    shifted = pt.concatenate([u[:1], x[:2]])
-    return pt.clip(pt.switch(np.array([True, False, True]), shifted, x), -0.9, 0.9)
-
-
-STEPS = np.array([[0.5, 0.1], [-0.3, 0.2], [1.5, -0.4], [0.7, 0.3]])
-
-
-def routing_loop():
-    return lab.Loop(
-        gated_by_pytensor,
-        states=(lab.State("x", np.array([0.2, -1.4, 0.6])),),
-        sequences=(lab.Sequence("u", STEPS),),
-    )
-
-
-def test_the_pullback_of_a_loop_agrees_with_the_rules():
-    graph = routing_loop().build()
-    weights = np.arange(1.0, 13.0).reshape(4, 3)
-    cost = (graph.outputs["x"] * weights).sum()
-    wrt = [graph.inputs[name] for name in ("x", "u")]
-    found = [check.value_at(g, graph.given) for g in pytensor.grad(cost, wrt)]
-
-    state, pullbacks = np.array([0.2, -1.4, 0.6]), []
-    for row in STEPS:  # the same loop, one chain a step
-        state, pullback = structural.vjp(gated, [state, row])
-        pullbacks.append(pullback)
-    gx, gu = np.zeros(3), []
-    for weight, pullback in zip(weights[::-1], pullbacks[::-1], strict=True):
-        gx, row = pullback(gx + weight)
-        gu.append(row)
-    np.testing.assert_array_equal(found[0], gx)
-    np.testing.assert_array_equal(found[1], gu[::-1])

@@ -39,13 +39,6 @@ def test_what_stood_there_before():
     assert written.before.tolist() == [3.0, 2.0, 1.0, 0.0]
 
 
-def test_one_variable_or_several_may_be_asked_for():
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=3, return_updates=False)
-    assert [o.tolist() for o in lab.trace(xs, {x0: 1.0}).outputs] == [[2.0, 4.0, 8.0]]
-    assert [o.tolist() for o in lab.trace([xs[0], xs[-1]], {x0: 1.0}).outputs] == [2.0, 8.0]
-
-
 def test_values_inside_the_step():
     trace = gallery.loops["extra"].trace(order=0)
     inside = {value.operation: value.values for value in trace.scans[0].inside}
@@ -152,11 +145,6 @@ def test_one_step_is_a_scan_as_well():
     assert trace.outputs[2] == 2.0
 
 
-def test_a_short_run_shows_nothing(capsys):
-    gallery.loops["square"].trace(order=2)
-    assert capsys.readouterr() == ("", "")
-
-
 def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
     loop = gallery.loops["square"].with_steps(500)
     graph = loop.build()
@@ -176,14 +164,6 @@ def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
     assert calls[-1] == 100
     values, _ = run([graph.outputs["x"]], graph.given)
     assert len(values[graph.outputs["x"]]) == 500
-
-
-def test_the_inputs_of_a_run_are_not_altered():
-    start = np.array([0.5, 0.6])
-    x0 = pt.dvector("x0")
-    xs = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=3, return_updates=False)
-    lab.trace(xs, {x0: start})
-    assert start.tolist() == [0.5, 0.6]
 
 
 def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():

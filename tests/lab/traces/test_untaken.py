@@ -72,7 +72,6 @@ def test_rewritten_it_is_what_the_compiled_function_gives(name):
         ("scan_fn", 0, None),
         ("gradient of scan_fn", 1, 0),
     ]
-    assert visual.tapes(trace).text()
 
 
 def test_a_where_inside_the_branch_as_well_is_the_way_out():
@@ -113,8 +112,6 @@ def test_rewritten_loops_have_the_same_tapes(name):
             assert told[0] == told[1]
             assert np.array_equal(first.unwritten, second.unwritten)
         assert [s.axis for s in one.sequences] == [s.axis for s in two.sequences]
-    for picture in (visual.tapes, visual.unrolled, visual.ssa, visual.stepgraph):
-        assert picture(other).text()
 
 
 def test_rewritten_scans_keep_their_kind_and_derivation_and_the_graph_its_own():

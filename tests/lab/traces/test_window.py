@@ -13,7 +13,6 @@ import visual
 from lab import gallery
 from lab.errors import ArgumentError, GraphError, KindError
 from lab.traces import loop_run, window
-from visual.cli.main import main
 
 QUICK = "FAST_COMPILE"
 NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
@@ -72,15 +71,6 @@ def test_the_checker_sees_another_number():
     assert len(list(parted(kept, other))) > 10
 
 
-def test_with_the_operations_of_the_step_the_last_bit_is_the_same():
-    """FAST_COMPILE leaves the loop's as they are: 500 steps, where a bit would be all of it."""
-    derivative = gallery.loops["logistic"].with_steps(500).derivative(1)
-    whole, kept = lab.trace(derivative), lab.trace(derivative, keep="last", backend=QUICK)
-    assert kept.outputs[0] == whole.outputs[0]
-    np.testing.assert_allclose(kept.outputs[1], whole.outputs[1], rtol=1e-10)
-    assert kept.scans[0].tapes[0].final[-1] == whole.scans[0].tapes[0].final[-1]
-
-
 def test_the_last_step_of_a_long_loop_by_a_closed_form():
     """x ← x·w: the derivative of the last x wrt w is n·x·w**(n−1), as the running total."""
     n, w = 20_000, 0.9999
@@ -121,15 +111,6 @@ def test_a_second_trace_compiles_nothing(monkeypatch):
     assert lab.trace(derivative, keep="last", backend=QUICK) == first
     with pytest.raises(GraphError, match="compiled again"):
         lab.trace(derivative, keep="last", backend="CVM")
-
-
-@pytest.mark.parametrize("picture", ["tapes", "unrolled", "values", "influence"])
-def test_windows_are_drawn(picture):
-    derivative = gallery.loops["rnn"].derivative(1)
-    trace = lab.trace(derivative, keep=slice(1, 3), backend=QUICK)
-    of = lab.influence(derivative, trace=trace) if picture == "influence" else trace
-    told = getattr(visual, picture)(of).text()
-    assert "h₂" in told or "∂hₜ" in told or picture == "values"
 
 
 def test_influence_within_a_window_is_that_of_the_whole_loop():
@@ -227,23 +208,6 @@ def test_what_cannot_be_is_one_sentence(arguments, error, words):
 def test_some_loops_are_kept_whole(name, words):
     with pytest.raises(GraphError, match=words):
         lab.trace(gallery.loops[name].derivative(1), keep="last")
-
-
-@pytest.mark.parametrize(
-    ("keep", "firsts"),
-    [("last", [99, 99]), ("50:52", [50, 48]), (slice(-2, None), [98, 0])],
-)
-def test_what_is_kept_can_be_chosen_of_a_picture(keep, firsts, capsys):
-    loop = gallery.loops["square"].with_steps(100)
-    told = visual.draw(loop, "tapes", keep=keep, all=True).text()
-    for first in firsts:
-        assert f"from step {first}" in told or not first
-    if isinstance(keep, str):
-        assert (
-            main(["draw", "tapes", "--loop", "square", "--steps", "100", "--keep", keep, "-o-"])
-            == 0
-        )
-        assert f"from step {firsts[-1]}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("keep", ["first", "-:3", 0, "1:2:3", None, True, "0:5:2"])

@@ -99,20 +99,6 @@ def unnamed():
     return [scan(lambda v: v * 2, outputs_info=[x], n_steps=3)[-1]]
 
 
-def garch():
-    """The likelihood of a GARCH(1, 1) model of returns, as it is sampled from."""
-    returns, theta = pt.dvector("returns"), pt.dvector("theta")
-
-    def volatility(r, var):
-        return theta[0] + theta[1] * r**2 + theta[2] * var
-
-    var = scan(
-        volatility, sequences=[returns[:-1]], outputs_info=[returns.var()], name="volatility"
-    )
-    logp = -0.5 * (pt.log(2 * np.pi * var) + returns[1:] ** 2 / var)
-    return [logp.sum()], theta
-
-
 def autoregressive():
     """The last forecast of an AR(2) process; the cost reads only the end of the loop."""
     x, theta, n = pt.dvector("returns"), pt.dvector("theta"), pt.lscalar("n")

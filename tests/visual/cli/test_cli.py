@@ -111,6 +111,9 @@ WRONG = {  # the words that are typed, and parts of the message
     "draw taps --loop square --step 1 -o -": ("step",),
     "export --loop square --formats doc -o x": ("formats",),
     "compiled square --scan 9": ("--scan 9: expected 1; there is one Scan.",),
+    "compiled square --wrt z": ("--wrt z",),
+    "compare square --order 0": ("--order 0",),
+    "explain square -o x.svg": (".html or .txt",),
 }
 
 

@@ -29,7 +29,6 @@ from lab.reports.compile.rewriting import History, rewritten
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
-from visual.cli.main import main
 
 MODES = ["CVM", "NUMBA"]
 GAP = gallery.loops["gap"]
@@ -231,15 +230,6 @@ def test_the_graph_is_not_altered():
 # Models as they come from PyMC, large graphs, strange names.
 
 
-def test_a_garch_likelihood():
-    (logp,), theta = to_compile.garch()
-    found = lab.compiled(logp, theta, given=given_for([logp]))
-    loops = {b.name: b for s in found.after for b in s.buffers if "volatility" in s.name}
-    kept = [b for b in loops.values() if b.kind is Kind.SIT_SOT]
-    assert 6 in {b.stored.number for b in kept}  # five steps, all needed by the likelihood
-    assert "gradient of volatility" in str(found)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_the_last_forecast_of_an_autoregressive_model(mode):
     (last,), theta = to_compile.autoregressive()
@@ -350,19 +340,6 @@ def test_unknown_numbers_are_shown_as_expressions():
     assert found == lab.compiled(cost, mode="CVM")
     assert found.buffers[0].stored.number is None
     assert str(found.buffers[0].stored) == "min(1, n) + 1"
-
-
-@pytest.mark.parametrize("suffix", ["html", "txt"])
-def test_the_command(suffix, tmp_path, capsys):
-    path = tmp_path / f"gap.{suffix}"
-    assert main(["compiled", "gap", "--mode", "CVM", "-o", str(path)]) == 0
-    written = path.read_text(encoding="utf-8")
-    assert [part for part in ("Rewrites", "only the last row is read") if part not in written] == []
-    capsys.readouterr()
-    assert main(["compiled", "gap", "--scan", "1"]) == 0
-    assert capsys.readouterr().out.startswith("Scan 1: gap, 5 steps\n")
-    assert main(["compiled", "gap", "--wrt", "x", "--mode", "CVM"]) == 0
-    assert "Without the gradient, x has" in " ".join(capsys.readouterr().out.split())
 
 
 def batched():

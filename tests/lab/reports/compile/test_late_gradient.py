@@ -84,18 +84,6 @@ def test_an_infinite_gradient_is_wrong():
     assert (found.gradient, found.late, found.effect) == (np.inf, 1.0, Effect.WRONG)
 
 
-def test_text():
-    printed = " ".join(str(lab.compiled(gallery.loops["square"], "x", "CVM")).split())
-    for text in (
-        "before rewriting 7.413",
-        "after shortening 1.327: wrong",
-        "PyTensor raises no error and no warning.",
-        "The gradient of square runs 1 of 4 steps",
-        "Without the gradient, x has 2 rows instead of 5: only the gradient reads the others.",
-    ):
-        assert text in printed, text
-
-
 def test_missing_values():
     """Without a value of n, or wrt a computed variable, the late gradient is undefined."""
     (cost,) = to_compile.last_two()

@@ -8,8 +8,6 @@ import pytest
 import lab
 from lab import gallery
 from lab.errors import ArgumentError
-from visual.cli import why
-from visual.cli.main import main
 
 START = 10.0
 
@@ -231,24 +229,3 @@ def test_nothing_that_is_looked_for_was_written_earlier(name, what, is_met):
     assert is_met(met.value)[met.entry]
     if found.scan is not None and written:
         assert (found.scan, found.step) <= min(written)
-
-
-def own():
-    graph = growing().build()
-    return next(iter(graph.outputs.values()))[-1], graph.inputs["x"], graph.given
-
-
-def test_the_command(capsys, monkeypatch):
-    def told(*arguments):
-        assert main(["why", *arguments]) == 0
-        return capsys.readouterr().out
-
-    assert "not found in 8 steps of 2 Scans" in told("square")
-    assert "step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
-    monkeypatch.setattr(why, "MANY_STEPS", 10)  # for more steps, PyTensor runs the steps of --steps
-    assert "not found in any step" in told("square", "--steps", "11", "--at", "x=0.5")
-    monkeypatch.undo()
-    monkeypatch.syspath_prepend("tests/lab/reports/runs")
-    assert "First nan: step 9 of scan_fn, Scan 1 of 2" in told("test_first:own")
-    assert main(["why", "test_first:own", "--steps", "3"]) == 2
-    assert "--steps" in capsys.readouterr().err

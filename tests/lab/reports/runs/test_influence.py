@@ -213,14 +213,3 @@ def test_states_without_derivatives_are_refused():
 @pytest.mark.parametrize("name", ["logistic", "rnn"])
 def test_the_text_of_the_picture(name):
     assert_twin(f"influence-{name}", visual.draw(gallery.loops[name], "influence"))
-
-
-def test_arrays_of_one_entry():
-    """x[t] = 0.5·x[t−1] + u[t]: the influence over k steps is 0.5ᵏ."""
-    loop = lab.Loop(
-        lambda u, x: x * 0.5 + u,
-        states=(lab.State("x", np.array([1.0])),),
-        sequences=(lab.Sequence("u", np.ones((4, 1))),),
-    )
-    found = np.asarray(lab.influence(loop.derivative())).reshape(5, 5)
-    np.testing.assert_allclose(found[4], 0.5 ** np.arange(4, -1, -1))
