@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.errors import check_type
-from lab.records import cached_property
 from lab.structural.primitive import Linearization
 
 
@@ -17,32 +16,19 @@ from lab.structural.primitive import Linearization
 class Sources:
     """The number of the input, and the flat index in it, of every output entry.
 
-    Both arrays have the shape of the output; `sizes` are the sizes of the inputs.
+    Both arrays have the shape of the output.
     """
 
     input: np.ndarray
     entry: np.ndarray
-    sizes: tuple[int, ...]
 
     def readers(self, number: int, entry: int) -> np.ndarray:
         """Return the flat indices of the output entries that copy an entry of input `number`."""
-        order, starts = self._readers[number]
-        return order[starts[entry] : starts[entry + 1]]
+        return np.flatnonzero((self.input == number) & (self.entry == entry))
 
     def count(self, number: int) -> int:
         """Return the number of output entries that copy input `number`."""
-        return len(self._readers[number][0])
-
-    @cached_property
-    def _readers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The flat output indices per input, sorted by entry, and the start of each entry."""
-        readers = []
-        for number, size in enumerate(self.sizes):
-            indices = np.flatnonzero(self.input == number)
-            entries = self.entry.reshape(-1)[indices]
-            starts = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=size))])
-            readers.append((indices[np.argsort(entries, kind="stable")], starts.astype(int)))
-        return readers
+        return int(np.sum(self.input == number))
 
 
 def sources(linear: Linearization) -> Sources:
@@ -54,4 +40,4 @@ def sources(linear: Linearization) -> Sources:
     parts = (c.reshape(value.shape) for c, value in zip(codes, linear.values, strict=True))
     taken = np.asarray(linear.push(*parts))
     numbers = np.searchsorted(starts[1:], taken, side="right")
-    return Sources(numbers, taken - starts[numbers], sizes)
+    return Sources(numbers, taken - starts[numbers])
