@@ -8,7 +8,6 @@ import pytest
 import lab
 import visual
 from lab import Loop, Parameter, Sequence, State
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
 
@@ -149,29 +148,3 @@ def test_bad_input_is_one_sentence(wrong, parts):
     assert [part for part in parts if part not in message] == [], message
     assert "\n" not in message.strip()
     assert len(message) < 320, message
-
-
-def test_an_unwritable_path_leaves_nothing(tmp_path):
-    scene = visual.tapes(square().trace())
-    with pytest.raises(ArgumentError, match="does not exist"):
-        scene.save(tmp_path / "missing" / "picture.svg")
-    with pytest.raises(ArgumentError, match=r"\.svg, \.pdf"):
-        scene.save(tmp_path / "picture.svg.gz")
-    (tmp_path / "picture.svg").mkdir()
-    with pytest.raises(ArgumentError, match="cannot be written"):
-        scene.save(tmp_path / "picture.svg")
-    assert [path.name for path in tmp_path.iterdir()] == ["picture.svg"]
-
-
-def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "picture.svg"
-    path.write_text("old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(ArgumentError, match="No space left"):
-        visual.tapes(square().trace()).save(path)
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["picture.svg"]

@@ -2,7 +2,6 @@
 
 import io
 import sys
-import threading
 import warnings
 
 import pytest
@@ -58,13 +57,6 @@ def test_work_can_be_given_up_at_every_pause(name):
     assert not is_watched()
 
 
-def test_what_was_given_up_is_right_when_it_is_asked_for_again():
-    loop, (_, watch) = rnn(), counting(60)
-    with pytest.raises(Interrupted), watch_work(watch):
-        visual.draw(loop, "tapes", order=2)
-    assert visual.draw(loop, "tapes", order=2).svg() == visual.draw(rnn(), order=2).svg()
-
-
 def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
     monkeypatch.setattr("lab.gradients.derivative.MANY_SCANS", 2)
     graph = gallery.loops["square"].build()
@@ -79,15 +71,6 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
             assert list(bar.steps("loop", 200)) == list(range(200))
             bar.close()
     assert capsys.readouterr().err == ""
-
-
-def test_one_thread_is_watched_and_not_another():
-    found = []
-    with watch_work(lambda: None):
-        thread = threading.Thread(target=lambda: found.append(is_watched()))
-        thread.start()
-        thread.join()
-    assert found == [False]
 
 
 def test_one_bar_for_all_loops_of_a_run(monkeypatch):

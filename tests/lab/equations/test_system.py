@@ -1,6 +1,5 @@
 """Run printed systems in NumPy, and compare the results with the Scans."""
 
-import pickle
 import re
 
 import numpy as np
@@ -238,12 +237,6 @@ def test_hostile_names_do_not_leave_latex():
     latex = LOOPS["hostile name"].system().latex()
     assert "$" not in latex
     assert HOSTILE.replace("&", r"\&") in latex
-
-
-def test_a_system_is_pickled():
-    system = gallery.loops["newton"].system()
-    assert pickle.loads(pickle.dumps(system)) == system
-    assert system != gallery.loops["square"].system()
 
 
 def test_a_system_needs_one_scan():

@@ -17,11 +17,6 @@ NAMES = list(gallery.loops)
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 
-def test_there_are_enough_loops_and_each_has_a_reason():
-    assert len(NAMES) >= 12
-    assert all(len(loop.reason) > 20 for loop in gallery.loops.values())
-
-
 def differentiable(loop):
     for name, variable in loop.variables.items():
         if isinstance(variable, lab.RandomState) or name in ("k", "v"):

@@ -110,14 +110,3 @@ def autoregressive():
         name="forecast",
     )
     return [ys[-1]], theta
-
-
-def many(count=20):
-    """Return a chain of loops."""
-    value = pt.dscalar("x0")
-    for number in range(count):
-        value = scan(
-            lambda x: pt.tanh(x) + 0.1, outputs_info=[value], n_steps=3 + number % 5,
-            name=f"loop_{number}",
-        )[-1]  # fmt: skip
-    return [value]

@@ -242,16 +242,6 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     assert MovedCost(last, {theta: given[theta]}, given).differences().admits(late.gradient)
 
 
-def test_twenty_scans_are_summarized():
-    outputs = to_compile.many()
-    found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
-    printed = str(found)
-    assert len(found.after) == 20
-    assert len(printed.splitlines()) <= 20 + 25  # a row for each Scan, and the rest
-    assert "20 changed" in printed
-    assert "loop_17" in str(found.after[17])
-
-
 def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
     n, m = pt.lscalar("n"), pt.lscalar("n")
     xs = scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
