@@ -162,8 +162,8 @@ class _Routes:
         """Return the line of a term, the place of its factor, and its relative position."""
         to, cell = self.boxes[target], self.machine.cells[target]
         if is_filled and term.source is None:  # above the names of the next row
-            start = to.bottom + (14 if self.arrangement.is_tall else 7)
-            return ((to.x, start), (to.x, to.bottom)), None, 0.0
+            below = to.bottom + (14 if self.arrangement.is_tall else 7)
+            return ((to.x, below), (to.x, to.bottom)), None, 0.0
         if term.source is None:
             return self._from_side(to, cell)
         start, source = self.boxes[term.source], self.machine.cells[term.source]
