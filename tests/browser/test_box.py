@@ -44,7 +44,7 @@ def test_widgets_in_a_box_follow_the_user_and_python(page):
     # All views follow Python.
     run_cell(page, 1)
     bench = page.locator(".scantape-bench")
-    bench.get_by_text("4 · ∇C′ through 1", exact=True).first.wait_for()
+    bench.locator("svg text", has_text="4 · ∇C′ through 1").first.wait_for()
     page.locator(".scantape-machine[data-moment='3']").wait_for()
     page.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
     assert page.evaluate("location.hash") == ""

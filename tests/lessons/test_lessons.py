@@ -180,7 +180,7 @@ def test_what_is_wrong_with_a_lesson_is_found():
         (2, [3], "Try another number"),
         (1, [1], "Right. Because it is."),
         (1, [], "no wrong answer is tried"),
-        (1, ["x"], "Not understood."),
+        (1, ["x"], "Expected an integer."),
     ],
 )
 def test_a_wrong_solution_is_found(right, wrong, words):
