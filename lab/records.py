@@ -65,7 +65,7 @@ def as_array(
 
 
 def are_equal(first: object, second: object) -> bool:
-    """Whether two records are equal, arrays included; nan equals nan."""
+    """Return whether two records are equal, arrays included; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return (
             isinstance(first, np.ndarray)

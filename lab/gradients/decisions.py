@@ -109,7 +109,7 @@ class StepGradients:
     statuses: dict[Variable, Status]
 
     def undefined(self, part: LoopVariable) -> bool:
-        """Whether the gradient of `part` is undefined."""
+        """Return whether the gradient of `part` is undefined."""
         return any(isinstance(self.statuses.get(v), Undefined) for v in part.inner_inputs)
 
 
@@ -207,7 +207,7 @@ def _plain_name(node: Apply) -> str:
 
 
 def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
-    """The loop of a derivative: as it is recorded, or the only one of some `loops`."""
+    """Return the loop of a derivative: as it is recorded, or the only one of some `loops`."""
     while (decisions := decisions_of(node.op)) is not None:
         node = decisions.parent
     if node in loops:

@@ -102,7 +102,7 @@ class ScanParts:
         return readable(self.name)
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
-        """The variables of the given kinds, in the order of the node."""
+        """Return the variables of the given kinds, in the order of the node."""
         return tuple(variable for variable in self.variables if variable.kind in kinds)
 
     @property

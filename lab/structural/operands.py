@@ -61,7 +61,7 @@ def form(name: str, value: np.ndarray) -> Form:
 def operands(
     primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
 ) -> tuple[tuple[np.ndarray, ...], tuple[Form, ...]]:
-    """The values as arrays of one dtype.
+    """Return the values as arrays of one dtype.
 
     Python numbers, and lists of them, have no dtype and take that of the others (float64 or
     complex128 among themselves).

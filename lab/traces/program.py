@@ -64,7 +64,7 @@ class Instructions:
         self.add("constant", 0.0)  # which blank memory holds
 
     def add(self, name: str, *operands: float | str) -> int:
-        """The place of an instruction, which is written if it is new."""
+        """Return the place of an instruction, which is written if it is new."""
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name not in KNOWN and name not in ("constant", "input"):

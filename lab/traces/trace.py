@@ -81,7 +81,7 @@ class TapeTrace:
         return bool(self.tape.reads) and not self.is_total
 
     def position(self, row: int) -> int:
-        """The position of a row of the array."""
+        """Return the position of a row of the array."""
         return row - self.tape.origin
 
     def contents(self, step: int) -> np.ndarray:

@@ -37,15 +37,15 @@ class TapeBefore(Table):
         self.slots = {(0, columns[row]): row for row in rows}
 
     def every(self) -> dict[int, range]:
-        """The columns of the whole tape."""
+        """Return the columns of the whole tape."""
         return {0: self.all_columns}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The columns of the slots."""
+        """Return the columns of the slots."""
         return ({*self.slots},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The step and the values that it reads, and the slots before it."""
+        """Yield the step and the values that it reads, and the slots before it."""
         named, tape, touched = self.named, self.tape, Touched(self.tape, self.step)
         lines = [f"{tape.name}: {kind_text(tape)}"]
         reads = [

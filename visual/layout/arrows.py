@@ -82,7 +82,7 @@ def route(
 def _ports(
     known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Where each arrow meets its target: side by side on an edge, in the order of the sources."""
+    """Return where each arrow meets its target: side by side, in the order of the sources."""
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
         start, box = cells[edge.source], cells[edge.target]
@@ -112,7 +112,7 @@ def _is_next(source: Box, target: Box) -> bool:
 
 
 def _bow(edge: Edge, source: Box, target: Box, into: float, depth: float) -> Arrow:
-    """A bow within a line, or a straight arrow to the next cell."""
+    """Return a bow within a line, or a straight arrow to the next cell."""
     out, low = source.x + source.width / 2, source.y + source.height + 2
     if not edge.over:
         points = (out, low), (out, low + depth), (into, low + depth), (into, low)
@@ -125,7 +125,7 @@ def _bow(edge: Edge, source: Box, target: Box, into: float, depth: float) -> Arr
 
 
 def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours") -> Arrow:
-    """An arrow to another line."""
+    """Return an arrow to another line."""
     out, faint = source.x + source.width / 2, edge.faint or edge.over
     if source.y < target.y:
         straight = (out, source.y + source.height), (into, target.y - 1)
@@ -137,7 +137,7 @@ def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """A straight arrow from side to side; `heights` are those of all sources of the target."""
+    """Return a straight arrow from side to side; `heights` are those of all its sources."""
     way = 1 if source.x < target.x else -1
     (x0, x1), share = (
         (
@@ -151,7 +151,7 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
 
 
 def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
-    """The first label that fits below the target, where no other arrow has its label."""
+    """Yield the first label that fits below the target, where no other arrow has its label."""
     room = target.width + 14
     fitting = (told for told in edge.labels if text_width(told, LETTERS, mono=True) <= room)
     told = next(fitting, edge.labels[-1] if edge.labels else "")
@@ -182,7 +182,7 @@ def _chip(
     others: Iterable[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> Group | None:
-    """A factor on its arrow, as near the middle as possible; None if it does not fit."""
+    """Return a factor on its arrow, as near the middle as possible; None if it does not fit."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
     left, right = min(x for x, _ in path) - 2 * half, max(x for x, _ in path) + 2 * half
     occupied = [room for room in occupied if room.left < right and left < room.right]
@@ -266,7 +266,7 @@ class Detours:
         return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
 
     def _down(self, edge: float, side: int, start: float, end: float, source: Box) -> float:
-        """The x of a track between two columns, which share the gap between them."""
+        """Return the x of a track between two columns, which share the gap between them."""
         if (edge, side) not in self.rooms:
             others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
             away = [side * (x - edge) for x in others if side * (x - edge) > 0]
@@ -285,7 +285,7 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """The first track where a stretch meets no stretch from another cell, or the last one."""
+        """Return the first track without a stretch from another cell there, or the last one."""
         low, high = sorted((start, end))
         taken, number = self.taken.setdefault(where, []), 0
         for number in numbers:
@@ -295,7 +295,7 @@ class Detours:
         return number
 
     def _end(self, box: Box, side: int, source: Box) -> float:
-        """The height of the end of an arrow from `source` on a side of a cell."""
+        """Return the height of the end of an arrow from `source` on a side of a cell."""
         used = self.ends.setdefault((box.x, box.y, side), [])
         if source not in used:
             used.append(source)

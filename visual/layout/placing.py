@@ -71,7 +71,7 @@ class Placed:
             self.right = x = max(x, self.right)
 
     def fold_marks(self, blocks: Collection[int], y: float) -> Iterator[Text]:
-        """The numbers of hidden columns."""
+        """Yield the numbers of hidden columns."""
         for block, x, fold in self.folds:
             if block in blocks:
                 middle = x + (_fold_width(self.pitch) - self.apart) / 2
@@ -136,7 +136,7 @@ def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, l
 
 
 def _pitch(part: TablePart, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
-    """The distance of columns that makes the blocks fill the room."""
+    """Return the distance of columns that makes the blocks fill the room."""
     sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
     overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
     sums = [sum(numbers) for numbers in zip(overlaid, *sizes.values(), strict=True)]
@@ -202,7 +202,7 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """The columns that fit: optional columns only if they do, and no fold of one column."""
+        """Return the columns that fit, optional ones only if all fit; no fold has one column."""
 
         def fits(chosen: Collection[Key]) -> bool:
             return _pitch(part, _blocks(chosen, every), room) >= part.narrow
@@ -229,7 +229,7 @@ class _Layout:
     # Rows.
 
     def drawing(self) -> Drawing:
-        """All rows, below the titles of the parts."""
+        """Return all rows, below the titles of the parts."""
         return Drawing(sized(self.right, self.y, *self.shapes), (*self.short,))
 
     def add(self, row: Row) -> None:
@@ -288,7 +288,7 @@ class _Layout:
         self.y = max(y + aparts.get(n, 0.0) for n, y in enumerate(bottoms))
 
     def _titles(self, y: float) -> Iterator[Text]:
-        """The titles of the parts, with their notes if they fit."""
+        """Yield the titles of the parts, with their notes if they fit."""
         ends = [*(placed.start for placed in self.parts[1:]), self.right]
         for placed, end in zip(self.parts, ends, strict=True):
             title = fitted(placed.start, y, placed.part.title, end - placed.start, 12, bold=True)
@@ -314,14 +314,14 @@ class _Layout:
     def _written(
         self, label: str, short: tuple[str, str] | None, room: float, mono: bool = True
     ) -> str:
-        """A label, or the short name if the label is too wide."""
+        """Return a label, or the short name if the label is too wide."""
         if short is None or text_width(label, SMALL, mono) <= room:
             return label
         self.short[short[1]] = None
         return short[0]
 
     def _beside(self, name: str, line: Line, y: float) -> Iterator[Text]:
-        """The name and the notes to the left of a line."""
+        """Yield the name and the notes to the left of a line."""
         x, room = self.left - 12, self.left - self.sheet.margin - 12
         if name:
             size = 13 if text_width(name, 13, bold=True) <= room else SMALL
@@ -331,7 +331,7 @@ class _Layout:
             yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
 
     def _cells(self, placed: Placed, line: Line, y: float) -> Iterator[Shape]:
-        """The cells of a line, and the marks of its folds."""
+        """Yield the cells of a line, and the marks of its folds."""
         for key, each in line.cells:
             x = placed.left.get(key) if key is not None else placed.start
             if x is None:
@@ -373,13 +373,13 @@ class _Layout:
         return shapes, y
 
     def _low_label(self, each: Cell, placed: Placed, value: np.ndarray | None) -> str:
-        """The label of a low cell, or its short name if there is no room for the label."""
+        """Return the label of a low cell, or its short name if there is no room for the label."""
         if each.short is not None and not each.short[1] and value is not None:
             return each.short[0] if thin_width(value, each.label) > placed.cell else each.label
         return self._written(each.label, each.short, placed.pitch - 14)
 
     def _formulas(self, row: Row, y: float) -> tuple[list[Shape], float]:
-        """The formulas of a row below its first part."""
+        """Return the formulas of a row below its first part."""
         shapes = list[Shape]()
         if not row.formulas:
             return shapes, y
@@ -410,7 +410,7 @@ class _Layout:
 
 
 def _folded(note: str, room: float) -> list[str]:
-    """A note in as many lines as it needs; words are not broken, positions only at the arrow."""
+    """Return a note in as many lines as it needs; only positions are broken, at the arrow."""
     read, arrow, written = note.partition(" → ")
     if arrow and text_width(note, SMALL) > room:
         return [read, f"→ {written}"]
@@ -420,14 +420,14 @@ def _folded(note: str, room: float) -> list[str]:
 
 
 def _has_bow_above(placed: Placed, line: Line, bows: Sequence[Edge]) -> bool:
-    """Whether an arrow runs above other cells; the arrow to the next cell is straight."""
+    """Return whether an arrow runs above other cells; the arrow to the next cell is straight."""
     lefts = {each.id: placed.left.get(key, 0.0) for key, each in line.cells if key is not None}
     far = 1.5 * placed.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
 
 
 def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
-    """The distance below a line: for bows, for labels, and for arrows to the next line."""
+    """Return the distance below a line: for bows, for labels, and for arrows to the next line."""
     if placed.part.height < TWO_LINES:
         return 6
     if placed.part.title:
@@ -441,7 +441,7 @@ def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: 
 
 
 def _drawn(each: Cell, box: Box) -> Group:
-    """A cell: a box with name and value, or in a low part with its label."""
+    """Return a cell: a box with name and value, or in a low part with its label."""
     if each.lines:
         group = words_cell(box, each.value, each.name, each.label, each.lines, each.key)
     elif box.height > TWO_LINES:
@@ -455,7 +455,7 @@ def _drawn(each: Cell, box: Box) -> Group:
 
 
 def _low_cell(each: Cell, box: Box, label: str) -> Group:
-    """A low cell: a label, and next to it a value if it has one."""
+    """Return a low cell: a label, and next to it a value if it has one."""
     if each.value is None:
         group = words_cell(box, None, each.name, label, each.lines, each.key)
     else:

@@ -139,7 +139,7 @@ class Fold:
     sheet: Sheet
 
     def steps(self, scan: ScanTrace) -> list[int | Gap]:
-        """The shown steps of a Scan, and gaps."""
+        """Return the shown steps of a Scan, and gaps."""
         if self.sheet.steps is not None:
             return with_ends(self.sheet.steps_of(scan), scan.steps)
         if self.ends == 0:
@@ -160,7 +160,7 @@ class Table(ABC):
 
     @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The rows of the shown steps, with the cells of the shown columns."""
+        """Return the rows of the shown steps, with the cells of the shown columns."""
 
     def every(self) -> Mapping[int, range]:
         """For each block all numbers of its columns, if folds at its ends are marked as well."""

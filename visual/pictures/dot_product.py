@@ -130,7 +130,7 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: list[int]) -> Product:
-    """The product of some entries of a sequence; a single entry is a number."""
+    """Return the product of some entries of a sequence; a single entry is a number."""
     if len(entries) == 1:
         label, (row,) = value_symbol(name, entries[0]), entries
         return Product((f"g{label}", gradient[row]), (f"d{label}", tangent[row]))
@@ -153,7 +153,7 @@ class Products(Table):
         self.most = max([1, *map(len, self.halves.backward)])
 
     def _heads(self, block: int) -> dict[Key, Head]:
-        """The names above the columns of a block."""
+        """Return the names above the columns of a block."""
         heads = [Head(tape.name, "tangent") for tape in self.moving]
         heads += [Head(f"d{self.test.of}", "tangent J v"), Head("g", "cotangent")]
         last = "g · J v"
@@ -166,11 +166,11 @@ class Products(Table):
         return {(block, n): head for n, head in enumerate(heads)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """All columns of both blocks."""
+        """Return all columns of both blocks."""
         return ({*self._heads(0), *self._heads(1)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The shown steps of the forward derivative, of the pullback, and the last products."""
+        """Yield the shown steps of the forward derivative and the pullback, and last products."""
         forward: list[Sequence[Product]] = [[product] for product in self.halves.forward]
         products = (forward, [*self.halves.backward])
         titles = (
@@ -200,7 +200,7 @@ class Products(Table):
         yield Row(heading=self._sums())
 
     def _sums(self) -> TableHeading:
-        """Both inner products, and their difference."""
+        """Return both inner products, and their difference."""
         forward, backward = self.test.products
         distance = abs(forward - backward)
         relative = distance / max(abs(forward), abs(backward), np.finfo(float).tiny)
@@ -208,7 +208,7 @@ class Products(Table):
         return TableHeading(f"⟨g, J v⟩ = {forward!r}, ⟨J* g, v⟩ = {backward!r}", [difference])
 
     def _tape_cells(self, block: int, step: int) -> Iterator[Column]:
-        """The values that a step writes on the tapes, to slots that no later step accumulates."""
+        """Yield the values that a step writes to slots that no later step accumulates."""
         trace = self.test.backward if block else self.test.forward
         named = NamedScan(trace, len(trace.scans) - 1)
         for n, tape in enumerate(self.tapes if block else self.moving):
@@ -223,7 +223,7 @@ class Products(Table):
     def _products(
         self, block: int, products: Sequence[Product], total: float, row: str
     ) -> Iterator[Column]:
-        """Gradients with their tangents, the sum of their products, and the total."""
+        """Yield gradients with their tangents, the sum of their products, and the total."""
         if not products:
             return
         first, end = len(self.tapes if block else self.moving), len(self._heads(block))

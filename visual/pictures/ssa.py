@@ -107,7 +107,7 @@ def ssa(
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
-    """Letters, then s26, s27 …, without the names of variables."""
+    """Return letters, then s26, s27 …, without the names of variables."""
     names = {variable.name for scan in trace.scans for variable in scan.variables}
     letters = (ascii_lowercase[n] if n < len(ascii_lowercase) else f"s{n}" for n in count())
     return (letter for letter in letters if letter not in names)
@@ -139,12 +139,12 @@ class Ssa(Table):
         self.read = {source for write in self.writes.values() for source in write.sources}
 
     def _touched(self, fold: Fold) -> list[tuple[TapeTrace, int]]:
-        """The slots that the shown steps read or write."""
+        """Return the slots that the shown steps read or write."""
         steps = numbers(fold.steps(self.scan))
         return [(t, row) for t in self.tapes for row in sorted(self.slots.touched(t, steps))]
 
     def _columns(self, fold: Fold) -> dict[Key, tuple[TapeTrace, int]]:
-        """The slots in SSA form by their columns, with a block for each tape."""
+        """Return the slots in SSA form by their columns, with a block for each tape."""
         touched = self._touched(fold)
         shared = [slot for slot in touched if self.all or self._is_shared(*slot)]
         both = [s for s in touched if self._is_shared(*s) or self._chain(*s)[0] in self.read]
@@ -153,11 +153,11 @@ class Ssa(Table):
         return {(2 + slot[0].argument, n): slot for n, slot in enumerate(chosen)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The columns of the buffer, and of the SSA form."""
+        """Return the columns of the buffer, and of the SSA form."""
         return {self.slots.column(*slot) for slot in self._touched(fold)}, {*self._columns(fold)}
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The tapes before the first step, then after every shown step, with its writes."""
+        """Yield the tapes before the first step, then after every shown step, with its writes."""
         touched = self._touched(fold)
         self.letters = {(t.argument, row): next(self.unused) for t, row in touched}
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
@@ -172,7 +172,7 @@ class Ssa(Table):
                 yield self._row(item)
 
     def _row(self, step: int | None) -> Row:
-        """The tapes after a step, or before the first step, and the values that it wrote."""
+        """Return the tapes after a step, or before the first step, and the values that it wrote."""
         lines = []
         for tape in self.tapes:
             rows = (row for argument, row in self.letters if argument == tape.argument)
@@ -201,14 +201,14 @@ class Ssa(Table):
         return Row(name, lines, edges, formulas, Group((), number, moment=moment))
 
     def _small(self, tape: TapeTrace, row: int, step: int | None) -> Cell:
-        """A slot of the buffer, with the name of its value."""
+        """Return a slot of the buffer, with the name of its value."""
         slots = self.slots
         role, value, _ = slots.before(tape, row) if step is None else slots.after(tape, row, step)
         name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
         return Cell(role, name, value, key=key, label=self._name(self._value(tape, row, step)))
 
     def _large(self, tape: TapeTrace, row: int, value: Value, step: int | None) -> Cell:
-        """A value in SSA form; its role says where the value comes from."""
+        """Return a value in SSA form; its role says where the value comes from."""
         state = self.slots.before(tape, row)
         if step is not None:
             state = self.slots.after(tape, row, step)
@@ -224,11 +224,11 @@ class Ssa(Table):
         return self.flow.chain(self.named.number, tape, row)
 
     def _is_shared(self, tape: TapeTrace, row: int) -> bool:
-        """Whether a slot holds several values, one after another."""
+        """Return whether a slot holds several values, one after another."""
         return len(self._chain(tape, row)) > 1 + bool(tape.unwritten[row])
 
     def _value(self, tape: TapeTrace, row: int, step: int | None) -> Value:
-        """The value that a slot holds after a step."""
+        """Return the value that a slot holds after a step."""
         first, *later = self._chain(tape, row)
         past = [v for v in later if step is not None and self.writes[v].step <= step]
         return past[-1] if past else first
@@ -237,7 +237,7 @@ class Ssa(Table):
         return value_symbol(self.letters.get((value.argument, value.row), "…"), value.version)
 
     def _formula(self, value: Value, write: SlotWrite) -> str:
-        """The formula of a write, with the names of the values that it reads."""
+        """Return the formula of a write, with the names of the values that it reads."""
 
         def name(leaf: Leaf) -> str:
             source, variable = write.reads(leaf), self.scan.variable(leaf)
@@ -251,7 +251,7 @@ class Ssa(Table):
         return f"{self._name(value)} = {render(write.formula.expression, name)}"
 
     def _left_out(self, touched: Sequence[tuple[TapeTrace, int]]) -> Iterator[str]:
-        """The slots that are in the buffer only, and why."""
+        """Yield the slots that are in the buffer only, and why."""
         alone: dict[bool, list[str]] = {True: [], False: []}  # whether a step reads the slot
         drawn = {(tape.argument, row) for tape, row in self.columns.values()}
         for tape, row in touched:

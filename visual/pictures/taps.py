@@ -94,11 +94,11 @@ class TapsTable(Table):
         self.names, self.strips, self.scans = names, strips, scans
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The times of all slots."""
+        """Return the times of all slots."""
         return ({(0, time) for strip in self.strips for time in _times(strip[0].tape.taps)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """A heading for every strip, and its rows."""
+        """Yield a heading for every strip, and its rows."""
         for number, (names, strip) in enumerate(zip(self.names, self.strips, strict=True)):
             tape = strip[0].tape
             notes = [] if number or not strip[1:] else [_reversal(tape)]
@@ -115,7 +115,7 @@ class TapsTable(Table):
                 yield self._row(number, order, each)
 
     def _row(self, number: int, order: int, each: Generation) -> Row:
-        """A step, with bows from the slots that it reads to those that it writes."""
+        """Return a step, with bows from the slots that it reads to those that it writes."""
         first, sign = self.strips[number][0], -1 if order % 2 else 1
         cells: list[tuple[Key | None, Cell]] = []
         for time in _times(first.tape.taps):

@@ -175,7 +175,7 @@ class Event:
         return tuple(r.slot for r in self.reads if r.slot is not None and not r.is_own)
 
     def rows(self) -> list[dict[str, object]]:
-        """One dictionary for each slot that the event touches and each value that it reads."""
+        """Return a dictionary for each slot that the event touches and each value that it reads."""
         rows = []
         for read in self.reads:
             if read.role is SlotRole.PRESERVED and read.slot is not None:

@@ -58,7 +58,7 @@ class GradientRow:
         return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
     def confirmed(self, answer: SideResult) -> bool | None:
-        """Whether finite differences agree with `answer`; None if they cannot tell."""
+        """Return whether finite differences agree with `answer`; None if they cannot tell."""
         if self.differences is None or answer.value is None:
             return None
         return self.differences.confirms(answer.value)
@@ -124,7 +124,7 @@ class Comparison(Report):
 
 
 def _is_marked(row: GradientRow) -> bool:
-    """Whether finite differences decide on a value of the row."""
+    """Return whether finite differences decide on a value of the row."""
     return {row.confirmed(row.ours), row.confirmed(row.theirs)} != {None}
 
 

@@ -158,7 +158,7 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
 
 
 def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
-    """Whether a product is nan because its factor is 0 to a negative power."""
+    """Return whether a product is nan because its factor is 0 to a negative power."""
     if (product.operation, power.operation) != ("Mul", "Pow") or not power.inputs:
         return False
     base = np.broadcast_to(np.asarray(power.inputs[0].value), power.value.shape)[power.entry]
@@ -241,7 +241,7 @@ class _Run:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
-        """Whether an operation computes the value, instead of passing it on."""
+        """Return whether an operation computes the value, instead of passing it on."""
         if not isinstance(place, _Place) or place.is_target:
             return True
         if not isinstance(place.source, int):

@@ -126,7 +126,7 @@ class EagerTable(Table):
         return [{(0, 0)} for _ in self.parts]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The operations that are shown, in order."""
+        """Yield the operations that are shown, in order."""
         yield Row(heading=self._heading())
         headed: set[int] = set()
         for item in self.items:
@@ -161,7 +161,7 @@ class EagerTable(Table):
         return self.opened is None or tape == self.opened
 
     def _lines(self, node: NodeStory, is_first: bool) -> Iterator[Line]:
-        """The node, and the gradients that it received; above the first node its tape."""
+        """Yield the node, and the gradients that it received; above the first node its tape."""
         tape = self.recording.tapes[node.record.tape]
         is_open = self._is_open(tape.number)
         heads = [dict[Key, Head](), dict[Key, Head]()]
@@ -194,7 +194,7 @@ class EagerTable(Table):
                 yield Line([((0, 0), each)], heads=head, low=True, part=part)
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Arrows from the parents to the node, and from its gradient to their gradients."""
+        """Yield arrows from the parents to the node, and from its gradient to their gradients."""
         made = self._at(node.made)
         for parent in dict.fromkeys(node.record.parents):
             yield Edge(("node", parent), ("node", node.number), plain=True, moment=made)
@@ -219,7 +219,7 @@ class EagerTable(Table):
     # Gradients.
 
     def _gradients(self, node: NodeStory) -> Iterator[Cell]:
-        """The gradients of a node in the order of arrival, and their sum."""
+        """Yield the gradients of a node in the order of arrival, and their sum."""
         for item in shown(len(node.received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):
                 label = f"⋯ {counted(item.hidden, 'gradient')} hidden"

@@ -118,11 +118,11 @@ class TwoTapes(Table):
         }
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """All columns."""
+        """Return all columns."""
         return [{(0, column) for column in range(len(HEADS))}]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The initial values, the shown steps, and the values after the loop."""
+        """Yield the initial values, the shown steps, and the values after the loop."""
         line = f"{counted(self.steps, 'step')} of the loop, from top to bottom, with equal numbers "
         line += "on both sides."
         yield Row(heading=TableHeading(self.title, [line]))
@@ -141,7 +141,7 @@ class TwoTapes(Table):
                 heads = {}
 
     def _shown(self, side: TapeSide, row: int) -> Iterator[StoredQuantity]:
-        """The quantities of a row, or its first and last ones and their number."""
+        """Yield the quantities of a row, or its first and last ones and their number."""
         found = side.rows.get(row, [])
         ends = [*range(MOST // 2), *range(len(found) - MOST // 2, len(found))]
         for item in shown(len(found), MOST, ends):
@@ -165,7 +165,7 @@ class TwoTapes(Table):
         return cells
 
     def _edges(self) -> Iterator[tuple[int, Edge]]:
-        """Every arrow, with the lower of its two rows."""
+        """Yield every arrow, with the lower of its two rows."""
         for number, side in enumerate(self.sides):
             for kind, pairs in (("value", side.ways), ("gradient", side.returns)):
                 for pair in dict.fromkeys(pairs):
@@ -177,13 +177,13 @@ class TwoTapes(Table):
                         yield max(rows[0], rows[1]), Edge(start, end, plain=is_value, moment=moment)
 
     def _made(self, row: int) -> Moment:
-        """The forward moment of a row; START precedes all moments."""
+        """Return the forward moment of a row; START precedes all moments."""
         if row == START:
             return None, ""
         return row, "after the loop" if row == self.steps else f"step {row:,} of the loop"
 
     def _back(self, row: int) -> Moment:
-        """The backward moment of a row, after all forward moments."""
+        """Return the backward moment of a row, after all forward moments."""
         name = {START: "the start", self.steps: "what follows the loop"}.get(row, f"step {row:,}")
         return 2 * self.steps + 1 - row, f"gradients of {name}"
 

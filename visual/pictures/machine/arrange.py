@@ -142,7 +142,7 @@ def _short_name(machine: MachineContent, row: int) -> str:
 
 
 def _is_first(machine: MachineContent, row: int) -> bool:
-    """Whether a row is the first of its Scan, or of a pair."""
+    """Return whether a row is the first of its Scan, or of a pair."""
     return row == 0 or machine.rows[row - 1].scan != machine.rows[row].scan
 
 
@@ -182,26 +182,26 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
 
 
 def _dense(machine: MachineContent, row: int, usual: Density, is_tall: bool) -> Density:
-    """The heights of a row: rows of arrays are as high as their numbers need."""
+    """Return the heights of a row: rows of arrays are as high as their numbers need."""
     density = OUTPUT if machine.rows[row].is_output and not is_tall else usual
     return replace(density, box=max(density.box, _listed(machine, row)))
 
 
 def _listed(machine: MachineContent, row: int) -> float:
-    """The height of the numbers that are listed in a cell of a row."""
+    """Return the height of the numbers that are listed in a cell of a row."""
     lines = max((cell.lines for cell in machine.cells if cell.row == row), default=0)
     return ENTRY * lines + 5 if lines else 0.0
 
 
 def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
-    """The size of numbers with which all have room in their boxes."""
+    """Return the size of numbers with which all have room in their boxes."""
     texts = (key.text for cell in machine.cells for key in cell.keys)
     widest = max((text_width(text, 1.0, bold=True) for text in texts), default=1.0) or 1.0
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
 
 
 def _down(machine: MachineContent, width: float) -> Arrangement:
-    """A machine on a narrow sheet: a column for each tape, a line for each time."""
+    """Return a machine on a narrow sheet: a column for each tape, a line for each time."""
     across = (width - TIMES) / len(machine.rows)
     middles = [TIMES + across * (n + 0.5) for n in range(len(machine.rows))]
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
@@ -231,7 +231,7 @@ def _down(machine: MachineContent, width: float) -> Arrangement:
 def _rows(
     machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
-    """The middle of every row, the headings, and the bottom of the last row."""
+    """Return the middle of every row, the headings, and the bottom of the last row."""
     y, heights, headings = 6.0, list[float](), list[Heading]()
     bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):
@@ -259,7 +259,7 @@ def _headings(
     density: Density,
     above: float,
 ) -> Iterator[Heading]:
-    """The name of a Scan at its first row, and of every row."""
+    """Yield the name of a Scan at its first row, and of every row."""
     if is_narrow:
         y = middle - density.box / 2 - density.name - above - 4
         text = f"{name}: {row.name}" if is_first else row.name

@@ -138,7 +138,7 @@ class _Builder:
         return SlotCell(row, column, slot.position, slot.quantity, tuple(keys), has_seed=has_seed)
 
     def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """The moments at which role or number may change, with the moment of the run."""
+        """Yield the moments at which role or number may change, with the moment of the run."""
         yield 0, 0
         numbers = list(ends)
         wanted = {n + d for n in self.events.moments(slot) for d in (0, 1)}
@@ -173,7 +173,7 @@ class _Builder:
             yield self._skip(skipped)
 
     def _wanted(self) -> list[int]:
-        """The events that touch a shown slot, and of a stretch without one the last."""
+        """Return the events that touch a shown slot, and of a stretch without one the last."""
         total = len(self.events)
         if len(self.columns.times) == len(self.columns.places):
             return list(range(1, total + 1))
@@ -266,12 +266,12 @@ def _term(wording: Wording, cell_of: CellOf, term: RunTerm) -> Movement:
 
 
 def _is_elementwise(term: RunTerm) -> bool:
-    """Whether a term is a product of numbers, entry by entry."""
+    """Return whether a term is a product of numbers, entry by entry."""
     if term.factor is None or term.source is None:
         return False
     return np.shape(term.factor) in ((), np.shape(term.source.value))
 
 
 def _is_zero(write: Write) -> bool:
-    """Whether a sum of a derivative adds nothing but zeros."""
+    """Return whether a sum of a derivative adds nothing but zeros."""
     return bool(write.terms) and not any(np.any(term.value) for term in write.terms)

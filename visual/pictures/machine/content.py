@@ -246,7 +246,7 @@ class MachineContent:
         return len(self.events)
 
     def parts(self) -> Iterator[Part]:
-        """All parts of all events."""
+        """Yield all parts of all events."""
         for event in self.events:
             for group in event.groups:
                 yield from group.parts

@@ -96,7 +96,7 @@ def results(
 
 
 def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
-    """A number, the entries of a short vector, or of a larger array its norm and shape."""
+    """Yield a number, the entries of a short vector, or of a larger array its norm and shape."""
     if value.ndim == 1 and len(value) <= MOST_TOLD:
         for entry in range(len(value)):
             yield ", " if entry else "["

@@ -75,7 +75,7 @@ class _Stack:
         return sorted({*self._own(self.first), *self._own(self.second)})
 
     def _own(self, machine: MachineContent) -> dict[Tick, int]:
-        """The moment of every tick of a run."""
+        """Return the moment of every tick of a run."""
         return {
             (event.scan, -1 if event.step is None else event.step): moment
             for moment, event in enumerate(machine.events, start=1)
@@ -89,7 +89,7 @@ class _Stack:
                 yield replace(scan, run=run, events=events)
 
     def _cell(self, cell: SlotCell, machine: MachineContent, below: int) -> SlotCell:
-        """A cell on the common clock; while its run rests, no step touches it."""
+        """Return a cell on the common clock; while its run rests, no step touches it."""
         own, keys, last = self._own(machine), [cell.keys[0]], 0
         for moment, tick in enumerate(self.ticks, start=1):
             last = own.get(tick, last)
@@ -101,7 +101,7 @@ class _Stack:
         return replace(cell, row=cell.row + below, column=column, keys=tuple(keys))
 
     def _event(self, tick: Tick, cells: int) -> MachineEvent:
-        """The events of both runs at a tick, or that of the one that has it."""
+        """Return the events of both runs at a tick, or that of the one that has it."""
         found = [
             machine.events[own[tick] - 1] if tick in own else None
             for machine in (self.first, self.second)
@@ -117,7 +117,7 @@ class _Stack:
         return replace(one, scan=scan, groups=tuple(self._group(pair, cells) for pair in pairs))
 
     def _group(self, pair: Sequence[PartGroup | None], cells: int) -> PartGroup:
-        """The sums of both runs, which are played at the same time."""
+        """Return the sums of both runs, which are played at the same time."""
         first, second = pair
         moved = tuple(moved_part(part, cells) for part in second.parts) if second else ()
         summaries = [g.summary if g else () for g in pair]

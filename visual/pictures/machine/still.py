@@ -118,7 +118,7 @@ def _scene(
     moment: Moment,
     sheet: Sheet,
 ) -> Scene:
-    """The shapes, and below them the legend of the roles that are drawn."""
+    """Return the shapes, and below them the legend of the roles that are drawn."""
     machine, bottom = arrangement.machine, arrangement.height + words_height(arrangement)
     below: list[Shape] = []
     if sheet.legend:
@@ -163,7 +163,7 @@ def _moments(machine: MachineContent) -> Iterator[Moment]:
 
 
 def _runs(shapes: Sequence[Shape | None]) -> Iterator[Shape]:
-    """The shapes of one name over all frames: one group for each stretch of equal ones."""
+    """Yield the shapes of one name over all frames: one group for each stretch of equal ones."""
     start = 0
     for n in range(1, len(shapes) + 1):
         if n == len(shapes) or shapes[n] != shapes[start]:
@@ -183,7 +183,7 @@ def _layer(name: str) -> tuple[int, str]:
 
 
 def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Frame:
-    """All shapes of one frame, by name."""
+    """Return all shapes of one frame, by name."""
     ended = is_end or moment.is_end
     shapes: Frame = {}
     for n, label in enumerate(arrangement.headings):

@@ -114,7 +114,7 @@ class Wording:
         return numeral(number_text(np.ravel(value)[entry or 0 if np.ndim(value) else 0]), place)
 
     def _place(self, value: np.ndarray, entry: int | None = None) -> int | None:
-        """The place of the instruction that computes a value, for pages."""
+        """Return the place of the instruction that computes a value, for pages."""
         return None if self.places is None else self.places.of(value, entry)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class Wording:
         operands = [part for part in right if isinstance(part, PrintedOperand)]
 
         def printed(digits: int) -> float | None:
-            """The right side, computed from the numbers as printed."""
+            """Return the right side, computed from the numbers as printed."""
             texts = [number_text(operand.value, digits) for operand in operands]
             if not np.isfinite([float(operand.value) for operand in operands]).all():
                 return value_of(expression, lambda leaf: float(operands[leaves[leaf]].value))
@@ -186,7 +186,7 @@ class Wording:
         return Sentence(tuple(pieces), exact, check)
 
     def _sum(self, event: Event, write: Write) -> Right | None:
-        """The right side of a sum as products of numbers; None if it is not one."""
+        """Return the right side of a sum as products of numbers; None if it is not one."""
         pairs: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source = term.factor, term.source
@@ -217,7 +217,7 @@ class Wording:
         return right, Call("Add", tuple(products)), leaves
 
     def _formula(self, event: Event, write: Write) -> Right | None:
-        """The right side of a forward write in numbers; None for arrays."""
+        """Return the right side of a forward write in numbers; None for arrays."""
         formula = self.formula_of(event, write)
         if formula is None or event.step is None:
             return None
@@ -242,7 +242,7 @@ class Wording:
         return right, formula.expression, leaves
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
-        """The formula of arrays in symbols."""
+        """Return the formula of arrays in symbols."""
         new = Phrase(self.number(write.new), Ink.WRITTEN)
         if self.formula_of(event, write) is None or event.step is None:
             return Sentence((name, new))

@@ -86,12 +86,12 @@ class RoutingTable(Table):
         self.pairs = copied_rows(call, self.inputs, self.output)
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The columns, counted from the last, of the inputs and of the output."""
+        """Return the columns, counted from the last, of the inputs and of the output."""
         sides = [self.inputs, [self.output]] * len(self.panels[0])
         return [{(0, -1), *((0, n) for a in arrays for n in a.columns)} for arrays in sides]
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The panels, next to each other or below each other."""
+        """Yield the panels, next to each other or below each other."""
         for steps in self.panels:
             titles = [f"{step.title}: {equation(self.call, step)[0]}" for step in steps]
             about = [equation(self.call, step)[1] for step in steps]
@@ -101,7 +101,7 @@ class RoutingTable(Table):
             yield Row(lines=lines, edges=[e for step in steps for e in self._edges(step)])
 
     def _lines(self, step: RoutedStep, part: int) -> Iterator[Line]:
-        """The rows of the inputs, and the rows of the output to their right."""
+        """Yield the rows of the inputs, and the rows of the output to their right."""
         for array in self.inputs:
             yield from self._rows(array, step, part)
         yield from self._rows(self.output, step, part + 1)
@@ -146,7 +146,7 @@ class RoutingTable(Table):
     def _input_cell(
         self, operand: RoutedOperand, entry: int, step: RoutedStep, key: str, id: object
     ) -> Cell:
-        """An entry of an input, with its readers or, backward, with the terms of its sum."""
+        """Return an entry of an input, with its readers or, backward, with the terms of its sum."""
         readers = self.call.sources.readers(operand.number, entry)
         names = [self._name(step, "z", reader) for reader in readers[:MOST_NAMES]]
         several = f"{len(readers):,} of {step.prefix}z"
@@ -170,7 +170,7 @@ class RoutingTable(Table):
         return self._entry(role, name, value, note, detail, key, id)
 
     def _output_cell(self, entry: int, step: RoutedStep, key: str, id: object) -> Cell:
-        """An entry of the output, in the role of the input that it copies."""
+        """Return an entry of the output, in the role of the input that it copies."""
         operand = self.call.operands[int(self.call.sources.input.reshape(-1)[entry])]
         place = int(self.call.sources.entry.reshape(-1)[entry])
         other = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, place)
@@ -201,7 +201,7 @@ class RoutingTable(Table):
     # Arrows.
 
     def _edges(self, step: RoutedStep) -> Iterator[Edge]:
-        """Arrows from inputs to the output, or backward."""
+        """Yield arrows from inputs to the output, or backward."""
         for pair in self.pairs:
             ends = [(step.number, *end) for end in pair]
             source, target = reversed(ends) if step is COTANGENT else ends

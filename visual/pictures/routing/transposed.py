@@ -87,20 +87,20 @@ class StepTable(Table):
         self.writes = {tape.row(step.step, tap): n for n, tap in enumerate(tape.writes)}
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The slots at both ends of the tape, the slots that the step uses, and their neighbors."""
+        """Return the slots at both ends of the tape, the slots of the step, and their neighbors."""
         near = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
         size = len(self.step.before)
         return ({(0, row) for row in numbers(shown(size, MOST_SLOTS, near & {*range(size)}))},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The step, its transpose, and the step of the backward Scan."""
+        """Yield the step, its transpose, and the step of the backward Scan."""
         self.slots = [row for _, row in shown[0]]
         yield self._forward()
         yield self._transposed()
         yield self._traced()
 
     def _forward(self) -> Row:
-        """The slots that the step reads, and the slots that it writes."""
+        """Return the slots that the step reads, and the slots that it writes."""
         step, scan = self.step, self.scan
         read, written = self._by_slot(step.read, step.written)
         used = {r: Role.OVERWRITTEN if r in written else Role.PRESERVED for r in read}
@@ -121,7 +121,7 @@ class StepTable(Table):
         return _block(0, "forward", title, words, lines, edges)
 
     def _transposed(self) -> Row:
-        """The same step, transposed by the rules of routing."""
+        """Return the same step, transposed by the rules of routing."""
         step = self.step
         read, written = self._by_slot(step.gradient_read, step.gradient_written)
         scattered = {**dict.fromkeys(self.slots, np.zeros_like(step.before[0])), **read}
@@ -142,7 +142,7 @@ class StepTable(Table):
         return _block(1, "transposed", title, words, lines, edges)
 
     def _traced(self) -> Row:
-        """The tape of the gradient, at the step of the backward Scan that belongs to this step."""
+        """Return the tape of the gradient, at the backward step that belongs to this step."""
         step, tape, scan = self.step, self.step.tape.tape, self.trace.scans[self.later]
         spent = {
             tape.row(n, tap)
@@ -169,12 +169,12 @@ class StepTable(Table):
         return _block(2, "traced", title, words, lines, [])
 
     def _by_slot(self, read: np.ndarray, written: np.ndarray) -> tuple[Values, Values]:
-        """Values of the read taps, and of the write taps, by the rows of their slots."""
+        """Return values of the read taps, and of the write taps, by the rows of their slots."""
         by_read = {row: read[n] for row, n in self.reads.items()}
         return by_read, {row: written[n] for row, n in self.writes.items()}
 
     def _initialized(self, values: np.ndarray, more: int) -> Values:
-        """The slots after `more` further steps, without values in uninitialized memory."""
+        """Return the slots after `more` further steps, without values in uninitialized memory."""
         tape, steps = self.step.tape, range(self.step.step + more)
         filled = {int(access.rows[n]) for access in tape.writes for n in steps}
         empty = {*np.flatnonzero(tape.unwritten).tolist()} - filled
@@ -199,7 +199,7 @@ class StepTable(Table):
         old: Values = NO_VALUES,
         note: str = "",
     ) -> Line:
-        """A cell for each slot that has a value; after block 0, the values are gradients."""
+        """Return a cell for each slot that has a value; after block 0, the values are gradients."""
         known = values if isinstance(values, Mapping) else dict(enumerate(values))
         prefix, tape, named = "", self.step.tape, self.named
         if block:
@@ -229,6 +229,6 @@ def _block(
 
 
 def _edges(lines: Sequence[Line], slots: Values) -> Iterator[Edge]:
-    """Arrows from a line to the next line, in the columns of some slots."""
+    """Yield arrows from a line to the next line, in the columns of some slots."""
     upper, lower = ({key: cell.id for key, cell in line.cells} for line in lines)
     yield from (Edge(upper[0, row], lower[0, row]) for row in slots if (0, row) in upper)

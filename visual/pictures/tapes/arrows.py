@@ -36,14 +36,14 @@ def _id(step: int, slot: Slot | None) -> Hashable:
 
 
 def _factor(write: Write, read: Read) -> str:
-    """The factor of a term as a number; empty for an array."""
+    """Return the factor of a term as a number; empty for an array."""
     term = write.term(read.argument, read.tap)
     is_number = term is not None and term.factor is not None and not term.value.ndim
     return f"·{number_text(term.factor)}" if term is not None and is_number else ""
 
 
 def _labels(write: Write, read: Read) -> tuple[str, ...]:
-    """The change of a value on its way into a slot, ``·2·x₃ + old``; shorter with a number."""
+    """Return the change of a value on its way to a slot, ``·2·x₃ + old``, or its factor."""
     term = write.term(read.argument, read.tap)
     if term is None or term.factor is None or term.source is None:
         return ()

@@ -64,11 +64,11 @@ class Backward(Table):
     # Columns.
 
     def every(self) -> dict[int, range]:
-        """All columns of the tapes."""
+        """Return all columns of the tapes."""
         return self.slots.extent()
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The columns that the shown steps read or write, and the columns of results."""
+        """Return the columns that the shown steps read or write, and the columns of results."""
         slots, steps = self.slots, numbers(fold.steps(self.scan))
         found = {slots.column(total, 0) for total in slots.totals}
         if self.loop is not None:
@@ -89,7 +89,7 @@ class Backward(Table):
     # Rows.
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The tapes before the first step, after every shown step, and their results."""
+        """Yield the tapes before the first step, after every shown step, and their results."""
         self.shown, items = shown[0], fold.steps(self.scan)
         if self.loop is not None:
             yield from self.loop.rows(fold, shown)
@@ -108,7 +108,7 @@ class Backward(Table):
         yield self._result()
 
     def _heading(self, fold: Fold) -> TableHeading:
-        """The title of the Scan, and the parts of it that are not drawn."""
+        """Return the title of the Scan, and the parts of it that are not drawn."""
         title, lines = block_heading(self.named, self.outputs, in_short=not self.all)
         if not self.all:
             lines = ["; ".join(filter(None, [*lines, self._positions_key(fold)]))]
@@ -159,7 +159,7 @@ class Backward(Table):
         return Row(f"step {step}", lines, edges, formulas, group)
 
     def _result(self) -> Row:
-        """The tapes and outputs that are used outside the Scan."""
+        """Return the tapes and outputs that are used outside the Scan."""
         scan, slots = self.scan, self.slots
         if scan.carries:
             return Row()
@@ -185,7 +185,7 @@ class Backward(Table):
         step: int,
         is_drawn: Callable[[TapeTrace], bool] = lambda tape: True,
     ) -> list[Line]:
-        """A line for each tape; running totals are in the first."""
+        """Return a line for each tape; running totals are in the first."""
         lines = [
             Line(self._cells(tape, state, step), notes(tape), blocks=self.slots.column(tape, 0)[:1])
             for tape in filter(is_drawn, self.slots.tapes)
@@ -201,7 +201,7 @@ class Backward(Table):
         return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """The shown slots of a tape; of a running total the entry after a step."""
+        """Return the shown slots of a tape; of a running total the entry after a step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
@@ -258,7 +258,7 @@ class Backward(Table):
         yield from ((column, cell) for column in dict.fromkeys(columns or [None]))
 
     def _output(self, output: TapeTrace, step: int) -> tuple[Key, Cell]:
-        """The gradient of a sequence that a step writes, in the column of its value."""
+        """Return the gradient of a sequence that a step writes, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
         key, label = (
             self.named.cell_key(output.name, index, step),
@@ -279,7 +279,7 @@ class Backward(Table):
         return [tape.name] if len(self.slots.tapes) > 1 else []
 
     def _beginnings(self, tape: TapeTrace) -> list[str]:
-        """The source of the initial values of a tape, if another Scan computed them."""
+        """Return the source of the initial values of a tape, if another Scan computed them."""
         if self.named.parent is None or not self.named.seeded_by(tape.argument):
             return self._names(tape)
         return [self.named.direct_label(tape, None), self.named.seeds]
@@ -291,7 +291,7 @@ class Backward(Table):
         return [*self._names(tape), positions]
 
     def _positions_key(self, fold: Fold) -> str:
-        """The meaning of the positions next to the first step; empty without a step or tape."""
+        """Return the meaning of the positions beside the first step; empty without a tape."""
         step = next((item for item in fold.steps(self.scan) if not isinstance(item, Gap)), None)
         if step is None or not self.slots.tapes:
             return ""

@@ -40,7 +40,7 @@ class Forward(Table):
         }
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """The columns that the shown steps read or write."""
+        """Return the columns that the shown steps read or write."""
         steps, slots = numbers(fold.steps(self.scan)), Slots(self.named, Events(self.named.trace))
         found = {
             slots.column(tape, row)
@@ -54,7 +54,7 @@ class Forward(Table):
         return (found,)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """A line for each variable with its shown values, then the parameters."""
+        """Yield a line for each variable with its shown values, then the parameters."""
         lines = [
             Line(
                 [
@@ -93,7 +93,7 @@ class Forward(Table):
         return 0, self.time.column(name, index)
 
     def _variables(self) -> Iterator[tuple[str, Iterable[tuple[int, Role, np.ndarray]]]]:
-        """Each variable with the index, the role, and the value of all its values."""
+        """Yield each variable with the index, the role, and the value of all its values."""
         values: dict[str, dict[int, np.ndarray]] = {}
         for sequence in self.scan.sequences:  # one line for all taps
             known = values.setdefault(sequence.axis.variable, {})
@@ -126,7 +126,7 @@ class Forward(Table):
                     yield Edge(source, target, over=True, moment=self.named.moment(step))
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
-        """The values that do not change: numbers in low cells, arrays in full cells."""
+        """Yield the values that do not change: numbers in low cells, arrays in full cells."""
         shown = self.scan.parameters[: None if self.faded else MOST_PARAMETERS]
         low = not any(parameter.value.ndim for parameter in shown)
         places: list[Key | None] = [*columns] or [None]
@@ -144,7 +144,7 @@ class Forward(Table):
 
 
 def read_backwards(of: ScanOf) -> set[Slot]:
-    """The slots of a loop that its derivatives read and need."""
+    """Return the slots of a loop that its derivatives read and need."""
     return {
         (held.name, index)
         for later in of.each(of.trace)
@@ -157,7 +157,7 @@ def read_backwards(of: ScanOf) -> set[Slot]:
 
 
 def _useful_sequences(of: ScanOf) -> list[SequenceTrace]:
-    """The sequences of a derivative that its tapes depend on, or outputs that are passed on."""
+    """Return the sequences that the tapes of a derivative depend on, or outputs passed on."""
     scan = of.scan
     idle = {output.argument for output in scan.outputs if not of.is_passed_on(output)}
     read = {
@@ -170,7 +170,7 @@ def _useful_sequences(of: ScanOf) -> list[SequenceTrace]:
 
 
 def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
-    """All slots that have a path of arrows to one of `outputs`."""
+    """Return all slots that have a path of arrows to one of `outputs`."""
     needed = set(outputs)
     for step in reversed(range(scan.steps)):
         for formula in scan.formulas:
@@ -181,7 +181,7 @@ def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
 
 
 def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
-    """The variable and index of a leaf of a formula at a step."""
+    """Return the variable and index of a leaf of a formula at a step."""
     variable = scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         return (variable.name, variable.tape.row(step, leaf.tap))

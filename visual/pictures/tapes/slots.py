@@ -60,13 +60,13 @@ class Slots:
         return [tape for tape in self.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
-        """The column of a row: in time or, in block 1, by its position."""
+        """Return the column of a row: in time or, in block 1, by its position."""
         if tape.is_total:
             return 2, [total.argument for total in self.totals].index(tape.argument)
         return int(not self.time.knows(tape.axis)), column_of(tape, row, self.time)
 
     def extent(self) -> dict[int, range]:
-        """All columns of the tapes, by block."""
+        """Return all columns of the tapes, by block."""
         found: dict[int, range] = {}
         for tape in self.tapes:
             ends = [self.column(tape, row) for row in (0, len(tape.final) - 1)]
@@ -78,19 +78,19 @@ class Slots:
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The positions that a step only reads, and the positions that it writes."""
+        """Return the positions that a step only reads, and the positions that it writes."""
         taps = tape.tape
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)
 
     def touched(self, tape: TapeTrace, steps: list[int]) -> set[int]:
-        """The rows of a tape that steps read or write; without steps, its first rows."""
+        """Return the rows of a tape that steps read or write; without steps, its first rows."""
         if not steps:
             return set(range(min(len(tape.initial), 6)))
         return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}
 
     def short(self, variable: TapeTrace | SequenceTrace, index: int | None) -> tuple[str, str]:
-        """A short name of a value, and its meaning; a letter tells names apart that are equal."""
+        """Return a short name of a value, and its meaning; a letter distinguishes equal names."""
         whole, scan = self.named.row_name(variable), self.scan
         known: list[TapeTrace | SequenceTrace] = [*scan.held, *scan.sequences]
         alike = (one for one in known if one.name == variable.name)
@@ -100,13 +100,13 @@ class Slots:
         return value_symbol(own, index), f"{own} is {whole}"
 
     def before(self, tape: TapeTrace, row: int) -> State:
-        """A slot before the first step."""
+        """Return a slot before the first step."""
         if tape.is_total:
             return Role.INTERMEDIATE, tape.initial[row], None
         return self._at(tape, row, self.run.clock.of_step(self.named.number, 0) - 1)
 
     def after(self, tape: TapeTrace, row: int, step: int) -> State:
-        """A slot after a step."""
+        """Return a slot after a step."""
         if tape.is_total:
             return Role.OVERWRITTEN, tape.writes[0].values[step], tape.reads[0].values[step]
         return self._at(tape, row, self.run.clock.of_step(self.named.number, step))
@@ -122,7 +122,7 @@ class Slots:
         return role, self.run.value(slot, moment), old
 
     def result(self, tape: TapeTrace, row: int) -> State:
-        """A slot after the last step."""
+        """Return a slot after the last step."""
         if tape.is_total or row in self.named.wanted_rows(tape):
             return Role.RESULT, tape.final[row], None
         slot = self.run.slot(self.named.number, tape.argument, row)

@@ -78,13 +78,13 @@ def tapes(
 
 
 def _has_tape(scan: ScanTrace) -> bool:
-    """Whether the steps of a Scan are shown: derivatives, and loops with a tape or tangents."""
+    """Return whether the steps of a Scan are shown: derivatives, loops with tape or tangents."""
     is_derivative = scan.parent is not None or scan.carries
     return is_derivative or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:
-    """The results of the run in numbers, known from its last step on."""
+    """Return the results of the run in numbers, known from its last step on."""
     pairs = zip(trace.names, trace.outputs, strict=True)
     words = " · ".join(f"{name} = {values_text(value)}" for name, value in pairs if name)
     if not words:
