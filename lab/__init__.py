@@ -16,7 +16,7 @@ Derivatives
 - differentiate in forward mode: `pushforward`; compare both modes: `dot_product`
 - record the reads and writes of every step: `trace`; the preserved and overwritten slots, and
   the contributions: `events`; as formulas: `spelled`
-- find the first step with a value that is nan, infinite or beyond a bound, and its cause: `first`
+- find the first step with a value that is nan, infinite, or beyond a bound, and its cause: `first`
 - measure how much the end depends on early steps, and the loss by truncation: `influence`; the
   buffers of a derivative, and the savings by checkpoints: `memory`
 
@@ -29,12 +29,12 @@ Checks
 Your graphs
 
 - describe a graph or a PyMC model, its gradient, and known traps: `explain`
-- list the Scans, rewrites and buffers of a compiled function, and the error of a gradient that
+- list the Scans, rewrites, and buffers of a compiled function, and the error of a gradient that
   is computed after its buffers were shortened: `compiled`
 
 Smaller systems
 
-- route gradients by where, cat, narrow and clamp: `structural`
+- route gradients by where, cat, narrow, and clamp: `structural`
 - differentiate plain Python with a tape that is written while it runs: `eager`
 
 `lab` does not draw; `visual` does.

@@ -183,7 +183,7 @@ class Steps(Whole):
 
 @dataclass(frozen=True)
 class Shown(Choice):
-    """The shown steps, as a slice: ``2:5`` for 2, 3 and 4."""
+    """The shown steps, as a slice: ``2:5`` for 2, 3, and 4."""
 
     def check(self, value: object) -> range:
         """Return the steps; the trace checks whether they exist."""

@@ -1,4 +1,4 @@
-"""Operators, comparisons, indexing and numpy functions of a node.
+"""Operators, comparisons, indexing, and numpy functions of a node.
 
 Comparisons use values and return plain booleans, which ``if`` and ``while`` accept.
 """

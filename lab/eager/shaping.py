@@ -1,4 +1,4 @@
-"""Sums, copies, shapes and indices of entries.
+"""Sums, copies, shapes, and indices of entries.
 
 All of them are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and so are
 `take` and `untake`.  The other functions change only the shape, except `swapaxes` and `transpose`,

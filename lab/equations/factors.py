@@ -74,7 +74,7 @@ def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
 
 
 def _sum(name: str, parts: Sequence[Term | None]) -> Term | None:
-    """Return the sum, difference or negative of the parts that are not None."""
+    """Return the sum, difference, or negative of the parts that are not None."""
     terms = tuple(part for part in parts if part is not None)
     if name == "Sub" and terms == tuple(parts[1:]):
         name = "Neg"

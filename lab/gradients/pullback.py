@@ -149,7 +149,7 @@ def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
 
 def _build_derivation(task: Task, classes: Classification) -> Derivation:
     """Build the derivative of a Scan: phases 3 to 10."""
-    step = differentiate_step(task.forward, classes)  # phases 3, 4 and 5
+    step = differentiate_step(task.forward, classes)  # phases 3, 4, and 5
     pause()
     states = tuple(  # phases 6 and 8
         reverse_state(task, step, state)

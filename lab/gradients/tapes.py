@@ -1,4 +1,4 @@
-"""Build the tapes of a backward loop: phases 6, 8 and 9 of a pullback.
+"""Build the tapes of a backward loop: phases 6, 8, and 9 of a pullback.
 
 Every state becomes a mit-mot along the reverse of its tape, every sequence becomes an output with
 a gradient per step, and every parameter becomes a running sum.

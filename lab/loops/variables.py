@@ -1,4 +1,4 @@
-"""Variables of a loop: states, sequences, parameters and random states."""
+"""Variables of a loop: states, sequences, parameters, and random states."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -77,7 +77,7 @@ WrittenLoop = tuple[
 def written_loop(
     text: str, states: States, sequences: Sequences, parameters: Parameters
 ) -> WrittenLoop:
-    """Return the step, variables and outputs of a loop; see `Loop.from_text`."""
+    """Return the step, variables, and outputs of a loop; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
     declared = {group: _pairs(group, given) for group, given in groups.items()}
     names = Names(**{group: tuple(name for name, _ in pairs) for group, pairs in declared.items()})

@@ -64,7 +64,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Section(Report):
-    """A title, and below it paragraphs (str), lines, tables and sections."""
+    """A title, and below it paragraphs (str), lines, tables, and sections."""
 
     title: str
     blocks: tuple["str | Lines | ReportTable | Section", ...]

@@ -1,6 +1,6 @@
-"""The operations where, cat, narrow and clamp, which only move entries, and their derivatives.
+"""The operations where, cat, narrow, and clamp, which only move entries, and their derivatives.
 
-- `where`, `cat`, `narrow` and `clamp` route arrays
+- `where`, `cat`, `narrow`, and `clamp` route arrays
 - ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax`` and
   ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
 - `jvp` and `vjp` differentiate a function of these operations
@@ -13,7 +13,7 @@ input.  Source: "Structural AD Notes".
 
 Start with `primitives`: each rule is a function that returns its tangent and cotangent maps.
 `primitive` derives all other methods from these maps, and `chain` composes primitives and defines
-`where`, `cat`, `narrow` and `clamp`.  `operands` checks arguments, `sources` tracks entries,
+`where`, `cat`, `narrow`, and `clamp`.  `operands` checks arguments, `sources` tracks entries,
 and `overwriting` models tapes.
 """
 

@@ -19,7 +19,7 @@ Array = Any  # an array, or a recorded value of a chain
 
 @dataclass(frozen=True)
 class Form:
-    """The name, shape and dtype of an array."""
+    """The name, shape, and dtype of an array."""
 
     name: str
     shape: Shape

@@ -110,7 +110,7 @@ class Primitive:
 
     `arguments` are the arguments of the function in PyTorch's order; `metadata` are the arguments
     without derivatives.  A single argument `inputs` means any number of inputs.  The rule takes
-    names, inputs and metadata, checks them, and returns the linearization.
+    names, inputs, and metadata, checks them, and returns the linearization.
     """
 
     name: str

@@ -76,7 +76,7 @@ def flow(trace: Trace) -> Flow:
 
 
 Reader = Callable[[int], Value]
-Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument and row
+Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument, and row
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:

@@ -203,7 +203,7 @@ def _given(arguments: Mapping[str, object]) -> Iterator[Given]:
 
 
 def _entry(name: str, entry: object) -> Given:
-    """Return the record of a sequence, state or parameter of the call."""
+    """Return the record of a sequence, state, or parameter of the call."""
     if entry is None:
         return Given(name, "None: an output that no step reads")
     variable, taps = entry, None

@@ -1,4 +1,4 @@
-"""Compare the graphs of a loop with −1, 0, 1 and 2 steps.
+"""Compare the graphs of a loop with −1, 0, 1, and 2 steps.
 
 For a constant `n_steps` of 1 PyTensor builds no Scan: it inserts the step into the outer graph.  A
 loop of 0 steps is a Scan with empty results.  In older versions a negative number of steps meant to

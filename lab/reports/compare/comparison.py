@@ -184,7 +184,7 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
 
 
 def _place(ours: Trace, parting: Parting) -> str:
-    """Describe the first difference: Scan, step, tape, row and both values."""
+    """Describe the first difference: Scan, step, tape, row, and both values."""
     scan = ours.scans[parting.scan]
     tape = scan.tape(parting.tape)
     assert tape is not None

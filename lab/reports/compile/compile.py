@@ -74,13 +74,13 @@ def compiled(
     mode: PytensorMode = None,
     given: Values | None = None,
 ) -> Compiled:
-    """Report the Scans, rewrites and buffers that remain when a function of a graph is compiled.
+    """Report the Scans, rewrites, and buffers that remain when a function of a graph is compiled.
 
     The graph is not modified, and nothing is compiled.
 
     Parameters
     ----------
-    subject : Variable, sequence of Variable, Loop or Function
+    subject : Variable, sequence of Variable, Loop, or Function
         The outputs of a graph, a loop with its last value as the cost, or a compiled function.
     wrt : Variable or str, optional
         Include the gradient of a scalar subject.  With values of all inputs, the report compares it
@@ -273,7 +273,7 @@ def _original_names(
     """Return the original names of the `wanted` buffers of `node`.
 
     `wanted` has the number of the output of each.  The original variables come from the
-    record of the rewrites, or else from kind, taps and order.
+    record of the rewrites, or else from kind, taps, and order.
     """
     names: dict[LoopVariable, str] = {}
     candidates = []

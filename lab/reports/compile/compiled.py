@@ -1,4 +1,4 @@
-"""The report on a graph before and after PyTensor's rewrites: its Scans, rewrites and buffers."""
+"""The report on a graph before and after PyTensor's rewrites: its Scans, rewrites, and buffers."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -114,7 +114,7 @@ class LateGradient:
 
     @property
     def effect(self) -> Effect:
-        """Whether the late gradient is correct, wrong or refused."""
+        """Whether the late gradient is correct, wrong, or refused."""
         return Effect.on(self.gradient, self.late)
 
     @property
@@ -170,7 +170,7 @@ class Compiled(Report):
 
     @property
     def document(self) -> Section:
-        """A summary, then sections on Scans, rewrites, buffers and the gradient."""
+        """A summary, then sections on Scans, rewrites, buffers, and the gradient."""
         subject = listing(self.outputs)
         if self.wrt:
             subject = f"{self.outputs[0]} and its gradient wrt {self.wrt}"
