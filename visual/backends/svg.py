@@ -206,10 +206,8 @@ def _shapes(
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Return whether a shape is a text or a formula."""
-    return (isinstance(shape, Text) and not shape.title) or (
-        isinstance(shape, Group) and bool(shape.mentions)
-    )
+    """Return whether a shape is a text without a tooltip."""
+    return isinstance(shape, Text) and not shape.title
 
 
 def _shape(shape: Shape, theme: Theme, inherited: Style, step: float | None) -> str:
@@ -232,7 +230,6 @@ def _group(
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
-    marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
     marks += f' data-reads="{text("|".join(group.reads))}"' if group.reads else ""
     common = inherited
     if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell

@@ -1,10 +1,10 @@
-"""The names of quantities in pictures, and the keys that link their cells in a page."""
+"""The names of quantities in pictures, and the keys of their cells."""
 
 from collections.abc import Iterable, Mapping
 
 from lab.equations.quantities import Quantities, cost_name, index_of
 from lab.notation import Leaf, integers
-from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
@@ -20,7 +20,7 @@ def counted(number: int, word: str) -> str:
 class NamedScan(Quantities):
     """A Scan of a trace, with the names and the keys of its quantities.
 
-    All cells of a page that show the same quantity have the same key.
+    All cells that show the same quantity have the same key.
     """
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
@@ -47,36 +47,11 @@ class NamedScan(Quantities):
             return self.root.cell_key(leaf.variable, None, 0)
         return self.row_key(variable, variable.tape.row(step, leaf.tap))
 
-    def formula_keys(self, formula: Formula, step: int) -> tuple[str, ...]:
-        """Return the keys of the values that a formula computes and reads at a step, in order."""
-        leaves = (formula.target, *formula.leaves)
-        return tuple(dict.fromkeys(self.leaf_key(leaf, step) for leaf in leaves))
-
-    def read_keys(self, step: int) -> tuple[str, ...]:
-        """Return the keys of all values that a step reads."""
-        keys = [self.formula_keys(formula, step) for formula in self.scan.formulas]
-        return tuple(dict.fromkeys(key for _, *read in keys for key in read))
-
     @property
     def differentiated(self) -> str:
         """The cost whose gradient it computes, as ``C′ = dC/dx₀`` if the trace defines it."""
         name = cost_name(self.scan.order)
         return next((text for text in self.trace.names if text.startswith(f"{name} = ")), name)
-
-    def variable_keys(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the keys of all values of its variables, and of the Scan that it differentiates.
-
-        A star replaces the index or the row.
-        """
-        keys: dict[str, tuple[str, ...]] = {}
-        for each in (self,) if self.parent is None else (self, self.parent):
-            scan = each.scan
-            variables: list[TapeTrace | SequenceTrace | ParameterTrace] = [*scan.held]
-            for variable in (*variables, *scan.sequences, *scan.parameters):
-                own = isinstance(variable, TapeTrace) and variable.axis is None
-                key = f"{each.number if own else each.root.number}:{variable.name}:*"
-                keys[variable.name] = tuple(dict.fromkeys((*keys.get(variable.name, ()), key)))
-        return keys
 
     def moment(self, step: int) -> tuple[int, str]:
         """Return the number of a step among the steps of all Scans, and its name.

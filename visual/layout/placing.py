@@ -389,11 +389,10 @@ class _Layout:
         for formula in row.formulas:
             lines = formula_lines(formula.symbols, letters, MOST_LINES, indent)
             numbers = formula.numbers and formula_lines(formula.numbers, letters, MOST_LINES)
-            texts = []
             if len(lines) == 1 and len(lines[0]) + 4 + len(formula.numbers) <= letters:
                 x = self.left + len(lines[0]) * SMALL * MONO_WIDTH + 24
                 if numbers:
-                    texts.append(Text(x, y + 12, formula.numbers, SMALL, mono=True, muted=True))
+                    shapes.append(Text(x, y + 12, formula.numbers, SMALL, mono=True, muted=True))
                 numbers = []
             for number, content in enumerate([*lines, *numbers]):
                 x = (len(content) - len(content.lstrip())) * SMALL * MONO_WIDTH + self.left
@@ -401,11 +400,10 @@ class _Layout:
                 whole = formula.numbers if is_numbers else formula.symbols
                 title = whole if content.endswith("…") else ""
                 words = content.lstrip()
-                texts.append(
+                shapes.append(
                     Text(x, y + 12, words, SMALL, mono=True, muted=is_numbers, title=title)
                 )
                 y += LINE
-            shapes.append(Group(tuple(texts), mentions=formula.mentions))
         return shapes, y + 12
 
 

@@ -76,11 +76,10 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class FormulaText:
-    """A formula in symbols and in numbers, with the keys of the quantities in it."""
+    """A formula in symbols and in numbers."""
 
     symbols: str
     numbers: str = ""
-    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

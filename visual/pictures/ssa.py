@@ -191,7 +191,7 @@ class Ssa(Table):
         blocks = sorted({block for block, _ in self.columns}) if step is None else ()
         lines.append(Line(values, heads=heads, part=1, blocks=blocks))
         formulas = [
-            FormulaText(self._formula(v, w), mentions=self.named.formula_keys(w.formula, w.step))
+            FormulaText(self._formula(v, w))
             for v, w in now.items()
             if (v.argument, v.row) in self.letters
         ]

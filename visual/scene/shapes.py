@@ -185,11 +185,10 @@ class Group:
     """Shapes that belong together, for example a moment of the run or a cell with its tooltip.
 
     `step` is the number of a moment and `moment` its name; several groups can share a moment.
-    `cell` is the key of the quantity in a cell. `mentions` are the keys of the quantities in a
-    formula, the written one first. `reads` are the keys that the moment reads: they keep their
-    colors while earlier cells are dimmed. With `until`, a film shows the shapes from moment `step`
-    to the moment before `until`. A moving SVG carries a group with a `path` along this line, which
-    starts at the center of the group; for a part of a moment, `step` and `until` have fractions.
+    `cell` is the key of the quantity in a cell. `reads` is the key at the start of an arrow. With
+    `until`, a film shows the shapes from moment `step` to the moment before `until`. A moving SVG
+    carries a group with a `path` along this line, which starts at the center of the group; for a
+    part of a moment, `step` and `until` have fractions.
     `value` is the value in a cell, and `quantity` the quantity that has it at some index; cells of
     a quantity have one scale.
     """
@@ -199,7 +198,6 @@ class Group:
     cell: str = ""
     title: str = ""
     moment: str = ""
-    mentions: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     until: float | None = None
     path: tuple[tuple[float, float], ...] = ()

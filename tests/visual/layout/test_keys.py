@@ -1,4 +1,4 @@
-"""A key identifies one quantity: linked pictures highlight cells of the same quantity."""
+"""A key identifies one quantity in all pictures."""
 
 import re
 
@@ -7,7 +7,6 @@ import pytest
 import visual
 from lab.loops import gallery
 from visual.layout.cells import full_text
-from visual.scene.shapes import Group
 
 pytestmark = pytest.mark.same
 
@@ -56,10 +55,6 @@ def cells(scene):
     return {group.cell for group in scene.groups() if group.cell}
 
 
-def mentions(scene):
-    return {key for group in scene.groups() for key in group.mentions}
-
-
 def strange(found, known):
     """Return the keys of cells with a value that the quantity never has."""
     return {key: told - known.get(key, set()) for key, told in found.items()}
@@ -86,43 +81,12 @@ def test_the_checker_sees_another_quantity():
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_what_a_step_graph_reads_and_writes_is_lit_on_the_tapes(loop):
+def test_what_a_step_graph_reads_and_writes_is_in_the_tapes(loop):
     trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes", all=True))
     for scan, of in enumerate(trace.scans, start=1):
         scene = drawn(loop, "stepgraph", scan=scan)
         inside = {key for key in cells(scene) if re.fullmatch(r"\d+:node \d+", key)}
-        assert mentions(scene) <= cells(scene)
         written = len({(r.target.argument, r.target.tap) for r in of.results if r.target})
         assert len((cells(scene) - inside) & tapes) >= written
         others = cells(scene) - inside - tapes
         assert not {key for key in others if re.match(r"\d+:d", key)}
-
-
-def covered(star, keys):
-    return {key for key in keys if key.startswith(star.removesuffix("*"))}
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-def test_what_the_phases_say_of_a_variable_is_lit_with_its_values(loop):
-    tapes = cells(drawn(loop, "tapes", all=True))
-    trace = gallery.loops[loop].trace(order=2)
-    for number, scan in enumerate(trace.scans, start=1):
-        if scan.parent is None:
-            continue
-        scene = drawn(loop, "phases", scan=number, all=True)
-        stars = mentions(scene)
-        assert all(star.endswith("*") for star in stars)
-        for tape in scan.tapes:
-            (star,) = {star for star in stars if re.fullmatch(rf"\d+:{tape.name}:\*", star)}
-            assert covered(star, tapes)
-            told = [g for g in scene.groups() if star in g.mentions]
-            chips = [c for g in told for c in g.shapes if isinstance(c, Group) and c.cell]
-            assert chips
-            subjects = {chip.cell.partition(":")[2] for chip in chips}
-            assert {re.split(r"\[|, ", subject)[0] for subject in subjects} == {tape.name}
-
-
-def test_phases_of_a_record_alone_mention_nothing():
-    trace = gallery.loops["square"].derivative(1)
-    derivation = trace.genealogy[-1].node.op.derivation
-    assert mentions(visual.phases(derivation.record)) == set()

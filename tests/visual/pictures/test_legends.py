@@ -13,20 +13,6 @@ from visual.layout.cells import quantity
 from visual.layout.names import NamedScan, wholes_of
 from visual.scene.shapes import Box, Group, Text
 
-
-@pytest.mark.parametrize("loop", ["square", "fibonacci", "logistic", "window"])
-def test_both_halves_of_two_tapes_colour_a_gradient_alike(loop):
-    scene = visual.two_tapes(gallery.loops[loop])
-    roles = {}
-    for group in scene.groups():
-        boxes = [s for s in group.shapes if isinstance(s, Box) and s.heat is None]
-        if group.cell and boxes:
-            roles.setdefault(group.cell, []).append(boxes[0].role)
-    twice = {key: found for key, found in roles.items() if len(found) > 1}
-    assert twice
-    assert {key: found for key, found in twice.items() if len(set(found)) > 1} == {}
-
-
 # Strips.
 
 

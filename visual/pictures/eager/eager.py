@@ -21,7 +21,6 @@ from visual.pictures.eager.words import (
     SAME,
     counted,
     held_cell,
-    held_key,
     held_text,
     node_label,
     node_name,
@@ -176,7 +175,7 @@ class EagerTable(Table):
             ]
         label = node_label(node.record)
         short = label if is_open else node_name(node.number) + same_as(node.record.value)
-        key = held_key(self.recording, node.record.value, value_key(node.number))
+        key = value_key(node.number)
         cell = held_cell(
             self._role(node),
             node.record.value,
@@ -230,7 +229,7 @@ class EagerTable(Table):
             name, total = node_name(node.number), node.total
             label = f"sum of {len(node.received):,}" if total.formed else "gradient"
             label = (label if node.received else "zeros") + same_as(total.held)
-            key = held_key(self.recording, total.held, f"gradient of node {node.number}")
+            key = f"gradient of node {node.number}"
             role = Role.RESULT if self._is_start(node) else Role.INTERMEDIATE
             title = f"gradient of the result wrt {name}, {label.removesuffix(same_as(total.held))}"
             yield held_cell(
@@ -258,7 +257,7 @@ class EagerTable(Table):
             factor = factor_words(source.total, received.held)
         is_total = node.total is not None and not node.total.formed
         own = f"gradient of node {node.number}"
-        key = held_key(self.recording, received.held, own if is_total else f"{own}, part {number}")
+        key = own if is_total else f"{own}, part {number}"
         moment, id = self._at(received.step), ("received", received.step)
         cell = held_cell(role, received.held, title, label + factor, key, id, moment, node.digits)
         return replace(cell, short=(label, "")) if factor else cell

@@ -20,14 +20,6 @@ START = -1  # the row of the initial values
 
 
 @dataclass(frozen=True)
-class Keys:
-    """The keys of a value and its gradient in the tapes of the Scan."""
-
-    value: str
-    gradient: str
-
-
-@dataclass(frozen=True)
 class StoredQuantity:
     """A quantity with its value and its gradient; `name` is unique within its side."""
 
@@ -85,12 +77,6 @@ class ScanTapes:
         side.sums.extend(_sums(forward, backward))
         return side
 
-    def slot_keys(self, tape: TapeTrace, row: int) -> Keys:
-        """Return the keys of the value in a slot of the loop, and of its gradient."""
-        value = self.forward.row_key(tape, row)
-        slot = self._gradient_slot(tape, row)
-        return Keys(value, self.backward.row_key(*slot) if slot else f"gradient of {value}")
-
     def _gradient_slot(self, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
         """Return tape and row of the gradient wrt the value in a slot of the loop, or None."""
         for other in self.backward.scan.tapes:
@@ -101,15 +87,14 @@ class ScanTapes:
         return None
 
     def _of_slot(self, tape: TapeTrace, row: int, role: Role) -> StoredQuantity:
-        keys, backward = self.slot_keys(tape, row), self.backward
-        label = self.forward.tape_label(tape, row)
-        value = _cell(tape.final[row], label, keys.value, role, f", slot {row} of {tape.name}")
+        label, backward = self.forward.tape_label(tape, row), self.backward
+        value = _cell(tape.final[row], label, role, f", slot {row} of {tape.name}")
         slot, gradient = self._gradient_slot(tape, row), None
         if slot is not None:
             other, there = slot
             label, more = backward.tape_label(other, there), f", slot {there} of {other.name}"
             role = self._gradient_role(other, there)
-            gradient = _cell(other.final[there], label, keys.gradient, role, more)
+            gradient = _cell(other.final[there], label, role, more)
         return StoredQuantity(_slot(tape.name, _index(tape, row)), value, gradient)
 
     def _of_reading(self, sequence: SequenceTrace, step: int) -> StoredQuantity | None:
@@ -117,14 +102,14 @@ class ScanTapes:
         slot, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
         if slot is None or not slot[0].used:
             return None
-        (tape, there), keys = slot, self.reading_keys(sequence, step)
+        (tape, there) = slot
         name = value_symbol(sequence.name, index)
-        value = _cell(sequence.values[step], name, keys.value, Role.INPUT)
+        value = _cell(sequence.values[step], name, Role.INPUT)
         label, whole = (
             named(tape, there) for named in (self.backward.tape_label, self.backward.whole_label)
         )
         more = "" if label == whole else f", a part of {whole}"
-        gradient = _cell(tape.final[there], label, keys.gradient, Role.RESULT, more)
+        gradient = _cell(tape.final[there], label, Role.RESULT, more)
         return StoredQuantity(_share(tape, there), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
@@ -135,26 +120,14 @@ class ScanTapes:
                 return tape, there
         return None
 
-    def reading_keys(self, sequence: SequenceTrace, step: int) -> Keys:
-        """Return the keys of the value that a step reads from a sequence, and of its gradient."""
-        index = int(sequence.axis.index[step])
-        value = self.forward.cell_key(sequence.name, index, step)
-        slot = self._reading_gradient(sequence, step)
-        if slot is None:
-            return Keys(value, f"gradient of {value}")
-        own = self.backward.cell_key(slot[0].name, index, slot[1])
-        return Keys(value, f"{own} in step {step}")
-
     def _summed(self, parameter: ParameterTrace) -> StoredQuantity | None:
         """Return a parameter, with the running total of its gradient, or None if it is unused."""
-        name, keys = parameter.name, parameter_keys(parameter.name)
+        name = parameter.name
         for tape in self.backward.scan.tapes:
             if tape.is_total and tape.gradient_of == name and tape.used:
                 label, more = self.backward.tape_label(tape, None), ", to which every step adds"
-                gradient = _cell(tape.final[-1], label, keys.gradient, Role.RESULT, more)
-                return StoredQuantity(
-                    name, _cell(parameter.value, name, keys.value, Role.INPUT), gradient
-                )
+                gradient = _cell(tape.final[-1], label, Role.RESULT, more)
+                return StoredQuantity(name, _cell(parameter.value, name, Role.INPUT), gradient)
         return None
 
     def _gradient_role(self, tape: TapeTrace, row: int) -> Role:
@@ -171,13 +144,8 @@ def written_row(tape: TapeTrace, step: int) -> int:
     return int(write.rows[step])
 
 
-def parameter_keys(name: str) -> Keys:
-    """Return the keys of a parameter and its gradient."""
-    return Keys(f"0:{name}:value", f"0:{name}:total of the gradient")
-
-
-def _cell(value: np.ndarray, label: str, key: str, role: Role, more: str = "") -> Cell:
-    return Cell(role, label + more, np.asarray(value), label=label, key=key)
+def _cell(value: np.ndarray, label: str, role: Role, more: str = "") -> Cell:
+    return Cell(role, label + more, np.asarray(value), label=label, key=f"{label} of the Scan")
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:

@@ -1,23 +1,19 @@
 """The same loop on the eager tape and on the tapes of its Scan, step by step.
 
 The values, the order of the backward pass, and the memory are those of two runs. Each step has a
-forward moment, from top to bottom, and then a backward moment, from bottom to top. A quantity has
-the same key on both sides.
+forward moment, from top to bottom, and then a backward moment, from bottom to top.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import replace
-from functools import wraps
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 
 from lab.eager import grad, recording, unrolled
-from lab.eager.recorder import RecordedNode
 from lab.eager.records import RecordedValue, Recording, SparseValue
 from lab.errors import check_type
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
-from lab.loops.variables import Parameter, RandomState, State, results_of, value_of
-from lab.traces.trace import SequenceTrace, Trace
+from lab.loops.variables import RandomState, value_of
 from visual.layout.arrows import Edge, Moment
 from visual.layout.canvas import numbers
 from visual.layout.columns import Gap, shown, shown_steps
@@ -26,12 +22,9 @@ from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHe
 from visual.options import switch
 from visual.pictures.eager.scan_side import (
     START,
-    Keys,
     ScanTapes,
     StoredQuantity,
     TapeSide,
-    parameter_keys,
-    written_row,
 )
 from visual.pictures.eager.story import NodeStory, story
 from visual.pictures.eager.words import counted, held_cell, node_label, node_name, value_key
@@ -39,7 +32,6 @@ from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
 MOST = 9  # lines of a step
-Call = tuple[Mapping[str, object], Iterable[object]]  # the arguments of a step, and its results
 HEADS = (
     Head("the eager tape", "a node for every operation", bold=True),
     Head("gradients", "from bottom to top", bold=True),
@@ -84,10 +76,10 @@ def two_tapes(
     check_type("loop", loop, Loop, "a lab.Loop")
     unrolled(loop)  # raises an error before the runs
     trace = loop.trace(order=1, wrt=wrt)
-    recorded, known = _recorded(loop, trace, wrt)
+    recorded = _recorded(loop, wrt)
     steps = trace.scans[0].steps
     visible = numbers(shown_steps(steps, step))
-    sides = eager_side(recorded, known, {START, *visible, steps}), ScanTapes(trace).side(visible)
+    sides = eager_side(recorded, {START, *visible, steps}), ScanTapes(trace).side(visible)
     title = f"{loop.name}: the eager tape, and the states and tapes of its Scan"
     sums = [*sides[0].sums, *sides[1].sums]
     return table_scene(
@@ -188,8 +180,8 @@ class TwoTapes(Table):
         return 2 * self.steps + 1 - row, f"gradients of {name}"
 
 
-def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> TapeSide:
-    """Return the side of the eager tape; nodes in `known` have the keys of the Scan's slots."""
+def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
+    """Return the side of the eager tape."""
     side, own = TapeSide(), recording.nodes_of(0)
     steps = [node.step for node in own if node.step is not None]
     first = next((node.number for node in own if node.step is not None), 0)
@@ -200,7 +192,7 @@ def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container
             row = START if each.number <= first else max(steps, default=-1) + 1
         if row in shown:
             name = node_name(each.number)
-            side.rows.setdefault(row, []).append(_of_node(each, known))
+            side.rows.setdefault(row, []).append(_of_node(each))
             side.ways.extend((node_name(parent), name) for parent in each.record.parents)
             sources = [received.source for received in each.received]
             side.returns.extend((node_name(s), name) for s in sources if s is not None)
@@ -219,66 +211,24 @@ def _size(held: RecordedValue) -> int:
     return 0 if isinstance(value, str) else value.nbytes
 
 
-def _of_node(story: NodeStory, known: Mapping[int, Keys]) -> StoredQuantity:
+def _of_node(story: NodeStory) -> StoredQuantity:
     node, name = story.record, node_name(story.number)
-    keys = known.get(node.number)
-    if keys is None:
-        keys = Keys(value_key(node.number), f"gradient of node {node.number}")
     role, label = Role.INTERMEDIATE if node.operation else Role.INPUT, node_label(node)
-    value, gradient = held_cell(role, node.value, label, label, keys.value), None
+    value, gradient = held_cell(role, node.value, label, label, value_key(node.number)), None
     if story.total is not None:
         seed = all(received.source is None for received in story.received)
         role = Role.SEED if seed else Role.INTERMEDIATE
         role = role if node.operation else Role.RESULT
         meaning, label = f"gradient of the result wrt {name}", f"dC/d{name}"
-        gradient = held_cell(role, story.total.held, meaning, label, keys.gradient)
+        gradient = held_cell(
+            role, story.total.held, meaning, label, f"gradient of node {node.number}"
+        )
     return StoredQuantity(name, value, gradient)
 
 
-def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:
-    """Return a recording of the loop's gradient, and the nodes that correspond to slots."""
-    calls: list[Call] = []
-
-    @wraps(loop.step)
-    def step(*args: object, **kwargs: object) -> object:
-        returned = loop.step(*args, **kwargs)
-        calls.append((kwargs, results_of(returned)[0]))
-        return returned
-
+def _recorded(loop: Loop, wrt: str | None) -> Recording:
+    """Return a recording of the loop's gradient."""
     variables = loop.variables
     wrt = next(iter(variables)) if wrt is None else identifier(wrt)
-    function = unrolled(replace(loop, step=step))
     values = [value_of(one)[()] for one in variables.values() if not isinstance(one, RandomState)]
-    recorded = recording(grad(function, list(variables).index(wrt)), *values)
-    return recorded, _known(loop, trace, wrt, calls)
-
-
-def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[Call]) -> dict[int, Keys]:
-    """Return the keys of the first slot with the same value, by the numbers of nodes."""
-    known: dict[int, Keys] = {}
-    scan, forward, started = ScanTapes(trace), trace.scans[0], loop.variables[wrt]
-    tapes = {tape.name: tape for tape in forward.held}
-    if isinstance(started, State) and started.reach == 1:
-        known[0] = scan.slot_keys(tapes[wrt], 0)
-    elif isinstance(started, Parameter):
-        known[0] = parameter_keys(wrt)
-    names = [*(state.name for state in loop.states), *loop.outputs]
-    for step, (given, returned) in enumerate(calls):
-        for sequence, read in _reads(forward.sequences, given):
-            if isinstance(read, RecordedNode):
-                known.setdefault(read.number, scan.reading_keys(sequence, step))
-        for name, result in zip(names, returned, strict=True):
-            if isinstance(result, RecordedNode):
-                keys = scan.slot_keys(tapes[name], written_row(tapes[name], step))
-                known.setdefault(result.number, keys)
-    return known
-
-
-def _reads(
-    sequences: Iterable[SequenceTrace], given: Mapping[str, object]
-) -> Iterator[tuple[SequenceTrace, object]]:
-    """Yield the values of every sequence in a step, for each tap."""
-    for name, taps in groupby(sequences, lambda sequence: sequence.name):
-        several, read = list(taps), given[name]
-        values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
-        yield from zip(several, values, strict=True)
+    return recording(grad(unrolled(loop), list(variables).index(wrt)), *values)

@@ -13,7 +13,7 @@ from visual.layout.table import Cell
 from visual.scene.theme import Role
 
 if TYPE_CHECKING:
-    from lab.eager.records import NodeRecord, RecordedValue, Recording
+    from lab.eager.records import NodeRecord, RecordedValue
 
 SIGNS = {
     "add": " + ",
@@ -57,14 +57,6 @@ def node_label(node: "NodeRecord") -> str:
 def same_as(held: "RecordedValue") -> str:
     """Return `` ≡ n₂`` if a value is a node of an outer tape."""
     return "" if held.node is None else SAME + node_name(held.node)
-
-
-def held_key(recording: "Recording", held: "RecordedValue", otherwise: str) -> str:
-    """Return the key of the outermost node that a value is, or `otherwise`."""
-    node, key = held.node, otherwise
-    while node is not None:
-        key, node = value_key(node), recording.nodes[node].value.node
-    return key
 
 
 def value_key(number: int) -> str:

@@ -35,11 +35,6 @@ class Pieces:
     width: float
 
     @cached_property
-    def keys(self) -> Mapping[str, tuple[str, ...]]:
-        """The keys of the values of each variable in other pictures."""
-        return {} if self.of is None else self.of.variable_keys()
-
-    @cached_property
     def decisions(self) -> Mapping[int, list[Item]]:
         """The decisions of each phase about existing variables, by number."""
         return dict(enumerate(decisions(self.record), start=1))
@@ -153,11 +148,9 @@ class Pieces:
         return sized(width, LINE, cell)
 
     def cell(self, subject: str, box: Box, title: str, *texts: Text) -> Group:
-        """Draw a box with texts; a page highlights it together with its variable."""
+        """Draw a box with texts."""
         cell = Group((box,), cell=f"{self.record.backward}:{subject}")
-        names = [n for n in self.keys if subject == n or subject.startswith((f"{n}[", f"{n}, "))]
-        mentions = self.keys[max(names, key=len)] if names else ()
-        return Group((cell, *texts), title=title, mentions=mentions)
+        return Group((cell, *texts), title=title)
 
     def formula(self, content: str, room: float) -> Piece:
         """Draw a formula in up to `LINES` lines, with its variables in boxes."""

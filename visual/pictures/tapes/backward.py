@@ -149,13 +149,10 @@ class Backward(Table):
         )
         lines += [Line(outputs, low=True)] if outputs else []
         written = [(f, event.write(f.target.argument, f.target.tap)) for f in self.formulas]
-        formulas = [
-            FormulaText(w.formula, self.spell.numbers(f, step), named.formula_keys(f, step))
-            for f, w in written
-        ]
+        formulas = [FormulaText(w.formula, self.spell.numbers(f, step)) for f, w in written]
         edges = [edge for _, write in written for edge in edges_of(self.scan, write, step)]
         number, moment = named.moment(step)
-        group = Group((), number, moment=moment, reads=named.read_keys(step))
+        group = Group((), number, moment=moment)
         return Row(f"step {step}", lines, edges, formulas, group)
 
     def _result(self) -> Row:

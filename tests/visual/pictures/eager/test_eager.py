@@ -256,29 +256,6 @@ def test_equal_keys_have_equal_values(name):
         assert len(set(values)) == 1
 
 
-def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
-    run, found = recorded("second order"), {}
-    for key, title, _ in keyed_boxes(drawn("second order")):
-        if title.startswith("n"):
-            found[number_of(title.split(" ")[0])] = key
-    for node in run.nodes:
-        if node.value.node is not None:
-            assert found[node.number] == found[node.value.node]
-    assert len(set(found.values())) == len(run.tapes[0].nodes)
-    begins = [first for first, _ in moments(run)]
-    for step, event in zip(begins, run.events, strict=True):  # and gradients that are nodes as well
-        if isinstance(event, Sent | PassedOn):
-            held = event.gradient if isinstance(event, Sent) else event.total
-            outer = [g for g in drawn("second order").groups() if g.step == step]
-            keys = {
-                inner.cell
-                for group in outer
-                for inner in (group, *group.shapes)
-                if isinstance(inner, Group)
-            }
-            assert (held.node is not None) == bool(keys & {found.get(held.node)})
-
-
 # Folding.
 
 
