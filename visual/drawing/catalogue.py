@@ -52,15 +52,13 @@ from visual.scene.shapes import Scene
 class PictureKind:
     """A kind of picture: its name, a line about it, the function that draws it, and its options.
 
-    `follows` lists the options that the workbench sets when it moves to another moment, and
-    `on_sheet` the options of the sheet.
+    `on_sheet` lists the options of the sheet.
     """
 
     name: str
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
-    follows: tuple[str, ...] = ()
     on_sheet: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, /, **options: object) -> Scene:
@@ -187,7 +185,6 @@ _KINDS = (
         "the slots that every backward step reads, overwrites, and preserves",
         _of_trace(tapes),
         (SCAN, STEP, ALL),
-        follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
     PictureKind(
@@ -195,7 +192,6 @@ _KINDS = (
         "every step's values and their sources",
         _unrolled,
         (SCAN, STEP),
-        follows=("scan", "step"),
         on_sheet=(SHOWN,),
     ),
     PictureKind(
@@ -235,7 +231,6 @@ _KINDS = (
         "the inner function of one step with its values",
         _of_trace(stepgraph),
         (SCAN, STEP),
-        follows=("scan", "step"),
     ),
     PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL)),
     PictureKind(
