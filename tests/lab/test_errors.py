@@ -6,7 +6,6 @@ import pytensor.tensor as pt
 import pytest
 
 import lab
-import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.loops import gallery
 from lab.scans.replacing import scan_nodes
@@ -62,33 +61,24 @@ BAD = [
     (lambda: State("x", 1.0, taps=-1), "state x", "-1", "(-1,)"),
     (lambda: State("x", [1.0, 2.0], taps=(-3, -1)), "state x", "3 initial values", "not 2"),
     (lambda: State("x", "one"), "state x", "'one'", "number"),
-    (lambda: State("x", None), "state x", "None", "number"),
     (lambda: State("x", 1 + 2j), "state x", "(1+2j)", "real"),
     (lambda: State("x", np.ma.masked), "state x", "masked", "filled"),
-    (lambda: Sequence("u", [1.0], taps=()), "sequence u", "at least"),
     (lambda: Sequence("u", MASKED), "sequence u", "masked_array", "filled"),
-    (lambda: Sequence("u", [1.0, None]), "sequence u", "number"),
     (lambda: Sequence("u", [[1.0], [1.0, 2.0]]), "sequence u"),
-    (lambda: Sequence("u", np.array([1j, 2])), "sequence u", "array([0.+1.j, 2.+0.j])", "real"),
-    (lambda: Parameter("w", [MASKED, MASKED]), "parameter w", "filled"),
     (lambda: lab.RandomState("rng", -1), "seed", "-1"),
     # Loops.
     (lambda: square().with_taps({"x": (-(10**9),)}), "state x", "[-1000000000]", "1,000,000 steps"),
     (lambda: square().with_taps({"y": (-1,)}), "'y'", "x"),
-    (lambda: square().with_values({"y": 1.0}), "'y'", "x"),
     (lambda: square(parameters=(Parameter("x", 1.0),)), "'x'", "only once"),
     (lambda: square(states=(State("", 1.0),)), "''", "not empty"),
     (lambda: square(states=State("x", 1.0)), "states", "tuple of State"),
-    (lambda: square(outputs="cube"), "outputs = 'cube'", "tuple of str"),
     (lambda: square(n_steps=0), "n_steps = 0", "at least 1"),
     (lambda: square(n_steps=2.5), "n_steps = 2.5", "integer"),
     (lambda: square(n_steps=None), "n_steps = None", "needs a number of steps"),
     (lambda: square(n_steps=Parameter("n", 3.7)), "n_steps = 3.7", "integer"),
-    (lambda: square(n_steps=Parameter("n", [1, 2])), "n_steps", "integer"),
     (lambda: square(truncate_gradient=0), "truncate_gradient = 0", "-1"),
     (short_sequence, "sequence u", "2 values", "1 steps", "runs 3", "2 more"),
     (lambda: gallery.loops["fibonacci"].with_taps({"x": (-3, -2, -1)}), "state x", "2 taps"),
-    (lambda: gallery.loops["coupled"].with_taps({"prey": (-2, -1)}), "state prey", "1 tap"),
     (lambda: gallery.loops["window"].with_taps({"u": (0,)}), "sequence u", "exactly 3 taps"),
     # Steps.
     (lambda: loop(3.0), "step = 3.0", "function"),
@@ -104,11 +94,8 @@ BAD = [
     (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as one value", "failed"),
     (missing_index, "scan_fn", "in its step", "IndexError"),
     # Derivatives and traces.
-    (lambda: square().trace(at={"x": 1j}), "state x", "1j", "real"),
     (lambda: square().trace(wrt="y"), "wrt = 'y'", "x"),
-    (lambda: square().trace(of="y"), "of = 'y'", "x"),
     (lambda: square().trace(cost="first"), "cost = 'first'", "last", "sum"),
-    (lambda: square().trace(cost=[1.0, 2.0]), "cost", "4", "got 2"),
     (lambda: square().trace(cost=[1, 2, 3, np.ma.masked]), "cost", "filled"),
     (lambda: square().trace(order=-1), "order = -1", "0, 1, 2"),
     (lambda: square().trace(order=1.5), "order = 1.5", "0, 1, 2"),
@@ -119,24 +106,20 @@ BAD = [
     (lambda: lab.derivative(XS[-1], "x0"), "wrt = 'x0'", "PyTensor variable"),
     (lambda: lab.derivative(XS[-1], pt.dscalar("other")), "wrt = other", "does not depend"),
     (lambda: lab.derivative(X0**2, X0), "no Scan"),
-    (lambda: complex_graph(lab.derivative), "cost", "complex128", "real"),
     (lambda: complex_graph(lab.derivative, abs), "wrt = z", "complex128"),
     (lambda: complex_graph(lab.explain), "complex128", "real"),
     (lambda: complex_graph(lambda c, _: derive_all(scan_nodes([c])[0])), "step", "complex128"),
     (lambda: lab.trace(X0**2, {}), "no Scan"),
     (lambda: lab.trace(XS[-1], {}), "given", "no value for x0"),
     (lambda: lab.trace(XS[-1], {X0: "one"}), "given", "x0", "'one'"),
-    (lambda: lab.trace(XS[-1], {X0: np.ma.masked}), "given: x0", "filled"),
     (lambda: lab.trace(XS[-1], {"x0": 1.0}), "given", "'x0'", "not a PyTensor variable"),
     (lambda: lab.trace(graph(N)[1], {N: 2.5}), "given", "n", "2.5"),
     (lambda: lab.trace(XS, None), "given = None", "dict"),
     (lambda: lab.trace(3.0, {}), "outputs", "3.0"),
     (lambda: lab.spelled(square().trace(), 0, 99), "step = 99", "0 to 3"),
-    (lambda: lab.dot_product(square(), tangents={"x": np.ma.masked}), "tangents['x']", "filled"),
     (lambda: lab.dot_product(square(), tangents={"x": 1j}), "tangents['x']", "real"),
     (lambda: lab.structural.cat([MASKED, MASKED], 0), "cat: inputs[0]", "filled"),
     (lambda: lab.eager.grad(np.sum)(MASKED), "masked", "filled"),
-    (lambda: visual.draw(square(), theme="pink"), "theme = 'pink'", "light", "dark", "print"),
 ]
 
 

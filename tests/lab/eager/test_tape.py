@@ -455,124 +455,58 @@ def test_nodes_are_shown_and_compared_by_value():
 
 ones = numpy.ones(3)
 # call, error, and words of the message
-BAD = {
-    "an integer": (lambda: grad(lambda x: x * x)(3), ArgumentError, ["argument 0", "= 3", "3.0"]),
-    "an array of integers": (
-        lambda: grad(np.sum)(numpy.arange(3)),
-        ArgumentError,
-        ["argument 0 of sum = array([0, 1, 2])", "float array"],
-    ),
-    "a list": (
-        lambda: grad(np.sum)([1.0, 2.0]),
-        ArgumentError,
-        ["argument 0 of sum = [1.0, 2.0]", "numpy array", "argnum=(0, 1)"],
-    ),
-    "a truth value": (lambda: grad(np.sum)(True), ArgumentError, ["True", "real number"]),
-    "a complex number": (lambda: grad(np.sum)(1j), ArgumentError, ["1j", "real number"]),
-    "argnum twice": (lambda: grad(np.add, (0, 0)), ArgumentError, ["argnum = (0, 0)", "each once"]),
-    "argnum out of range": (
-        lambda: grad(lambda x, y: x, 2)(1.0, 2.0),
-        ArgumentError,
-        ["argnum = 2", "2 arguments", "0 to 1"],
-    ),
-    "negative argnum": (lambda: grad(np.sum, -1), ArgumentError, ["argnum = -1", "from 0"]),
-    "half an argnum": (lambda: grad(np.sum, 0.5), ArgumentError, ["argnum = 0.5"]),
-    "a number to lift": (lambda: primitive(5, print), ArgumentError, ["function = 5"]),
-    "a number as a rule": (lambda: primitive(numpy.sin, 6), ArgumentError, ["gradient_maker = 6"]),
-    "a number as a forward pass": (lambda: D(numpy.sin, 6), ArgumentError, ["forward_pass = 6"]),
-    "a number to unroll": (lambda: unrolled(5), ArgumentError, ["loop = 5", "lab.Loop"]),
-    "half a number of steps": (lambda: steps(1.5), ArgumentError, ["count = 1.5", "integer"]),
-    "an option without a rule": (
-        lambda: grad(lambda a: np.sum(a, where=[True, False, True]))(ones),
+BAD = [
+    (lambda: grad(lambda x: x * x)(3), ArgumentError, "argument 0 of <lambda> = 3", "3.0"),
+    (lambda: grad(np.sum)(numpy.arange(3)), ArgumentError, "array([0, 1, 2])", "float array"),
+    (lambda: grad(np.sum)([1.0, 2.0]), ArgumentError, "= [1.0, 2.0]", "argnum=(0, 1)"),
+    (lambda: grad(np.sum)(True), ArgumentError, "True", "real number"),
+    (lambda: grad(np.add, (0, 0)), ArgumentError, "argnum = (0, 0)", "each once"),
+    (lambda: grad(lambda x, y: x, 2)(1.0, 2.0), ArgumentError, "argnum = 2", "0 to 1"),
+    (lambda: grad(np.sum, -1), ArgumentError, "argnum = -1", "from 0"),
+    (lambda: primitive(5, print), ArgumentError, "function = 5"),
+    (lambda: D(numpy.sin, 6), ArgumentError, "forward_pass = 6"),
+    (lambda: unrolled(5), ArgumentError, "loop = 5", "lab.Loop"),
+    (lambda: steps(1.5), ArgumentError, "count = 1.5", "integer"),
+    (
+        lambda: grad(lambda a: np.sum(a, where=a > 0))(ones),
         GradientError,
-        ["sum: it does not accept", "'where'", "lab.eager.primitive"],
+        "sum: it does not accept",
     ),
-    "an option of a composed function": (
-        lambda: grad(lambda a: np.mean(a, where=[True, False, True]))(ones),
-        GradientError,
-        ["mean: it does not accept", "'where'"],
-    ),
-    "a dot product of stacks": (
-        lambda: grad(lambda a: np.sum(np.dot(a, ones[:2])))(numpy.ones((2, 2, 2))),
-        GradientError,
-        ["dot: arrays of 3 and 1 axes", "np.matmul"],
-    ),
-    "a vector result": (
-        lambda: grad(np.tanh)(ones),
-        ArgumentError,
-        ["f not in R", "tanh returned", "shape (3,)", "one real number"],
-    ),
-    "a complex result": (lambda: grad(lambda x: x * 1j)(1.0), ArgumentError, ["complex128"]),
-    "a comparison": (lambda: grad(lambda x: x > 0)(1.0), ArgumentError, ["f not in R", "bool"]),
-    "assignment in place": (
-        lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones),
-        GradientError,
-        ["Node(array([1., 1., 1.]))[0] = …", "in place"],
-    ),
-    "complex intermediate values": (
-        lambda: grad(lambda x: abs(x * 1j))(2.0),
-        GradientError,
-        ["<lambda>", "complex numbers"],
-    ),
-    "adding into an array in place": (
-        lambda: grad(lambda x: ones.__iadd__(x))(1.0),
-        GradientError,
-        ["numpy.add", "in place", "a = a + b"],
-    ),
-    "an array of nodes": (
-        lambda: grad(lambda x: numpy.array([x, x]))(1.0),
-        GradientError,
-        ["Node(", "lose the gradient", "lab.eager.np"],
-    ),
-    "a function without a rule": (
+    (lambda: grad(lambda a: np.dot(a, ones[:2]))(ones[None, None]), GradientError, "np.matmul"),
+    (lambda: grad(np.tanh)(ones), ArgumentError, "f not in R", "tanh returned", "shape (3,)"),
+    (lambda: grad(lambda x: x * 1j)(1.0), ArgumentError, "complex128"),
+    (lambda: grad(lambda x: x > 0)(1.0), ArgumentError, "f not in R", "bool"),
+    (lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones), GradientError, "[0] = …", "in place"),
+    (lambda: grad(lambda x: abs(x * 1j))(2.0), GradientError, "<lambda>", "complex numbers"),
+    (lambda: grad(lambda x: ones.__iadd__(x))(1.0), GradientError, "numpy.add", "a = a + b"),
+    (lambda: grad(lambda x: numpy.array([x, x]))(1.0), GradientError, "Node(", "lab.eager.np"),
+    (
         lambda: grad(lambda a: np.sum(np.concatenate([a, a])))(ones),
         GradientError,
-        ["numpy.concatenate is not registered", "lab.eager.primitive"],
+        "numpy.concatenate is not registered",
+        "lab.eager.primitive",
     ),
-    "a ufunc without a rule": (
-        lambda: grad(special.erf)(1.0),
-        GradientError,
-        ["erf is not registered", "lab.eager.primitive"],
-    ),
-    "a method of a ufunc": (
-        lambda: grad(lambda a: numpy.add.reduce(a))(ones),
-        GradientError,
-        ["numpy.add.reduce"],
-    ),
-    "a function of Python": (
-        lambda: grad(math.sin)(1.0),
-        GradientError,
-        ["Node(np.float64(1.0))", "not registered", "lab.eager.np"],
-    ),
-    "a node by keyword": (
-        lambda: grad(lambda x: np.sum(a=x))(1.0),
-        GradientError,
-        ["sum: a =", "keyword"],
-    ),
-    "an argument without a gradient": (
+    (lambda: grad(special.erf)(1.0), GradientError, "erf is not registered"),
+    (lambda: grad(lambda a: numpy.add.reduce(a))(ones), GradientError, "numpy.add.reduce"),
+    (lambda: grad(math.sin)(1.0), GradientError, "Node(np.float64(1.0))", "not registered"),
+    (lambda: grad(lambda x: np.sum(a=x))(1.0), GradientError, "sum: a =", "keyword"),
+    (
         lambda: grad(primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g]), 1)(1.0, 2.0),
         GradientError,
-        ["<lambda>: argument 1 = Node(", "value_of"],
+        "<lambda>: argument 1 = Node(",
+        "value_of",
     ),
-    "a gradient maker that returns no list": (
+    (
         lambda: grad(primitive(numpy.sin, lambda y, x: lambda g: g))(1.0),
         ArgumentError,
-        ["gradient_maker of sin", "list"],
+        "gradient_maker of sin",
+        "list",
     ),
-    "a gradient maker that returns too many": (
-        lambda: grad(primitive(numpy.sin, lambda y, x: [None, None]))(1.0),
-        ArgumentError,
-        ["gradient_maker of sin", "1 argument"],
-    ),
-    "bounds in the wrong order": (
-        lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5),
-        ArgumentError,
-        ["lo = 2.0, hi = 1.0"],
-    ),
-}
+    (lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5), ArgumentError, "lo = 2.0, hi = 1.0"),
+]
 
 
-@pytest.mark.parametrize(("call", "kind", "words"), BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize(("call", "kind", "words"), [(*bad[:2], bad[2:]) for bad in BAD])
 def test_one_clear_sentence(call, kind, words):
     with pytest.raises(kind) as caught:
         call()
