@@ -44,7 +44,6 @@ from lab.notation import primes
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.node import outer_outputs
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
@@ -56,16 +55,11 @@ class ManyScansWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """A Scan of a derivative: the Scan that it differentiates, and the gradients that it passes on.
-
-    `order` is 0 and `parent` None for a loop that is not a derivative.  `through` contains the
-    names of the inputs of the parent whose gradients affect the result.
-    """
+    """A Scan of a derivative, its order (0 for a loop), and the Scan that it differentiates."""
 
     node: Apply
     order: int
     parent: Apply | None
-    through: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +115,10 @@ class Derivative:
     @property
     def genealogy(self) -> tuple[Descent, ...]:
         """All Scans on which `value` depends, in the order of execution."""
-        nodes = scan_nodes([self.value])
-        used = set(ancestors([self.value]))
         descents = []
-        for node in nodes:
-            derivation, parent, order = decisions_of(node.op), None, 0
-            through: tuple[str, ...] = ()
-            if derivation is not None:
-                parent, order = derivation.parent, derivation.order
-                rows = outer_outputs(derivation.backward, node).items()
-                through = tuple(derivation.sources[v].name for v, filled in rows if filled in used)
-            descents.append(Descent(node, order, parent, through))
+        for node in scan_nodes([self.value]):
+            made = decisions_of(node.op)
+            descents.append(Descent(node, made.order if made else 0, made.parent if made else None))
         return tuple(descents)
 
     @property

@@ -69,20 +69,20 @@ def operands(
     arrays = [_array(primitive, name, v) for name, v in zip(names, values, strict=True)]
     given = list(zip(names, values, arrays, strict=True))
     typed = {name: str(a.dtype) for name, value, a in given if not _is_plain(value)}
-    complex_ones = [(n, v) for n, v, a in given if _is_plain(v) and a.dtype.kind == "c"]
-    default = "complex128" if complex_ones and "complex128" in kinds else "float64"
-    dtype = next(iter(typed.values()), default)
     for name, other in typed.items():
         if other not in kinds:
             expected = listing(kinds, "or")
             raise ArgumentError(f"{primitive}: {name} has dtype {other}; expected {expected}.")
-        if other != dtype:
-            raise ArgumentError(
-                f"{primitive}: {listing(f'{n} is {d}' for n, d in typed.items())}; all must have "
-                "one dtype, so cast them first."
-            )
-    if complex_ones and dtype not in COMPLEX:
-        name, value = complex_ones[0]
+    if len({*typed.values()}) > 1:
+        raise ArgumentError(
+            f"{primitive}: {listing(f'{n} is {d}' for n, d in typed.items())}; all must have "
+            "one dtype, so cast them first."
+        )
+    wide = [(n, v) for n, v, a in given if _is_plain(v) and a.dtype.kind == "c"]
+    default = "complex128" if wide and "complex128" in kinds else "float64"
+    dtype = next(iter(typed.values()), default if default in kinds else kinds[0])
+    if wide and dtype not in COMPLEX:
+        name, value = wide[0]
         raise ArgumentError(
             f"{primitive}: {name} = {quoted(value)} is complex, but {dtype} is expected."
         )
@@ -166,12 +166,7 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
 
 def fitting(primitive: str, name: str, value: object, like: Form) -> np.ndarray:
     """Return a tangent or cotangent as an array, which must have the form of `like`."""
-    array = _array(primitive, name, value)
-    if _is_plain(value) and not (array.dtype.kind == "c" and like.dtype not in COMPLEX):
-        array = np.asarray(array, like.dtype)
-    its = form(name, array)
-    if its.dtype != like.dtype:
-        raise ArgumentError(f"{primitive}: {name} is {its.dtype}, but {like.name} is {like.dtype}.")
+    (array,), (its,) = operands(primitive, [name], [value], [like.dtype])
     if its.shape != like.shape:
         raise ArgumentError(f"{primitive}: {its}, but {like}.")
     return array

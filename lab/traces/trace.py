@@ -274,23 +274,6 @@ class ScanTrace:
         firsts = [int(write.rows[0]) for write in tape.writes if self.steps]
         return {row for n in firsts for row in range(max(0, n - self.first), n)}
 
-    @property
-    def targets(self) -> list[Leaf]:
-        """The targets of a step: every tape at every write tap, in the order of arguments."""
-        return [
-            Leaf(tape.name, write.tap, tape.argument) for tape in self.held for write in tape.writes
-        ]
-
-    def reads(self, leaf: Leaf) -> bool:
-        """Return whether a step reads a variable with the name, number, and tap of `leaf`."""
-        variable = self.variable(leaf)
-        if variable is None:
-            return leaf.variable in self.untraced and leaf.tap is None
-        if variable.name != leaf.variable:
-            return False
-        taps = variable.tape.taps if isinstance(variable, TapeTrace) else (None, 0)
-        return leaf.tap in taps
-
 
 @dataclass(frozen=True)
 class Generator:

@@ -47,7 +47,6 @@ def trace(
     names: Sequence[str] | None = None,
     rewritten: bool = False,
     keep: str | slice = "all",
-    backend: str | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
@@ -59,7 +58,7 @@ def trace(
 
     For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
     range of the loop's steps (a slice, or "500:510") and the corresponding steps of its
-    derivatives.  PyTensor then compiles the graph for its `backend`, a compilation mode, and runs
+    derivatives.  PyTensor then compiles the graph in its mode `pytensor.config.mode`, and runs
     it; the recorded steps are computed again from the contents of the buffers.
 
     Raises GraphError for a graph without Scans, and ArgumentError if a value is missing or has the
@@ -82,11 +81,6 @@ def trace(
     keep = check_keep(keep)
     if keep != "all" and rewritten:
         raise argument_error("keep", keep, 'expected "all" for a rewritten graph.')
-    if backend is not None:
-        check_type("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
-        if keep == "all":
-            why = 'keep = "all" does not compile. Pass keep = "last", or a slice'
-            raise argument_error("backend", backend, f"{why}.")
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
@@ -99,13 +93,13 @@ def trace(
         check_memory(everything, given)
         values, recordings = run(everything, given)
     else:
-        values, recordings = run_window(asked, extra, given, keep, backend)
+        values, recordings = run_window(asked, extra, given, keep)
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     made = traced(asked, inputs, called, values, recordings)
     if keep != "all":
-        return replace(made, backend=backend_name(backend))
+        return replace(made, backend=backend_name())
     if derived is not None:
         _DERIVED[id(made)] = derived, given
         finalize(made, _DERIVED.pop, id(made), None)

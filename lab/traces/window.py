@@ -124,9 +124,9 @@ class Window:
         return as_tensor(array)[start - length : (start + count - length) or None]
 
 
-def backend_name(backend: str | None) -> str:
-    """Return the name of PyTensor's backend: ``Numba``, ``VM``; by default, the configured one."""
-    return type(get_mode(backend).linker).__name__.removesuffix("Linker")
+def backend_name() -> str:
+    """Return the name of PyTensor's backend: ``Numba`` or ``VM``."""
+    return type(get_mode(None).linker).__name__.removesuffix("Linker")
 
 
 def run_window(
@@ -134,7 +134,6 @@ def run_window(
     also: Sequence[Variable],
     given: Mapping[Variable, object],
     keep: Keep,
-    backend: str | None,
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
     """Return the same as `lab.traces.run.run` for the window; `values` suffices for a `Trace`.
 
@@ -145,7 +144,7 @@ def run_window(
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)
         windows = graph.windows(values, keep)
-        found = _compiled(graph, tuple(windows.values()), backend)(known)
+        found = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(known)
         with Progress() as progress:
             progress.expect(len(graph.scans))
             recordings = [_stepped(n, graph, one, found, progress) for n, one in windows.items()]
@@ -300,16 +299,14 @@ def _function(
                 inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
             )
     except Exception as error:  # backends raise many types
-        raise GraphError(f"backend = {quote(mode)}: {first_line(error)}") from error
+        raise GraphError(f"mode = {quote(mode)}: {first_line(error)}") from error
 
 
 Found = Mapping[object, Computed]  # by variable, or by part and number
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compiled(
-    graph: _Graph, windows: tuple[Window, ...], backend: str | None
-) -> Callable[[Values], Found]:
+def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable[[Values], Found]:
     """Compile the graph, with the initial contents of its windows as additional outputs."""
     asked: dict[object, Variable] = {v: v for v in graph.outputs}
     for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
@@ -321,7 +318,7 @@ def _compiled(
                 length = graph.lengths[node][part]
                 for number, rows in enumerate(_beginning(part, window, length, before)):
                     asked[part, number] = rows
-    function = _function(graph.inputs, list(asked.values()), backend)
+    function = _function(graph.inputs, list(asked.values()), mode)
     return lambda known: dict(zip(asked, function(*_given(graph.inputs, known)), strict=True))
 
 

@@ -383,7 +383,7 @@ def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
         yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
     yield from ((number, False) for number in range(len(scan.inside)))
-    yield from ((target, True) for target in scan.targets)
+    yield from ((r.target, True) for r in scan.results if r.target is not None)
 
 
 def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:

@@ -47,7 +47,7 @@ from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
-FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
+MOST = 200  # rows, and columns
 STEADY, LITTLE = 1.05, 0.01  # ratio of sizes that count as equal; a size that counts as 0
 
 
@@ -171,14 +171,13 @@ def influence(
     of: str | None = None,
     by: str | None = None,
     scan: int = 1,
-    most: int = PLACES,
     trace: Trace | None = None,
     given: Values | None = None,
 ) -> Influence:
     """Return the derivatives of every value of the state `of` wrt every value of the state `by`.
 
     Both are states of a loop: Scan `scan` of the derivative, from 1, or the Scan that it
-    differentiates.  `of` defaults to the first real state, and `by` to `of`.  For more than `most`
+    differentiates.  `of` defaults to the first real state, and `by` to `of`.  For more than 200
     values and for large arrays, the result contains rows and columns at equal distances.  `trace`
     is the trace of the derivative, or of some of its steps; by default, the derivative runs with
     the values `given`.
@@ -191,8 +190,6 @@ def influence(
     nodes = scan_nodes(derivative.values)
     if check_integer("scan", scan) not in range(1, len(nodes) + 1):
         raise argument_error("scan", scan, f"the Scans of this derivative are 1 to {len(nodes)}.")
-    if not FEWEST <= check_integer("most", most) <= MOST:
-        raise argument_error("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
     parts = [read_node(node) for node in nodes]
     if trace is None:
@@ -212,7 +209,7 @@ def influence(
     first = names[0] if of is None else check_choice("of", of, names, listed)
     second = first if by is None else check_choice("by", by, names, listed)
     with np.errstate(all="ignore"):
-        return steps.influence(names.index(first), names.index(second), most)
+        return steps.influence(names.index(first), names.index(second))
 
 
 class _Read(NamedTuple):
@@ -239,11 +236,11 @@ class _Steps:
         self.reach = max((tape.tape.origin for tape in self.states), default=0)
         self.entries = [int(np.prod(tape.initial.shape[1:])) for tape in self.states]
 
-    def influence(self, of: int, by: int, most: int) -> Influence:
+    def influence(self, of: int, by: int) -> Influence:
         """Return the influence of the state number `by` on the state number `of`."""
         ends, starts = self._index(of), self._index(by)
         each = max(1, self.entries[of] * self.entries[by])
-        most = max(FEWEST, min(most, int((MOST_ENTRIES / each) ** 0.5)))
+        most = max(2, min(MOST, int((MOST_ENTRIES / each) ** 0.5)))
         rows, columns, near = _spread(len(ends), most), _spread(len(starts), most), len(starts)
         near_end = np.union1d(_spread(near, most), np.arange(max(0, near - most), near))
         factors = self._factors()

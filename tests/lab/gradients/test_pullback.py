@@ -491,4 +491,3 @@ def test_the_genealogy_of_the_second_derivative():
     ]
     assert parents == [None, 0, 1, 0]
     assert [d.order for d in tree] == [0, 1, 2, 2]
-    assert [d.through for d in tree] == [(), ("x",), ("x",), ("x",)]

@@ -132,13 +132,13 @@ def test_a_linear_loop_has_the_powers_of_its_matrix(factor, summary):
 
 def test_rows_of_a_long_loop():
     loop = lab.Loop(lambda x: 0.999 * x, (lab.State("x", 1.0),), n_steps=3_000)
-    found = lab.influence(loop.derivative(0), most=50)
-    assert found.values.shape == (50, 50)
+    found = lab.influence(loop.derivative(0))
+    assert found.values.shape == (200, 200)
     assert (found.rows[0], found.rows[-1], found.columns[-1]) == (0, 3_000, 3_000)
     t, s = np.meshgrid(found.rows, found.columns, indexing="ij")
     np.testing.assert_allclose(found.values, np.where(t >= s, 0.999 ** (t - s), 0), rtol=1e-10)
     np.testing.assert_allclose(found.last, 0.999 ** (3_000 - found.index), rtol=1e-10)
-    assert set(range(2_951, 3_001)) <= set(found.index.tolist())  # the end has all of its values
+    assert set(range(2_801, 3_001)) <= set(found.index.tolist())  # the end has all of its values
 
 
 def test_the_error_of_truncation():
@@ -178,8 +178,6 @@ def test_how_long_is_long_enough():
         ({"of": "y"}, ArgumentError, "of = 'y'"),
         ({"by": 3}, ArgumentError, "by = 3"),
         ({"scan": 3}, ArgumentError, "scan = 3"),
-        ({"most": 1}, ArgumentError, "most = 1"),
-        ({"most": True}, ArgumentError, "most = True"),
     ],
 )
 def test_errors(arguments, error, message):
