@@ -419,6 +419,11 @@ def primes(order: int, style: Style = PLAIN) -> str:
     return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 
+def counted(number: int, word: str) -> str:
+    """Return ``1 step`` or ``4,000 steps``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def integers(*numbers: int) -> str:
     """Write integers as ``−1, 0, 2``."""
     return ", ".join(map(str, numbers)).replace("-", "−")

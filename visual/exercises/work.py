@@ -25,11 +25,11 @@ from lab.errors import (
     listing,
     quote,
 )
-from lab.notation import number_text
+from lab.notation import counted, number_text
 from lab.traces.trace import Trace
 from visual.exercises.answers import AnswerOutcome, AnswerVerdict, check_tries, flatten
 from visual.exercises.progress import MOST, AnswerRecord, save, saved_record
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # relative; the accuracy of finite differences

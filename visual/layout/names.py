@@ -12,11 +12,6 @@ def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
     return integers(*numbers) or nothing
 
 
-def counted(number: int, word: str) -> str:
-    """Return ``1 step`` or ``4 steps``."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 class NamedScan(Quantities):
     """A Scan of a trace, with the names and the keys of its quantities.
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from lab.equations.spelling import result_words
 from lab.errors import listing
-from lab.notation import Leaf, primes, render
+from lab.notation import Leaf, counted, primes, render
 from lab.records import find_reachable
 from lab.traces.trace import Feed, ScanTrace, Source, Trace
 from visual.layout.canvas import finished, heading
 from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, switch
 from visual.scene.combinators import Piece, above, gap, over, piece, shifted, sized

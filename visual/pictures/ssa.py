@@ -14,7 +14,7 @@ from string import ascii_lowercase
 from lab.equations.events.events import Events
 from lab.equations.quantities import index_of
 from lab.errors import GraphError, argument_error, listing
-from lab.notation import Leaf, render, value_symbol
+from lab.notation import Leaf, counted, render, value_symbol
 from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
@@ -22,7 +22,7 @@ from visual.layout.canvas import finished, numbers
 from visual.layout.cells import value_text
 from visual.layout.columns import Gap, Steps, one_or_more
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, counted, seeds_of, wholes_of
+from visual.layout.names import NamedScan, seeds_of, wholes_of
 from visual.layout.placing import lay_out
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.layout.table import (

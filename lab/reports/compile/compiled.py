@@ -227,8 +227,8 @@ class Compiled(Report):
                 other = complete.get((scan.sources, buffer.name))
                 if other is not None and buffer.is_shortened and not other.is_shortened:
                     yield (
-                        f"Without the gradient, {buffer.name} has {buffer.stored} rows instead of "
-                        f"{other.stored}: only the gradient reads the others."
+                        f"Without the gradient, {buffer.name} has {buffer.stored} of "
+                        f"{other.stored} rows: only the gradient reads the others."
                     )
         if self.late is not None:
             yield from self.late.blocks

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from lab.eager.records import Recording
 from lab.errors import ArgumentError, check_integer, check_type, quote
+from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown
 from visual.layout.placing import table_scene
@@ -19,7 +20,6 @@ from visual.options import switch
 from visual.pictures.eager.story import NodeStory, Received, factor_words, shown_rows, story
 from visual.pictures.eager.words import (
     SAME,
-    counted,
     held_cell,
     held_text,
     node_label,

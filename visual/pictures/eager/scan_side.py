@@ -8,12 +8,11 @@ import numpy as np
 
 from lab.equations.quantities import index_of
 from lab.errors import listing
-from lab.notation import Leaf, value_symbol
+from lab.notation import Leaf, counted, value_symbol
 from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.names import NamedScan
 from visual.layout.table import Cell
-from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
 
 START = -1  # the row of the initial values

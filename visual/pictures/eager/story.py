@@ -24,10 +24,10 @@ from lab.eager.records import (
     SetterAdded,
     Summed,
 )
-from lab.notation import number_text
+from lab.notation import counted, number_text
 from lab.records import cached_property
 from visual.layout.columns import Gap, shown
-from visual.pictures.eager.words import counted, digits_of_sum, node_name
+from visual.pictures.eager.words import digits_of_sum, node_name
 
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # rows of a folded picture, at its ends, at ends of tapes
 

@@ -14,6 +14,7 @@ from lab.errors import check_type
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, value_of
+from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
 from visual.layout.canvas import numbers
 from visual.layout.columns import Gap, shown, shown_steps
@@ -27,7 +28,7 @@ from visual.pictures.eager.scan_side import (
     TapeSide,
 )
 from visual.pictures.eager.story import NodeStory, story
-from visual.pictures.eager.words import counted, held_cell, node_label, node_name, value_key
+from visual.pictures.eager.words import held_cell, node_label, node_name, value_key
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 

@@ -32,11 +32,6 @@ def node_name(number: int) -> str:
     return value_symbol("n", number)
 
 
-def counted(number: int, word: str) -> str:
-    """Return ``1 node`` or ``2,000 nodes``."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def operation_words(node: "NodeRecord") -> str:
     """Return the operation of a node, as ``n₂ ** 2``; empty for a start node."""
     words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]

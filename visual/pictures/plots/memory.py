@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lab.errors import check_type, printable
-from lab.notation import size_text
+from lab.notation import counted, size_text
 from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.legend import explained
-from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.series import plotted
 from visual.scene.combinators import Piece, above, sized, words

@@ -13,12 +13,12 @@ from lab.equations.events.events import Events
 from lab.equations.quantities import index_of
 from lab.equations.spelling import Speller
 from lab.errors import listing
-from lab.notation import integers
+from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import numbers
 from visual.layout.columns import Gap
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, at_moment, counted, listed
+from visual.layout.names import NamedScan, at_moment, listed
 from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,

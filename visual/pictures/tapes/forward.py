@@ -6,13 +6,13 @@ import numpy as np
 
 from lab.equations.events.events import Events
 from lab.equations.spelling import Speller, loop_offsets
-from lab.notation import Leaf, value_symbol
+from lab.notation import Leaf, counted, value_symbol
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import kind_text, numbers
 from visual.layout.columns import timeline
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
 from visual.pictures.tapes.slots import Slots

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.equations.quantities import cost_name
-from lab.notation import ranges_text
+from lab.notation import counted, ranges_text
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.pictures.unrolled.placing import Lane, Placing
 from visual.pictures.unrolled.quantities import LanePlace
 from visual.pictures.unrolled.room import Room

@@ -1,10 +1,10 @@
 """A strip of cards: all Scans of a trace, with a frame around the Scan drawn below."""
 
-from lab.notation import ranges_text
+from lab.notation import counted, ranges_text
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.unrolled.graph import fed_places
 from visual.pictures.unrolled.quantities import reached_rows

@@ -6,11 +6,12 @@ from itertools import starmap
 
 from lab.equations.events.events import events
 from lab.equations.spelling import result_words
+from lab.notation import counted
 from lab.traces.trace import Trace
 from visual.layout.canvas import HEIGHT
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import NamedScan, counted
+from visual.layout.names import NamedScan
 from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, routes, tracks
 from visual.pictures.unrolled.factors import SIZE, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling
