@@ -47,13 +47,6 @@ class Effect(StrEnum):
         return cls.WRONG if is_wrong else cls.RIGHT
 
 
-def relative_error(true: np.ndarray, other: np.ndarray) -> float:
-    """Return the largest error of an entry over the largest true entry; infinite if that is 0."""
-    size = float(np.max(np.abs(true), initial=0.0))
-    error = float(np.max(np.abs(other - true), initial=0.0))
-    return error / size if size else (float("inf") if error else 0.0)
-
-
 def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> list[str]:
     """Return the formula of the value that a step writes, with names and with numbers."""
     speller = Speller(Quantities(trace, scan))
@@ -86,16 +79,6 @@ class OrderRow:
     def effect(self) -> Effect:
         """Whether the faulty rule computes the correct value."""
         return Effect.on(self.true, self.broken)
-
-    @property
-    def error(self) -> float | None:
-        """The largest error of an entry, relative to the largest true entry.
-
-        Infinite if all true entries are 0, None if there is no number to compare.
-        """
-        if self.broken is None or self.broken.shape != self.true.shape:
-            return None
-        return relative_error(self.true, self.broken)
 
     @property
     def cells(self) -> tuple[str, ...]:

@@ -47,15 +47,12 @@ class ScanReport(Report):
     def document(self) -> Section:
         """Equations, variables, and the gradient of each input."""
         inside = f", inside the step of {self.inside}" if self.inside else ""
-        steps = Writer(self.system).right(self.system.steps)
-        steps = f"{steps} step{'s' * (steps != '1')}" if self.has_fixed_steps else "n steps"
+        steps = "n steps"
+        if isinstance(self.system.steps, Number):
+            count = self.system.steps.written
+            steps = f"{count} step{'s' * (count != '1')}"
         title = f"Scan {self.number}: {self.name} ({self.system.contents}, {steps}){inside}"
         return Section(title, tuple(self._blocks()))
-
-    @property
-    def has_fixed_steps(self) -> bool:
-        """Whether the number of steps is a constant."""
-        return isinstance(self.system.steps, Number)
 
     def _blocks(self) -> Iterator[str | Lines | Section]:
         if self.line:

@@ -34,7 +34,6 @@ def test_the_historical_mistake():
     np.testing.assert_allclose([row.true for row in breakage.rows], true, rtol=1e-12)
     assert round(float(breakage.rows[2].true), 2) == 6723.84
     assert round(float(breakage.rows[2].broken), 1) == 20171.5
-    assert breakage.rows[2].error == pytest.approx(2)
     assert [row.effect for row in breakage.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
     assert breakage.visible == 3
     assert "visible at order 3" in str(breakage)
