@@ -432,12 +432,12 @@ def switch(name: str, value: object) -> bool:
     return value
 
 
-def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
+def scan_index(trace: Trace, scan: object) -> int:
     """Return the index in ``trace.scans`` of the Scan with this number in headings."""
     check_trace(trace)
-    number = check_integer(argument, scan)
+    number = check_integer("scan", scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise argument_error(argument, scan, f"{_listed(trace)}")
+        raise argument_error("scan", scan, _listed(trace))
     return number - 1
 
 
@@ -460,7 +460,7 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     if len(set(numbers)) < len(numbers):
         raise argument_error("scans", scans, "a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise argument_error("scans", scans, f"{_listed(trace)}")
+        raise argument_error("scans", scans, _listed(trace))
     return tuple(number - 1 for number in sorted(numbers))
 
 
@@ -469,12 +469,12 @@ def check_trace(trace: object) -> None:
     check_type("trace", trace, Trace, "a Trace, such as loop.trace() returns")
 
 
-def check_step(scan: ScanTrace, step: object, argument: str = "step") -> int:
+def check_step(scan: ScanTrace, step: object) -> int:
     """Return the number of a step of a Scan; raise ArgumentError if it has no such step."""
-    number = check_integer(argument, step)
+    number = check_integer("step", step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"
-        raise argument_error(argument, step, f"{scan.name} runs {steps}.")
+        raise argument_error("step", step, f"{scan.name} runs {steps}.")
     return number
 
 

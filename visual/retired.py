@@ -59,6 +59,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
 
 PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
     "phase": RETIRED_OPTIONS["phase"],
+    "eager.unfold": "a recording of fewer steps",
     "routing.all": "a part of the arrays",
     "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
     "unrolled.all": RETIRED_OPTIONS["unrolled.all"],

@@ -6,7 +6,7 @@ The six puzzles are sorted by difficulty.  The feedback for every wrong answer i
 advance: a page without Python reports the tape that the answer would produce.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -17,13 +17,10 @@ from lab.notation import number_text, tap_symbol, value_symbol
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
-from visual.layout.canvas import CELL, HEIGHT, finished, heading
-from visual.layout.cells import cell
-from visual.scene.combinators import above, columns, gap, sized, words
-from visual.scene.shapes import Box, Scene, Text
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
+from visual.scene.shapes import Scene
 from visual.scene.theme import Role
-
-LABEL = 76  # width of a row's label
 
 
 class Missing(StrEnum):
@@ -212,19 +209,33 @@ class Puzzle:
         rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
         if self.missing is Missing.COST:
             rows = {"state": (self.states(), Role.INPUT), **rows}
-        heads = (words(value_symbol("x", n), 11, muted=True) for n in range(len(self.tape())))
-        table = [[gap(LABEL), *(above(gap(CELL), head, align=0.5) for head in heads)]]
-        for label, (values, role) in rows.items():
-            box = Box(0, 0, CELL, HEIGHT, role)
-            cells = (
-                cell(box, np.array(value), f"{label} {value_symbol('x', n)}")
-                for n, value in enumerate(values)
-            )
-            name = sized(LABEL, HEIGHT, Text(LABEL - 12, 27, label, 13, "end", bold=True))
-            table.append([name, *(sized(CELL, HEIGHT, drawn) for drawn in cells)])
-        picture = above(heading("The tape after the last step", []), columns(table, 6, 8))
         description = "The gradients of all values of a loop, in the order of time."
-        return finished(picture, {}, "A tape", description, below=4)
+        return table_scene(PuzzleTape(rows), {}, "A tape", description)
+
+
+class PuzzleTape(Table):
+    """Rows of numbers by their names, with a column for each value of a loop."""
+
+    label_width = 76.0
+
+    def __init__(self, rows_of: Mapping[str, tuple[Sequence[float], Role]]) -> None:
+        self.rows_of = rows_of
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """A column for each value."""
+        return ({(0, n) for values, _ in self.rows_of.values() for n in range(len(values))},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """The rows, below the names of the values."""
+        yield Row(heading=TableHeading("The tape after the last step"))
+        heads = {(0, n): Head("", value_symbol("x", n)) for _, n in shown[0]}
+        for label, (values, role) in self.rows_of.items():
+            cells = [
+                ((0, n), Cell(role, f"{label} {value_symbol('x', n)}", np.array(value)))
+                for n, value in enumerate(values)
+            ]
+            yield Row(label, [Line(cells, heads=heads)])
+            heads = {}
 
 
 PUZZLES = (

@@ -1,4 +1,4 @@
-"""Headings, formulas, columns, and the margins and legend of a finished picture."""
+"""Headings, formulas, and the margins and legend of a finished picture."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,8 @@ from textwrap import wrap
 
 from lab.progress import pause
 from lab.tape import Kind
-from lab.traces.trace import ScanTrace, TapeTrace
+from lab.traces.trace import TapeTrace
 from visual.layout.cells import on_one_scale, told_apart
-from visual.layout.columns import Gap, Steps, TimeColumns, column_of, shown_steps
 from visual.layout.legend import NOTHING, explained, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -20,52 +19,8 @@ from visual.scene.theme import Role
 MARGIN = 24
 BASELINE = 16  # of a title
 INDENT = 4  # letters, of the later lines of a formula
-CELL, BETWEEN = 92, 20
-HEIGHT, THIN = 44, 24
+BETWEEN, HEIGHT = 20, 44
 HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
-
-
-def touched_columns(
-    scan: ScanTrace,
-    time: TimeColumns,
-    requested: Steps,
-    ends: int | None = None,
-    only: range | None = None,
-) -> set[int]:
-    """Return the columns of all slots that the shown steps of a loop read or write."""
-    columns: set[int] = set()
-    for tape in scan.held:
-        if tape.is_total or not time.knows(tape.axis):
-            continue
-        rows = touched_rows(scan, tape, requested, ends, only)
-        columns |= {column_of(tape, row, time) for row in rows}
-    for sequence in scan.sequences:
-        if time.knows(sequence.axis):
-            columns |= {
-                time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, requested, ends, only))
-            }
-    return columns
-
-
-def touched_rows(
-    scan: ScanTrace,
-    tape: TapeTrace,
-    requested: Steps,
-    ends: int | None = None,
-    only: range | None = None,
-) -> set[int]:
-    """Return the rows of a tape that the shown steps access; without steps, the initial rows."""
-    steps = numbers(shown_steps(scan.steps, requested, ends, only))
-    if not steps:
-        return set(range(min(len(tape.initial), 12)))
-    accesses = (*tape.reads, *tape.writes)
-    return {int(access.rows[step]) for access in accesses for step in steps}
-
-
-def numbers(items: Iterable[int | Gap]) -> list[int]:
-    """Return the items except gaps."""
-    return [item for item in items if not isinstance(item, Gap)]
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:

@@ -132,3 +132,28 @@ def column_of(tape: TapeTrace, row: int, time: TimeColumns) -> int:
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))
     return tape.position(row)
+
+
+def numbers(items: Iterable[int | Gap]) -> list[int]:
+    """Return the items except gaps."""
+    return [item for item in items if not isinstance(item, Gap)]
+
+
+def touched_rows(tape: TapeTrace, steps: Sequence[int], first: int = 12) -> set[int]:
+    """Return the rows of a tape that steps access; without steps, its `first` rows."""
+    if not steps:
+        return set(range(min(len(tape.initial), first)))
+    return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}
+
+
+def touched_columns(scan: ScanTrace, time: TimeColumns, steps: Sequence[int]) -> set[int]:
+    """Return the columns of the slots and sequences that steps of a Scan access."""
+    columns: set[int] = set()
+    for tape in scan.held:
+        if not tape.is_total and time.knows(tape.axis):
+            columns |= {column_of(tape, row, time) for row in touched_rows(tape, steps)}
+    for sequence in scan.sequences:
+        if time.knows(sequence.axis):
+            indices = (int(sequence.axis.index[step]) for step in steps)
+            columns |= {time.column(sequence.axis.variable, index) for index in indices}
+    return columns

@@ -18,9 +18,9 @@ from lab.notation import Leaf, counted, render, value_symbol
 from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import finished, numbers
+from visual.layout.canvas import finished
 from visual.layout.cells import value_text
-from visual.layout.columns import Gap, Steps, one_or_more
+from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of, wholes_of
 from visual.layout.placing import lay_out
@@ -141,7 +141,7 @@ class Ssa(Table):
     def _touched(self, fold: Fold) -> list[tuple[TapeTrace, int]]:
         """Return the slots that the shown steps read or write."""
         steps = numbers(fold.steps(self.scan))
-        return [(t, row) for t in self.tapes for row in sorted(self.slots.touched(t, steps))]
+        return [(t, row) for t in self.tapes for row in sorted(touched_rows(t, steps, 6))]
 
     def _columns(self, fold: Fold) -> dict[Key, tuple[TapeTrace, int]]:
         """Return the slots in SSA form by their columns, with a block for each tape."""

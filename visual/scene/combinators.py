@@ -1,22 +1,20 @@
-"""Combine pictures: beside, above, framed, or in columns.
+"""Combine pictures: beside or above each other.
 
 A `Piece` consists of shapes and their envelope, the rectangle that they occupy. Every function
 returns a new piece. The envelope of a named piece can be found by its name, wherever it was moved:
 
-    >>> row = beside(named(framed(words("x₀", 12), Role.INPUT), "x"), gap(60), words("x₁", 12))
+    >>> row = beside(named(words("x₀", 12), "x"), gap(60), words("x₁", 12))
     >>> row.anchors["x"]
 
 After chalk, https://github.com/chalk-diagrams/chalk, whose envelopes may be of any form.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import zip_longest
 
 from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, moved
-from visual.scene.theme import Role
 
 ASCENT, DESCENT = 0.94, 0.24  # of DejaVu, in em, with accents and descenders
 Name = str
@@ -166,25 +164,9 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
     return over(*placed)
 
 
-def framed(part: Piece, role: Role, padding: float = 8.0) -> Piece:
-    """Put a piece into a box with the look of a role."""
-    room = part.envelope.padded(padding, padding)
-    box = Box(room.left, room.top, room.width, room.height, role)
-    return replace(part, placed=((0.0, 0.0, (box,)), *part.placed), envelope=room)
-
-
 def grouped(part: Piece, group: Group) -> Piece:
     """Put a piece into a group with the moment, the cell, and the tooltip of `group`."""
     return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))
-
-
-def columns(rows: Iterable[Sequence[Piece]], across: float = 0.0, down: float = 0.0) -> Piece:
-    """Arrange pieces as a table; each column is as wide as its widest piece."""
-    table = [[shifted(p, -p.envelope.left, -p.envelope.top) for p in row] for row in rows]
-    upright = zip_longest(*table, fillvalue=Piece())
-    widths = [max(part.envelope.width for part in column) for column in upright]
-    lines = (beside(*map(over, map(gap, widths), row), apart=across) for row in table)
-    return above(*lines, apart=down)
 
 
 def named(part: Piece, name: Name) -> Piece:

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from visual.scene.combinators import (
     above,
     beside,
-    columns,
     envelope_of,
-    framed,
-    over,
     piece,
     shifted,
 )
@@ -82,14 +79,8 @@ def test_sizes_add_up(a, b, apart):
 
 @given(st.lists(PIECES, min_size=1, max_size=5), APART, ALIGNED)
 def test_no_shape_leaves_its_envelope(parts, apart, align):
-    table = columns([parts, parts[:2]], apart, apart)
-    made = above(
-        beside(*parts, apart=apart, align=align),
-        framed(over(*parts), Role.PANEL),
-        table,
-        apart=apart,
-        align=align,
-    )
+    row, column = (join(*parts, apart=apart, align=align) for join in (beside, above))
+    made = above(row, column, apart=apart, align=align)
     assert all(is_inside(shape, made.envelope) for shape in walk(made.shapes))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from lab.eager.records import Recording
-from lab.errors import ArgumentError, check_integer, check_type, quote
+from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
 from visual.layout.columns import Gap, shown
@@ -46,7 +46,6 @@ WORDS = {
 @picture_function
 def eager(
     recording: Recording,
-    unfold: int | None = None,
     tape: int | None = None,
     all: bool = False,
 ) -> Scene:
@@ -57,8 +56,6 @@ def eager(
     recording
         A recording of `lab.eager`. The `step` of a group is the index of the first event of its
         moment in ``recording.events``.
-    unfold
-        The number of a node, whose neighbors a folded picture also shows.
     tape
         The number of the tape whose gradients are shown, by default the first, which has the
         result.
@@ -68,15 +65,16 @@ def eager(
     Raises
     ------
     lab.ArgumentError
-        If the node or the tape does not exist.
+        If the tape does not exist.
 
     """
     check_type("recording", recording, Recording, "a recording of lab.eager")
     last = len(recording.tapes) - 1
-    _check("tape", tape, "a tape", last)
-    _check("unfold", unfold, "a node", len(recording.nodes) - 1)
+    expected = f"the number of a tape, 0 to {last}"
+    if tape is not None and check_integer("tape", tape, expected) not in range(last + 1):
+        raise argument_error("tape", tape, f"expected {expected}.")
     all = switch("all", all)
-    table = EagerTable(recording, unfold, None if all or last <= 0 else tape or 0)
+    table = EagerTable(recording, None if all or last <= 0 else tape or 0)
     nodes, tapes = counted(len(recording.nodes), "node"), counted(last + 1, "tape")
     return table_scene(
         table,
@@ -88,12 +86,6 @@ def eager(
     )
 
 
-def _check(name: str, value: int | None, what: str, last: int) -> None:
-    expected = f"the number of {what}, 0 to {last}"
-    if value is not None and check_integer(name, value, expected) not in range(last + 1):
-        raise ArgumentError(f"{name} = {quote(value)}: expected {expected}.")
-
-
 class EagerTable(Table):
     """The tapes of a recording, with a part for nodes and a part for gradients of every priority.
 
@@ -102,14 +94,14 @@ class EagerTable(Table):
 
     label_width = 0.0
 
-    def __init__(self, recording: Recording, unfold: int | None, opened: int | None) -> None:
+    def __init__(self, recording: Recording, opened: int | None) -> None:
         self.recording, self.told, self.opened = recording, story(recording), opened
         priorities = sorted({tape.priority for tape in recording.tapes})
         if opened is not None:
             own = recording.tapes[opened].priority
             near = sorted(priorities, key=lambda priority: abs(priority - own))
             priorities = sorted(near[:MOST_TAPES])
-        self.items = [*shown_rows(recording, unfold, priorities)]
+        self.items = [*shown_rows(recording, priorities)]
         self.part_of: dict[tuple[int, bool], int] = {}  # by priority, and whether of gradients
         for priority in priorities:
             self.part_of[priority, False] = len(self.part_of)

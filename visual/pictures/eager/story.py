@@ -183,12 +183,10 @@ def all_rows(recording: Recording) -> list[tuple[int, ...]]:
     return rows
 
 
-def shown_rows(
-    recording: Recording, unfold: int | None, priorities: Container[int]
-) -> Iterator[tuple[int, ...] | str]:
+def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
     """Yield the shown rows: all, or both ends of the run and of its first tapes, and notes.
 
-    `unfold` is a node whose neighbors are also shown; tapes of other priorities are hidden.
+    Tapes of other priorities are hidden.
     """
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]
@@ -196,7 +194,7 @@ def shown_rows(
     of = {node: number for number, row in enumerate(rows) for node in row}
     near = [(row, AT_ENDS) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], AT_TAPES) for node in (*ends, unfold) if node in of]
+    near += [(of[node], AT_TAPES) for node in ends if node in of]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
     for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):

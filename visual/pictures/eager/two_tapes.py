@@ -16,8 +16,7 @@ from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
-from visual.layout.canvas import numbers
-from visual.layout.columns import Gap, shown, shown_steps
+from visual.layout.columns import Gap, numbers, shown, shown_steps
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch

@@ -17,8 +17,7 @@ from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import numbers
-from visual.layout.columns import shown
+from visual.layout.columns import numbers, shown
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart

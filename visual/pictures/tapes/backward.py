@@ -15,8 +15,7 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import numbers
-from visual.layout.columns import Gap
+from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, at_moment, listed
 from visual.layout.sheet import Sheet
@@ -73,14 +72,10 @@ class Backward(Table):
         found = {slots.column(total, 0) for total in slots.totals}
         if self.loop is not None:
             found |= self.loop.touched(replace(fold, requested=()))[0]
-        for tape in (*slots.tapes, *self.scan.outputs):
-            if tape.tape.reads or slots.time.knows(tape.axis):
-                found |= {slots.column(tape, row) for row in slots.touched(tape, steps)}
-        for sequence in self.scan.sequences:
-            if slots.time.knows(sequence.axis):
-                indices = {int(sequence.axis.index[step]) for step in steps}
-                found |= {(0, slots.time.column(sequence.axis.variable, i)) for i in indices}
+        found |= {(0, column) for column in touched_columns(self.scan, slots.time, steps)}
         for tape in slots.tapes:
+            if not slots.time.knows(tape.axis):
+                found |= {slots.column(tape, row) for row in touched_rows(tape, steps)}
             wanted = self.named.wanted_rows(tape) if self._is_result(tape) else set()
             if self.scan.parent is not None and len(wanted) < len(tape.final):
                 found |= {slots.column(tape, row) for row in wanted}

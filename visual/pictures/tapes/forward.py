@@ -4,18 +4,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lab.equations.events.events import Events
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, counted, value_symbol
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import kind_text, numbers
-from visual.layout.columns import timeline
+from visual.layout.canvas import kind_text
+from visual.layout.columns import numbers, timeline, touched_columns
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TableHeading
-from visual.pictures.tapes.slots import Slots
 from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.theme import Role
 
@@ -41,17 +39,8 @@ class Forward(Table):
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns that the shown steps read or write."""
-        steps, slots = numbers(fold.steps(self.scan)), Slots(self.named, Events(self.named.trace))
-        found = {
-            slots.column(tape, row)
-            for tape in self.scan.held
-            if self.time.knows(tape.axis)
-            for row in slots.touched(tape, steps)
-        }
-        for sequence in self.scan.sequences:
-            indices = {int(sequence.axis.index[step]) for step in steps}
-            found |= {(0, self.time.column(sequence.axis.variable, index)) for index in indices}
-        return (found,)
+        steps = numbers(fold.steps(self.scan))
+        return ({(0, column) for column in touched_columns(self.scan, self.time, steps)},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield a line for each variable with its shown values, then the parameters."""

@@ -83,12 +83,6 @@ class Slots:
         read = taps.positions(step, taps.preserved or taps.reads)
         return read, taps.positions(step, taps.writes)
 
-    def touched(self, tape: TapeTrace, steps: list[int]) -> set[int]:
-        """Return the rows of a tape that steps read or write; without steps, its first rows."""
-        if not steps:
-            return set(range(min(len(tape.initial), 6)))
-        return {int(access.rows[s]) for access in (*tape.reads, *tape.writes) for s in steps}
-
     def short(self, variable: TapeTrace | SequenceTrace, index: int | None) -> tuple[str, str]:
         """Return a short name of a value, and its meaning; a letter distinguishes equal names."""
         whole, scan = self.named.row_name(variable), self.scan

@@ -10,8 +10,15 @@ from dataclasses import dataclass, replace
 
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
-from visual.layout.canvas import touched_columns
-from visual.layout.columns import Steps, TimeColumns, one_or_more, timeline
+from visual.layout.columns import (
+    Steps,
+    TimeColumns,
+    numbers,
+    one_or_more,
+    shown_steps,
+    timeline,
+    touched_columns,
+)
 from visual.layout.sheet import Sheet
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
@@ -115,8 +122,11 @@ def place(
         only = range(first, first + 1)
     seen = chosen[-1:] if ends == 0 else chosen
     times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-    scans = ((trace.scans[number], times[number]) for number in seen)
-    shown = (touched_columns(*scan, requested, ends, only) for scan in scans)
+    shown = []
+    for number in seen:
+        scan = trace.scans[number]
+        steps = numbers(shown_steps(scan.steps, requested, ends, only))
+        shown.append(touched_columns(scan, times[number], steps))
     placer = _Placer(trace, chosen, graph, times, set().union(*shown))
     placer.place_moments()
     arrows = [pair for edge in graph.edges if (pair := placer.arrow(*edge)) is not None]

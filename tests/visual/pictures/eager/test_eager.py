@@ -260,10 +260,9 @@ def test_equal_keys_have_equal_values(name):
 
 
 @pytest.mark.parametrize("name", FOLDED)
-@pytest.mark.parametrize("unfold", [None, 100])
-def test_long_programs_fold_and_say_so(name, unfold):
+def test_long_programs_fold_and_say_so(name):
     run = recorded(name)
-    scene = visual.eager(run, unfold=unfold, all=True)
+    scene = visual.eager(run, all=True)
     shown = set(boxes(scene)[0])
     told = re.findall(r"⋯ ([\d,]+) nodes? hidden: n(\S+) to n(\S+)", "\n".join(
         texts(scene.walk())
@@ -276,7 +275,6 @@ def test_long_programs_fold_and_say_so(name, unfold):
     assert shown | hidden == set(range(len(run.nodes)))
     assert not shown & hidden
     assert {0, len(run.nodes) - 1} <= shown
-    assert unfold is None or unfold in shown
     assert len(scene.svg()) < 60_000
     assert crossed_texts(scene) == []
     known = {group.step for group in scene.groups()} - {None}
@@ -317,12 +315,6 @@ def test_the_tape_must_be_one_of_the_recording():
     for tape in (-1, 2, "x", True):
         with pytest.raises(ArgumentError, match=r"tape = .*0 to 1"):
             visual.eager(recorded("second order"), tape=tape)
-
-
-def test_unfold_must_be_a_node():
-    for unfold in (-1, 5, "x"):
-        with pytest.raises(ArgumentError, match=r"unfold = .*0 to 4"):
-            visual.eager(recorded("square"), unfold=unfold)
 
 
 # How it looks.
