@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
-from visual.scene.shapes import Arrow, Box, Group, Text, walk
+from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,16 +104,6 @@ def groups(shapes):
         if isinstance(shape, Group):
             yield shape
             yield from groups(shape.shapes)
-
-
-def wrong_cells(scene):
-    """The keys of all cells that are marked as wrong, with the texts in them."""
-    found = {}
-    for group in groups(scene.shapes):
-        boxes = [s for s in group.shapes if isinstance(s, Box) and s.role is Role.WRONG]
-        if boxes and group.cell:
-            found[group.cell] = [t.content for t in walk(group.shapes) if isinstance(t, Text)]
-    return found
 
 
 def later(trace, number, step):

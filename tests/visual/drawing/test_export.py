@@ -8,7 +8,6 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from in_browser.chromium import CHROMIUM
-from strange_loops import HOSTILE, LOOPS
 
 import lab
 import visual
@@ -120,13 +119,6 @@ def test_the_index_page_in_a_browser(browser, tmp_path, theme):
 
 
 @in_browser
-@pytest.mark.parametrize("picture", PICTURES)
-def test_the_page_of_a_picture_in_a_browser(browser, tmp_path, picture):
-    path = visual.draw(LOOPS["hostile name"], picture).save(tmp_path / "page.html")
-    assert opened(browser, path) == []
-
-
-@in_browser
 def test_the_browser_sees_what_is_wrong(browser, tmp_path):
     page = to_page(visual.draw(gallery.loops["square"], "taps"))
     wrong = page.replace('role="region"', 'role="nonsense"', 1)
@@ -134,9 +126,3 @@ def test_the_browser_sees_what_is_wrong(browser, tmp_path):
     path = tmp_path / "wrong.html"
     path.write_text(wrong, encoding="utf-8")
     assert opened(browser, path)
-
-
-def test_hostile_names_do_nothing_in_the_index(tmp_path):
-    page = visual.export(LOOPS["hostile name"], tmp_path).read_text(encoding="utf-8")
-    assert HOSTILE not in page
-    assert "<script" not in page

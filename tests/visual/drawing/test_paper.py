@@ -125,15 +125,6 @@ def test_some_steps_are_cut_out(steps):
     assert scene.height < visual.draw(SQUARE).height
 
 
-def test_some_steps_of_an_unrolled_loop():
-    """By hand: steps 1 and 2 forward touch x₁ to x₃, backward their gradients."""
-    labels = told(visual.draw(SQUARE, "unrolled", steps="1:3"))
-    for name in ("x₁", "x₂", "x₃", "dC/dx₁", "dC/dx₃"):
-        assert name in labels
-    for name in ("x₀", "x₄", "dC/dx₀", "dC/dx₄"):
-        assert name not in labels
-
-
 def told(scene):
     """The texts of a scene."""
     return [s.content for s in scene.walk() if isinstance(s, Text)]

@@ -33,10 +33,6 @@ def test_neighbours_that_differ_look_different(values, written):
     assert row(*values) == written
 
 
-def test_without_room_there_is_no_more():
-    assert row(1.41421, 1.41424, wide=44.0) == ["1.414", "1.414"]
-
-
 def test_of_other_quantities_and_rows_nothing_is_changed():
     first = cell(Box(0, 0, 90, 40, Role.SPENT), np.asarray(1.4142), "x₀", key="x")
     other = cell(Box(100, 0, 90, 40, Role.SPENT), np.asarray(1.4143), "y₀", key="y")

@@ -34,11 +34,6 @@ def test_a_total_is_not_said_to_be_there_at_every_step():
     assert sorted(beside(scene, "sum over steps")) == ["dC/dU", "dC/dW"]
 
 
-def test_an_untraced_state_is_named_in_the_unrolled_picture():
-    told = " ".join(words(visual.draw(gallery.loops["walk"], "unrolled")))
-    assert "rng: untraced, not drawn" in told
-
-
 def test_a_truncated_gradient_is_called_truncated():
     x0 = pt.dscalar("x0")
     loop = lab.Loop(lambda x: x * x, states=(lab.State("x", 0.9),), n_steps=5)
@@ -70,11 +65,6 @@ def test_a_rolled_loop_has_every_equation_whole(name):
     written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
     for formula in trace.scans[0].formulas:
         assert spell.equation(formula).replace(" ", "") in written.replace(" ", "")
-
-
-def test_a_rolled_loop_has_the_distance_of_its_taps():
-    told = words(visual.draw(gallery.loops["gap"], "unrolled", order=0))
-    assert {"step k: x[t] is xₖ₊₃", "x: 3 steps later", "x: one step later"} <= set(told)
 
 
 def test_positions_are_not_cut():

@@ -119,17 +119,6 @@ def test_a_wrong_gradient_is_seen_in_the_sums():
         lab.dot_product(gallery.loops["square"], rule=PullbackRule(reverses=False))
 
 
-def test_long_loops_fold():
-    loop = gallery.loops["logistic"].with_steps(300)
-    test = lab.dot_product(loop)
-    scene = visual.dot_product(test, step=150)
-    assert len(scene.svg()) < 60_000
-    assert "steps are not shown; the sums include them" in scene.text()
-    shown = [0, 1, 2, 149, 150, 151, 297, 298, 299]
-    groups = [s.step for s in scene.shapes if isinstance(s, Group) and s.step is not None]
-    assert groups == [*shown, *(300 + step for step in shown)]
-
-
 def test_text_twin():
     """Numbers without rounding: x = 2, 3, 1.5, 3; dx = 1, 3.5, 7.75, 21.5; gx = 4.5, 3, 4, 3."""
     loop = lab.Loop(

@@ -63,16 +63,6 @@ def test_a_key_stands_for_one_quantity_in_all_pictures(name):
 # Bad input.
 
 
-def test_an_order_0_trace_has_no_backward_tape():
-    """The picture has the tape of the loop, and no tape in place of a gradient."""
-    trace = gallery.loops["square"].trace(order=0)
-    told = visual.tapes(trace).text()
-    assert "0.4401" in told
-    assert "backward" not in told
-    with pytest.raises(GraphError, match="order 1"):
-        visual.ssa(trace)
-
-
 def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
     loop = lab.Loop(
         lambda u: u * u,

@@ -226,21 +226,6 @@ def test_the_step_reuses_forward_results_and_recomputes_other_values(name, saved
     assert (ReadingGroup.RESULT in read) == bool(saved)
 
 
-@pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3)])
-def test_repeated_operations_have_the_parents_values(name, order):
-    trace = gallery.loops[name].trace(order=order)
-    checked = 0
-    for scan in trace.scans:
-        for value in scan.inside:
-            if value.repeats is not None:
-                above = trace.scans[scan.parent].inside[value.repeats]
-                np.testing.assert_array_equal(value.values, above.values[::-1])
-                assert value.operation == above.operation
-                checked += 1
-    assert checked or name in ("square", "fibonacci", "gap", "coupled", "extra", "newton",
-                               "walk", "undefined", "delay", "rnn")  # fmt: skip
-
-
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
 def test_feeds_are_the_connections_of_the_graph(name, order):
     derivative, trace = traced(name, order)
@@ -318,25 +303,6 @@ def test_of_many_scans_the_last_of_each_order_are_drawn():
     assert "more Scans" not in genealogy(trace, all=True).text()
 
 
-@pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
-def test_who_differentiates_what_is_what_the_derivative_says(name, order):
-    loop = gallery.loops[name]
-    graph = loop.build()
-    derivative = loop.derivative(order, graph=graph)
-    descents = derivative.genealogy
-    if not descents:
-        assert not np.any(loop.trace(order=order).outputs[order])
-        return
-    trace = lab.trace([derivative.value], graph.given)
-    nodes = [d.node for d in descents]
-    for scan, descent in zip(trace.scans, descents, strict=True):
-        assert scan.order == descent.order
-        assert scan.parent == (nodes.index(descent.parent) if descent.parent else None)
-        tapes = (*scan.tapes, *scan.outputs)
-        through = [tape.gradient_of for tape in tapes if tape.used and tape.gradient_of]
-        assert tuple(through) == descent.through
-
-
 @pytest.mark.parametrize("name", ["square", "fibonacci", "sequence", "window", "walk", "gap"])
 def test_what_computes_a_derivative_changes_it(name):
     """Shift the results of each Scan: the value changes if and only if the Scan computes it."""
@@ -397,21 +363,6 @@ def test_hostile_names_are_labels_and_nothing_else(name):
         graph = AGraph(string=scene.dot)
         assert sorted(graph.nodes()) == sorted(AGraph(string=twin.dot).nodes())
         assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
-
-
-def test_large_steps_fit():
-    """The formula of a step of 200 operations is shortened."""
-
-    def step(x):
-        for number in range(100):
-            x = pt.sin(x) * number
-        return x
-
-    trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=2)
-    for number in range(1, 5):
-        scene = stepgraph(trace, number)
-        assert scene.width <= 840
-        assert scene.height <= 1200
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])

@@ -17,7 +17,6 @@ from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.notation import tap_symbol
-from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from visual.pictures.phases.phases import PURPOSES, phases
 from visual.pictures.phases.sentences import LOOKS, NOTHING, legend_of, sentences
@@ -41,29 +40,6 @@ def test_text_twins(name, order, which):
     assert_twin(f"phases-{name}-{order}", phases(derivation))
     if name == "square":
         assert_twin("phases-square-2-all", phases(derivation, all=True))
-
-
-def test_gradients_at_two_taps_have_separate_names():
-    """By hand, for x[t−2]·x[t−1]: dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2].
-
-    The next tape reads the gradient of the slot at +2 at tap −2.
-    """
-    found = gallery.loops["square"].with_taps({"x": (-2, -1)}).derivative(2)
-    derivation = next(
-        d
-        for node in scan_nodes(list(found.values))
-        if (d := getattr(node.op, "derivation", None)) and d.forward.called == "gradient of square"
-    )
-    (phase,) = (p for p in derivation.record.phases if p.number == 5)
-    told = {item.subject: item.expression for item in phase.items if item.expression}
-    assert told == {
-        "x[t−2]": "d2dx[t−1]·dx[t]",
-        "x[t−1]": "d2dx[t−2]·dx[t]",
-        "dx[t]": "d2dx[t−2]·x[t−1] + d2dx[t−1]·x[t−2]",
-        "dx[t+2]": "d2dx[t−2]",
-        "dx[t+1]": "d2dx[t−1]",
-    }
-    assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[t−2][::-1]", "d2x[t−1][::-1]"]
 
 
 # The example of the eleven-phase document, by hand: Scan, phase, verdicts.

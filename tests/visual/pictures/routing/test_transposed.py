@@ -137,17 +137,6 @@ def test_a_trace_with_another_rule_differs():
     assert found.gradient_before[row] != right.gradient_before[row]
 
 
-def test_keys_are_those_of_the_tape_picture():
-    """A slot of the gradient's tape has the key that it has elsewhere, and its value."""
-    trace = gallery.loops["gap"].trace(order=1, cost="sum")
-    scenes = visual.tapes(trace), visual.transposed(trace, step=2)
-    tapes, mine = ({g.cell for g in groups(scene.shapes) if g.cell} for scene in scenes)
-    assert mine <= tapes
-    assert {key.split(":")[1] for key in mine} == {"x", "dx"}
-    last = [g for g in groups(scenes[1].shapes) if g.cell == "0:dx:4"][-1]
-    assert " = 4.9" in last.title
-
-
 def groups(shapes):
     for shape in shapes:
         if isinstance(shape, Group):
@@ -163,13 +152,6 @@ def test_refusals():
         visual.transposed(square.trace(order=1), scan=7)
     with pytest.raises(ArgumentError, match="step = 4: square has steps 0 to 3"):
         visual.transposed(square.trace(order=1), step=4)
-
-
-def test_long_loops_fold():
-    loop = gallery.loops["square"].with_steps(200)
-    scene = visual.transposed(loop.trace(order=1), step=100)
-    assert len(scene.svg()) < 25_000
-    assert "⋯97" in scene.text() or "⋯98" in scene.text()
 
 
 @pytest.mark.parametrize(

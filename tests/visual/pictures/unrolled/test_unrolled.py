@@ -252,12 +252,3 @@ def test_gradients_that_feed_each_other_are_neighbours(order):
 
 def test_a_bent_arrow_is_detected():
     assert bent(visual.unrolled(gallery.loops["coupled"].trace(2), scans=(1, 4)))
-
-
-@pytest.mark.parametrize("name", ["square", "gap", "coupled"])
-def test_a_direct_part_names_the_scans_that_compute_it(name):
-    """By hand: C' and its forward values go to Scan 4 from Scan 3; C'' accumulates three."""
-    texts = [visual.draw(gallery.loops[name], "unrolled", order=o).text() for o in (1, 2, 3)]
-    assert ["from Scan" in text for text in texts] == [False, True, True]
-    assert "from Scan 3" in texts[1]
-    assert "from Scans 5–7" in texts[2]
