@@ -290,7 +290,7 @@ def test_impossible_scales(tmp_path, scale, says):
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.gif, \.html, \.txt and \.dot"),
+        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.gif, \.html, \.txt, and \.dot"),
         ("tape", "suffix"),
         ("missing/tape.pdf", "does not exist"),
         ("folder.pdf", "cannot be written"),
