@@ -68,7 +68,10 @@ class ScanTapes:
         side = TapeSide({START: [*start, *filter(None, map(self._summed, forward.parameters))]})
         for step in shown:
             side.rows[step] = [
-                *(self._of_slot(t, written_row(t, step), Role.INTERMEDIATE) for t in forward.held),
+                *(
+                    self._of_slot(tape, int(tape.writes[0].rows[step]), Role.INTERMEDIATE)
+                    for tape in forward.held
+                ),
                 *filter(None, (self._of_reading(s, step) for s in forward.sequences)),
             ]
         side.ways.extend(_ways(forward, shown))
@@ -135,12 +138,6 @@ class ScanTapes:
         if any(row in write.rows for write in tape.writes):
             return Role.INTERMEDIATE
         return Role.SEED if np.any(tape.final[row] != 0) else Role.UNNEEDED
-
-
-def written_row(tape: TapeTrace, step: int) -> int:
-    """Return the row of a loop's tape that a step writes."""
-    (write,) = tape.writes
-    return int(write.rows[step])
 
 
 def _cell(value: np.ndarray, label: str, role: Role, more: str = "") -> Cell:

@@ -16,7 +16,7 @@ from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, value_of
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
-from visual.layout.columns import Gap, numbers, shown, shown_steps
+from visual.layout.columns import Gap, numbers, shown_steps
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
@@ -31,7 +31,6 @@ from visual.pictures.eager.words import held_cell, node_label, node_name, value_
 from visual.scene.shapes import Scene, picture_function
 from visual.scene.theme import Role
 
-MOST = 9  # lines of a step
 HEADS = (
     Head("the eager tape", "a node for every operation", bold=True),
     Head("gradients", "from bottom to top", bold=True),
@@ -124,24 +123,13 @@ class TwoTapes(Table):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {counted(item.hidden, 'step')} hidden")
                 continue
-            pairs = zip_longest(*(self._shown(side, item) for side in self.sides))
+            pairs = zip_longest(*(side.rows.get(item, []) for side in self.sides))
             lines = [Line(self._cells(item, pair), low=True) for pair in pairs]
             if lines:
                 lines[0] = replace(lines[0], heads=heads)
                 name = {START: "start", self.steps: "after"}.get(item, f"step {item:,}")
                 yield Row(name, lines, [edge for row, edge in edges if row == item])
                 heads = {}
-
-    def _shown(self, side: TapeSide, row: int) -> Iterator[StoredQuantity]:
-        """Yield the quantities of a row, or its first and last ones and their number."""
-        found = side.rows.get(row, [])
-        ends = [*range(MOST // 2), *range(len(found) - MOST // 2, len(found))]
-        for item in shown(len(found), MOST, ends):
-            if isinstance(item, Gap):
-                label = f"⋯ {counted(item.hidden, 'more node')}"
-                yield StoredQuantity(label, Cell(Role.PANEL, label, None, label=label), None)
-            else:
-                yield found[item]
 
     def _cells(
         self, row: int, pair: Sequence[StoredQuantity | None]
