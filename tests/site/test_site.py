@@ -147,7 +147,7 @@ def test_prose_is_what_markdown_says(pages):
 def test_only_pictures_of_moderate_width_are_fitted():
     small, large = (
         visual.figure(1),
-        visual.draw(gallery.loops["square"].with_steps(60), "tapes", all=True),
+        visual.unrolled(gallery.loops["square"].with_steps(12).trace(), scans=(1, 2)),
     )
     assert 'class="picture scene light"' in small._repr_mimebundle_()["text/html"]
     assert 'class="picture scene light vast"' in large._repr_mimebundle_()["text/html"]
