@@ -45,6 +45,16 @@ def events(trace: object) -> "EventSequence":
 class EventSequence(Sequence[Event]):
     """Events in order: the event with index k has the number k + 1, and ends at moment k + 1."""
 
+    _event: Callable[[int], Event]  # the event of a number
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | list[Event]:
+        numbers = range(1, len(self) + 1)[index]
+        return self._event(numbers) if isinstance(numbers, int) else [*map(self._event, numbers)]
+
     @abstractmethod
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events."""
@@ -80,16 +90,10 @@ class Listed(EventSequence):
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed
+        self._event = lambda number: listed[number - 1]
 
     def __len__(self) -> int:
         return len(self._listed)
-
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
-    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
-        return self._listed[index]
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -129,14 +133,6 @@ class Events(EventSequence):
 
     def __len__(self) -> int:
         return self.clock.last
-
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Event]: ...
-    def __getitem__(self, index: int | slice) -> Event | list[Event]:
-        numbers = range(1, len(self) + 1)[index]
-        return self._event(numbers) if isinstance(numbers, int) else [*map(self._event, numbers)]
 
     def __repr__(self) -> str:
         return f"Events({len(self)} events, {len(self.trace.scans)} Scans)"
