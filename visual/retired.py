@@ -40,7 +40,6 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "bare": "no_legend, or edit the .svg",
     "buffer": "the picture memory for buffers; tapes are in the order of time",
     "contributions": "lab.events(trace), which has the terms of each write",
-    "details": "pytensor.dprint(graph); a report has the line of code of each Scan",
     "figure": "`scantape draw figure4`",
     "inside": "visual.tapes(trace.scans[0].nested[1]); the machine opens Scans inside its steps",
     "height": "nothing; a picture is as high as it needs",

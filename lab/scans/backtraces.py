@@ -1,6 +1,6 @@
-"""Source lines of variables, and graphs that are built without recording them."""
+"""Source lines of variables, ids in PyTensor's print, and graphs built without source lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 from threading import Lock
@@ -8,9 +8,12 @@ from threading import Lock
 import pytensor
 from pytensor import config
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import toposort
+from pytensor.printing import debugprint
 
 from lab.errors import MAX_CHARACTERS, shorten
 
+MAX_PRINTED = 20_000  # operations; larger graphs are not printed
 PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 
 # While a thread is inside: the original value of the flag, then an entry for each thread.
@@ -51,3 +54,11 @@ def line_of(variable: Variable) -> str:
                 text = f"{PurePath(path).name}:{number}: {code}"
                 return "" if is_ours else shorten(text, 4 * MAX_CHARACTERS)
     return ""
+
+
+def printed_ids(outputs: Sequence[Variable]) -> Mapping[object, str]:
+    """Return the ids that ``pytensor.dprint`` prints, such as ``[id B]``; empty for huge graphs."""
+    ids: dict[object, str] = {}
+    if len(list(toposort(outputs))) <= MAX_PRINTED:
+        debugprint(list(outputs), file="str", used_ids=ids)  # type: ignore[arg-type]
+    return ids

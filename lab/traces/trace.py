@@ -215,7 +215,7 @@ class ScanTrace:
     its results for all write taps in the order of the arguments, and `formulas` the same in
     mathematical form.  `feeds` are the Scans from which its arguments are computed.  `nested` has a
     trace of every step that contains Scans, for loops of at most 500 steps.  `first` is the number
-    of the first recorded step.
+    of the first recorded step.  `id` is its id in ``pytensor.dprint`` of the outputs, if printed.
     """
 
     name: str
@@ -234,6 +234,7 @@ class ScanTrace:
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
+    id: str = ""
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

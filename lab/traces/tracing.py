@@ -15,6 +15,7 @@ from lab.gradients.derivative import Derivative
 from lab.notation import Leaf, tap_symbol
 from lab.progress import pause
 from lab.records import freeze
+from lab.scans.backtraces import printed_ids
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import as_scans, require_scan
@@ -84,6 +85,7 @@ def trace(
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
+    ids = printed_ids(asked) if everything[: len(asked)] == asked and not rewritten else {}
     require_scan(everything)
     inputs = list(explicit_graph_inputs(everything))
     if rewritten:
@@ -98,6 +100,8 @@ def trace(
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     made = traced(asked, inputs, called, values, recordings)
+    scans = zip(made.scans, recordings, strict=True)
+    made = replace(made, scans=tuple(replace(s, id=ids.get(r.node, "")) for s, r in scans))
     if keep != "all":
         return replace(made, backend=backend_name())
     if derived is not None:

@@ -45,7 +45,7 @@ from lab.loops.model import log_density
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.explain.memory import saved_arrays
 from lab.reports.explain.traps import describe, traps
-from lab.scans.backtraces import line_of, without_backtraces
+from lab.scans.backtraces import line_of, printed_ids, without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 
@@ -85,7 +85,7 @@ def explain(
         printable(cost.name or "the cost"),
         listing(describe(v, "the variable") for v in variables),
     )
-    (cost,) = as_scans([cost])
+    original, (cost,) = cost, as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
@@ -98,11 +98,21 @@ def explain(
     derivations, within = _derivations(root, gradients)
     nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
     scans = dict(zip(nodes, scan_names(nodes), strict=True))
+    ids = _printed_ids(original, root)
     reports = tuple(
-        _report(number, node, inside, derivations, within, targets, scans)
+        _report(number, node, inside, derivations, within, targets, scans, ids)
         for number, (node, inside) in enumerate(_all_scans([root], scans), start=1)
     )
     return Explanation(*names, *_statuses(variables, gradients, problem), reports)
+
+
+def _printed_ids(original: Variable, root: Variable) -> dict[Apply, str]:
+    """Return the ids of PyTensor's print of `original`, for the copies of its Scans in `root`."""
+    nodes, copies = scan_nodes([original]), scan_nodes([root])
+    if len(nodes) != len(copies):  # Scans of opened operations are not printed
+        return {}
+    ids = printed_ids([original])
+    return {copy: ids.get(node, "") for node, copy in zip(nodes, copies, strict=True)}
 
 
 def _parse_arguments(cost: object, wrt: object) -> tuple[Variable, tuple[Variable, ...]]:
@@ -191,6 +201,7 @@ def _report(
     within: Mapping[Op, Derivation],
     wrt: Sequence[Variable],
     names: Mapping[Apply, str],
+    ids: Mapping[Apply, str],
 ) -> ScanReport:
     equations = system(node, name=names.get(node, ""))
     derivation = within.get(node.op) if inside else derivations.get(node)
@@ -206,6 +217,7 @@ def _report(
         saved=saved_arrays(derivation, symbols) if derivation is not None else (),
         traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
         line=line_of(node.outputs[0]),
+        id=ids.get(node, ""),
     )
 
 

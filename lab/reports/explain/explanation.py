@@ -31,7 +31,8 @@ class ScanReport(Report):
 
     `inside` names the Scan whose step contains this one.  `outcomes` are the gradients of its
     inputs, and `saved` are the arrays that the gradient stores; both are empty if the gradient does
-    not pass through this Scan.  `line` is the line of code that built it, if it is known.
+    not pass through this Scan.  `line` is the line of code that built it, and `id` its id in
+    ``pytensor.dprint(cost)``, if they are known.
     """
 
     number: int
@@ -42,6 +43,7 @@ class ScanReport(Report):
     saved: tuple[SavedArray, ...] = ()
     traps: tuple[Trap, ...] = ()
     line: str = ""
+    id: str = ""
 
     @property
     def document(self) -> Section:
@@ -125,6 +127,13 @@ class Explanation(Report):
         """The result, then a section for each Scan, for memory, and for traps."""
         title = f"Gradient of {self.cost} with respect to {self.wrt}"
         return Section(title, (*self._summary(), *self._sections()))
+
+    @property
+    def details(self) -> Section:
+        """The ids of the Scans in PyTensor's print, and their lines of code."""
+        rows = tuple((f"{s.number} {s.system.name}", s.id or "none", s.line) for s in self.scans)
+        header = ("Scan", "id in pytensor.dprint(cost)", "line of code")
+        return Section("Details", (ReportTable(header, rows),))
 
     def _summary(self) -> Iterator[str]:
         result = f"Result: {self.status}".rstrip(".")

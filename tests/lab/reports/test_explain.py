@@ -9,6 +9,7 @@ import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
 from pytensor.graph.traversal import explicit_graph_inputs
+from pytensor.printing import debugprint
 
 import lab
 from lab.errors import ArgumentError, first_line
@@ -318,3 +319,23 @@ def test_the_cause_of_a_dtype_error_comes_before_pytensors_message():
         n_steps=3,
     )
     assert ys.type.dtype == "float64"
+
+
+def test_details_have_the_ids_of_pytensors_print():
+    x = pt.dscalar("x")
+    xs = pytensor.scan(
+        lambda x: x**2, outputs_info=[x], n_steps=4, return_updates=False, name="mine"
+    )
+    cost = xs.sum()
+
+    def printed(outputs, name):
+        text = debugprint(outputs, file="str")
+        return re.search(rf"Scan\{{{name}, .*?\}} (\[id \w+\])", text)[1]
+
+    explanation = lab.explain(cost, x)
+    assert explanation.scans[0].id == printed(cost, "mine") == "[id C]"
+    assert "[id C]" in str(explanation.details)
+    assert "test_explain.py" in str(explanation.details)
+    derivative = lab.derivative(cost, x)
+    ids = [scan.id for scan in lab.trace(derivative, {x: 0.9}).scans]
+    assert ids == [printed(list(derivative.values), name) for name in ("mine", "grad_of_mine")]

@@ -75,7 +75,7 @@ def scan_rows(
         yield ScanRows(
             number + 1,
             wording.scan_name(number),
-            scan.name,
+            f"{scan.name} {scan.id}".strip(),
             scan.parent is not None and columns.runs_backward(number),
             scan.order,
             range(own[0], own[-1] + 1) if own else range(0),
