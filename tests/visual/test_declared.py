@@ -25,7 +25,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 # Arguments that are not options of a picture: the subject, and the output.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
-    *("out", "animate", "formats", "scale", "title", "mode", "value"),
+    *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
 # A page has tap patterns by loop; `compiled` has PyTensor's mode, not a derivative's.
