@@ -87,6 +87,50 @@ def test_a_value_travels_and_is_added_before_the_sum_stands_in_the_slot(page, op
     assert page.locator(".scantape-sentence").inner_text() == "dC/dx₂:  4.790 ≈ 2.327 × 1.629 + 1"
 
 
+@pytest.mark.parametrize(("name", "order"), RUNS)
+def test_a_cell_shows_only_its_numbers_before_and_after_the_event(page, opened, name, order):
+    """Between two moments, a number is the old or the new one, and the new one never goes back."""
+    machine = opened(name, order)
+    for moment in range(machine.moments):
+        pairs = [(c.at(moment).text, c.at(moment + 1).text) for c in machine.cells]
+        is_new = [False] * len(pairs)
+        for share in range(1, 10):
+            page.evaluate(f"{FIND}.go({moment + share / 10})")
+            texts = [cell[2] for cell in page.evaluate(CELLS)]
+            assert all(text in pair for text, pair in zip(texts, pairs, strict=True))
+            now = [a != b and text == b for text, (a, b) in zip(texts, pairs, strict=True)]
+            assert [n for n, before in enumerate(is_new) if before and not now[n]] == []
+            is_new = now
+
+
+def test_between_two_moments_other_cells_keep_their_role(page, opened):
+    """x₃ is saved in the first backward step; in the second one, it is a result again."""
+    opened("square", 1, cost="sum")
+    for p in (6.2, 6.6, 7):
+        page.evaluate(f"{FIND}.go({p})")
+        assert page.locator('[data-name="x₃"]').get_attribute("data-role") == "result"
+
+
+def test_a_faulty_slot_is_wrong_from_its_own_sum_on(page, tmp_path):
+    broken = lab.break_rule(gallery.loops["square"], "accumulate-overwritten", order=3)
+    path = visual.machine(broken).save(tmp_path / "machine.html")
+    page.goto(path.as_uri())
+    first = visual.machine(broken).content.mistake.first_wrong
+    slot = page.locator("[data-rule] .number").first
+    seen = []
+    for tenth in range(1, 11):
+        page.evaluate(f"{FIND}.go({first - 1 + tenth / 10})")
+        seen.append(
+            (
+                slot.text_content(),
+                "wrong" in page.locator("[data-rule]").first.get_attribute("class"),
+            )
+        )
+    assert seen[0] == ("1", False)
+    assert seen[-1] == ("2", True)
+    assert sorted(seen) == seen  # once doubled, it stays doubled
+
+
 def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     opened("square", 1)
     page.get_by_label("moment").focus()

@@ -31,6 +31,7 @@ const LEGEND = [
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
   ["pending", "pending", "nothing added yet"],
+  ["result", "result", "used by the cost, or returned"],
 ];
 
 /** Whether a group has more than one sentence. @param {any} record */
@@ -269,7 +270,7 @@ class Machine {
     this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
     if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;
     const { mistake: rule } = this.data;
-    if (rule?.first_wrong === at.number) this.more.textContent += " · first wrong number";
+    if (rule?.first_wrong === at.number && at.group === many - 1) this.more.textContent += " · first wrong number";
     if (rule?.first_read === at.number) this.more.textContent += " · first read of a wrong number";
     if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
     if (entry !== null) this.more.textContent += ` · entry ${entry + 1} of each array`;

@@ -79,6 +79,12 @@ function keyAt(cell, moment) {
   return found;
 }
 
+/** The role of a cell that the shown sums do not touch. @param {Cell} cell @param {number} moment */
+function restingRole(cell, moment) {
+  const { role } = keyAt(cell, moment);
+  return COLORED.has(role) ? "intermediate" : role;
+}
+
 /**
  * The place of p: the event in progress (or the last one), its group, and the group's progress.
  * @param {any} data @param {number} p
@@ -216,14 +222,16 @@ class Picture {
       }
     }
     const near = new Set([...lit].map((number) => data.cells[number].scan));
+    const targets = new Set((at.event?.groups ?? []).flatMap((group) => group.parts.map((part) => part.target)));
     for (const [number, node] of this.cells.entries()) {
       const { cell } = node;
+      const waits = targets.has(number) && !changed.get(number) && !done; // its own sum comes later
       const is = done || lit.has(number);
       let { role, text, entries } = keyAt(cell, is || changed.get(number) ? at.number : Math.max(0, at.number - 1));
-      if (!is && COLORED.has(role)) role = "intermediate";
-      if (changed.has(number) && !changed.get(number)) ({ text, entries } = keyAt(cell, at.number - 1));
+      if (!is && COLORED.has(role)) role = restingRole(cell, at.number);
+      if (waits) ({ text, entries } = keyAt(cell, at.number - 1));
       const named = few || cell.scan === open || lit.has(number) || data.is_tall;
-      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " faded"}${this.wrong(cell, at.number, is)}`;
+      const kind = `${role}${named ? " named" : ""}${few || near.has(cell.scan) || !open ? "" : " faded"}${this.wrong(cell, at.number, is && !waits)}`;
       this.put(node, role, kind, text, entries);
     }
     for (const [number, parts] of this.tracks.entries())

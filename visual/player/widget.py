@@ -42,7 +42,9 @@ HERE = Path(__file__).parent
 PLAYER = scoped("Machine", HERE / "picture.js", HERE / "machine.js")
 MODULE = bundle(PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
-EXPECTED = "a Trace, such as loop.trace() returns, or a recording of lab.eager"
+EXPECTED = (
+    "a Trace, as loop.trace() or lab.trace(derivative, given) returns, or a recording of lab.eager"
+)
 STYLE = LOOKS.read_text(encoding="utf-8")
 
 
@@ -179,11 +181,11 @@ class Machine(Widget):
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:
         """Write the machine: .html plays without Python, .gif and an animated .svg are films.
 
-        The other formats show the present moment.
+        The other formats show the present moment, or the last one at the start.
         """
         if as_path(path).suffix.lower() == ".html":
             return save_page(path, self.page)
-        return self.scene().save(path, animate=animate)
+        return self.scene(self.moment or self.content.moments).save(path, animate=animate)
 
     def page(self) -> str:
         """Return a page with the machine; it needs neither Python nor a network."""

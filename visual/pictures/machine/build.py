@@ -191,7 +191,7 @@ class _Builder:
         writes = [write for write in event.writes if address(write.slot) in self.columns.numbers]
         if event.step is None:
             parts = tuple(self._part(event, w) for w in writes if w.terms or np.any(w.new))
-            yield PartGroup(parts, filled(self.wording, event), filled_from(event))
+            yield PartGroup(parts, filled(self.wording, event), filled_from(event, self.trace))
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:

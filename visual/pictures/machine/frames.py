@@ -198,6 +198,8 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
     """Return all cells at a moment, in color if the shown group touches them."""
     machine, shapes = arrangement.machine, Frame()
     touched, changed = _touched(moment, ended), dict[int, bool]()
+    if moment.event and not ended:
+        changed = {part.target: False for group in moment.event.groups for part in group.parts}
     for n, group in enumerate(moment.event.groups[: moment.group + 1] if moment.event else ()):
         done = ended or n < moment.group or moment.stage is Stage.REST
         changed |= {part.target: done for part in group.parts}
@@ -207,7 +209,8 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
         key = cell.at(moment.number if is_new else max(0, moment.number - 1))
         role, text = key.role, key.text
         if not is_new and role in COLORED:
-            role = "intermediate"
+            resting = cell.at(moment.number).role
+            role = "intermediate" if resting in COLORED else resting
         if not changed.get(number, True):
             text = cell.at(moment.number - 1).text
         is_near = few or (

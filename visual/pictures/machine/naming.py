@@ -128,8 +128,8 @@ def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
 
 
-def filled_from(event: Event) -> str:
-    """Return where the initial gradients of a tape come from."""
+def filled_from(event: Event, trace: Trace) -> str:
+    """Return where the initial gradients of a tape come from, with the name of the cost."""
     sources = {
         term.source.slot.scan + 1
         for write in event.writes
@@ -138,5 +138,7 @@ def filled_from(event: Event) -> str:
     }
     direct = any(t.source is None for w in event.writes for t in w.terms)
     told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
-    told += ["direct contributions of the cost"] if direct else []
+    order = trace.scans[event.scan].order
+    cost = trace.names[order - 1] if 0 < order <= len(trace.names) else ""
+    told += [f"direct contributions of the cost {cost}".rstrip()] if direct else []
     return f"Initial gradients: {' and '.join(told)}." if told else ""
