@@ -28,6 +28,10 @@ from visual.pictures.machine.stack import moved_part, stacked
 
 CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
+TWICE = (
+    "The gradient of the old value equals that of the new one. ✗ adds the old content as well, "
+    "and counts it twice."
+)
 
 
 def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
@@ -63,7 +67,19 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     both = _paired_rows if places[0] == places[1] and _alike(correct, faulty) else _both
     machine = _differences_last(both(correct, faulty))
     mistake = _mistake(machine, breakage)
+    if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
+        machine = _explained(machine, mistake.first_wrong)
     return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
+
+
+def _explained(machine: MachineContent, first: int) -> MachineContent:
+    """Return a machine that explains both rules at its first wrong moment."""
+    event = machine.events[first - 1]
+    last = replace(event.groups[-1], reason=TWICE)
+    explained = replace(event, groups=(*event.groups[:-1], last))
+    return replace(
+        machine, events=(*machine.events[: first - 1], explained, *machine.events[first:])
+    )
 
 
 def _differences_last(machine: MachineContent) -> MachineContent:

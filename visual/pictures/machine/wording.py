@@ -193,6 +193,8 @@ class Wording:
             ink = self.ink(event, source)
             if factor is None or source is None:
                 pairs.append([(term.value, ink)])
+            elif term.symbols == "1":
+                pairs.append([(source.value, ink)])
             elif np.shape(factor) in ((), np.shape(source.value)):
                 pairs.append([(source.value, ink), (factor, Ink.SAVED)])
             else:
