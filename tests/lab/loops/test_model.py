@@ -92,7 +92,7 @@ def test_what_it_is_called_in_the_model_it_is_called_here(models, name):
 
 def test_an_explanation_is_of_all_free_variables(models):
     explanation = lab.explain(models["garch"])
-    assert explanation.wrt == "omega_log__, alpha_logodds__ and beta_logodds__"
+    assert explanation.wrt == "omega_log__, alpha_logodds__, and beta_logodds__"
     (scan,) = explanation.scans
     assert [str(o.verdict) for o in scan.outcomes].count("connected") == len(scan.outcomes)
     assert lab.explain(models["ar"], "sigma").wrt == "sigma_log__"
