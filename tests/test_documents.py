@@ -102,7 +102,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "anna" / "scantape-progress.json").write_text('{"answers": {}}', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     nothing = SimpleNamespace(run=lambda *_, **__: None)
-    monkeypatch.setattr("visual.cli.course.subprocess", nothing)
+    monkeypatch.setattr("visual.cli.lessons.subprocess", nothing)
     return tmp_path
 
 

@@ -62,7 +62,6 @@ LAYERS = (
     "visual.player",
     "visual.exercises",
     "visual.workbench",
-    "visual.pages",
     "visual.cli",
     "visual",
 )

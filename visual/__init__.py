@@ -43,7 +43,6 @@ run_path(str(Path(__file__).parents[1] / "scantape.py"))["check_half"]("lab")
 import lazy_loader
 
 from visual import backends as backends
-from visual import widgets as widgets
 from visual.retired import RETIRED_NAMES, removal
 
 # Each name is imported on first use; the stub next to this file lists the modules.

@@ -24,7 +24,6 @@ from lab.errors import (
 )
 from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
-from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import check_taps
@@ -71,8 +70,8 @@ class Choice:
             check_type(self.name, value, str, "a name")
         return identifier(value)
 
-    def parse(self, text: Value, loop: Loop) -> Value:
-        """Convert the value from `argparse`, for a loop."""
+    def parse(self, text: Value) -> Value:
+        """Convert the value from `argparse`."""
         return text
 
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
@@ -117,10 +116,10 @@ class Whole(Choice):
 
     def check(self, value: object) -> int | None:
         """Return the number; for None, the default."""
-        if self.most is None:
-            return whole_or_none(self.name, value)
         if value is None:
             return self.default
+        if self.most is None:
+            return check_integer(self.name, value)
         expected = f"an integer, {self.least} to {self.most}"
         number = check_integer(self.name, value, expected)
         if number == self.default or self.least <= number <= self.most:
@@ -149,32 +148,12 @@ class Whole(Choice):
 
 
 @dataclass(frozen=True)
-class Wholes(Choice):
-    """Several integers."""
-
-    _: KW_ONLY
-    metavar: str = "N,N"
-
-    def check(self, value: object) -> Value:
-        """Return the numbers; the trace checks whether they exist."""
-        return None if value is None else wholes(self.name, value)
-
-    def parse(self, text: Value, loop: Loop) -> tuple[int, ...]:
-        """Split the text at commas."""
-        return numbers(f"{self.option} {shorten(text)}", words(text))
-
-    def from_form(self, entry: object) -> object:
-        """Split the text at commas."""
-        return numbers(self.name, words(str(entry)))
-
-
-@dataclass(frozen=True)
 class Steps(Whole):
     """The number of steps, or the shown steps as text, which `Shown` converts."""
 
     read_as = {}  # noqa: RUF012 (see `Choice`)
 
-    def parse(self, text: Value, loop: Loop) -> int | str | None:
+    def parse(self, text: Value) -> int | str | None:
         """Return a number, or the text if it has a colon."""
         if text is None or ":" in text:
             return text
@@ -278,7 +257,7 @@ class Cost(Choice):
         """Return a name, which the loop checks, or weights."""
         return value if isinstance(value, str) else tuple(as_weights(value).tolist())
 
-    def parse(self, text: Value, loop: Loop) -> Value:
+    def parse(self, text: Value) -> Value:
         """Return a name, or weights that the text separates by commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
         quoted = f"{self.option} {shorten(text)}"
@@ -298,15 +277,11 @@ class ByName(Choice):
         given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
         return by_name(self.name, given.items())
 
-    def parse(self, text: Value, loop: Loop) -> dict[str, Value]:
+    def parse(self, text: Value) -> dict[str, Value]:
         """Convert texts such as ``x=0.95`` or ``x=[1,2]``."""
-        return self.values(text)
+        return dict(map(self._parse_entry, text))
 
-    def values(self, texts: Iterable[str]) -> dict[str, Value]:
-        """Convert texts such as ``x=0.95`` or ``x=[1,2]``, without a loop."""
-        return dict(map(self._named, texts))
-
-    def _named(self, text: str) -> tuple[str, object]:
+    def _parse_entry(self, text: str) -> tuple[str, Value]:
         name, equals, value = text.partition("=")
         try:
             if not equals:
@@ -330,12 +305,8 @@ class Taps(ByName):
         quoted = {name: f"{self.name} of {name}" if name else self.name for name, _ in given}
         return {n: None if t is None else check_taps(t, quoted[n]) for n, t in given}
 
-    def parse(self, text: Value, loop: Loop) -> dict[str, tuple[int, ...]]:
-        """Convert texts such as ``-2,-1`` or ``x:-2,-1``."""
-        return dict(map(self.named, text))
-
-    def named(self, text: str) -> tuple[str, tuple[int, ...]]:
-        """Return name and taps of a text; the name is empty for ``-2,-1``."""
+    def _parse_entry(self, text: str) -> tuple[str, Value]:
+        """Return name and taps of ``x:-2,-1``; the name is empty for ``-2,-1``."""
         name, _, taps = text.rpartition(":")
         quoted = f"{self.option} {shorten(text)}"
         return name.strip(), numbers(quoted, words(taps) or [""], "taps as in -2,-1")
@@ -414,17 +385,6 @@ THEME = OneOf("theme", COLORS, "colors", default="light", known=THEMES)
 RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 
-def wholes(name: str, values: object) -> tuple[int, ...]:
-    """Return integers as a tuple; raise ArgumentError for other values."""
-    listed = check_sequence(name, values, "some numbers, as in (1, 2)")
-    return tuple(check_integer(name, number) for number in listed)
-
-
-def whole_or_none(name: str, value: object) -> int | None:
-    """Return an integer, or None for None."""
-    return None if value is None else check_integer(name, value)
-
-
 def switch(name: str, value: object) -> bool:
     """Return a Boolean; raise ArgumentError for other values."""
     if not isinstance(value, bool):
@@ -456,7 +416,8 @@ def selected_scan(trace: Trace, scan: object = None, among: Sequence[int] = ()) 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """Return the sorted indices in ``trace.scans`` of the Scans with these numbers."""
-    numbers = wholes("scans", scans)
+    listed = check_sequence("scans", scans, "some numbers, as in (1, 2)")
+    numbers = [check_integer("scans", number) for number in listed]
     if len(set(numbers)) < len(numbers):
         raise argument_error("scans", scans, "a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):

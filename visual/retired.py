@@ -42,6 +42,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "contributions": "lab.events(trace), which has the terms of each write",
     "figure": "`scantape draw figure4`",
     "inside": "visual.tapes(trace.scans[0].nested[1]); the machine opens Scans inside its steps",
+    "names": "the first column of `scantape loops`",
     "height": "nothing; a picture is as high as it needs",
     "limit": "the plans of lab.memory(trace), each with its size",
     "moment": "scan and step, or visual.machine(trace, moment=7)",

@@ -24,7 +24,7 @@ from visual.workbench.workbench import Workbench
 DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_A_PAGE)}
 # Arguments that are not options of a picture: the subject, and the output.
 OF_A_COMMAND = {
-    *("help", "loop", "loops", "figure", "picture", "graph", "names"),
+    *("help", "loop", "loops", "figure", "picture", "graph"),
     *("out", "animate", "formats", "scale", "title", "mode", "details", "value"),
     *("folder", "no_open", "lesson", "files"),
 }
@@ -37,7 +37,7 @@ OF_A_BENCH = {"loop", "written", "weights"}
 def parser_of(command):
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
-    import_module(f"visual.cli.{COMMANDS[command]}").add_command(commands)
+    import_module(f"visual.cli.{COMMANDS[command]}").add_commands(commands)
     return commands.choices[command]
 
 

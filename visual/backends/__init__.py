@@ -1,11 +1,12 @@
 """Backends, which write a scene in a file format by a walk over its shapes.
 
 Start with `svg`. `text` writes plain text, `typeset` converts the SVG to PDF and PNG, `films`
-writes GIF from PNG, and `page` is the HTML around pictures. Each backend registers its function for
-a suffix in `visual.scene.formats`; importing this package loads all backends.
+writes GIF from PNG, and `page` writes HTML. Each backend registers its function for a suffix in
+`visual.scene.formats`; importing this package loads all backends.
 """
 
 from visual.backends import films as films
+from visual.backends import page as page
 from visual.backends import svg as svg
 from visual.backends import text as text
 from visual.backends import typeset as typeset

@@ -1,16 +1,21 @@
-"""A page around HTML: a file that works offline and loads no other file.
+"""HTML pages that work offline and load no other file: of a picture, of a report, or of any HTML.
 
-Its content security policy allows only its own style and scripts, by their hashes. A browser
-therefore neither runs nor loads code in the names that users choose.
+The content security policy of a page allows only its own style and scripts, by their hashes. A
+browser therefore neither runs nor loads code in the names that users choose.
 """
 
 import json
+import os
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
+from pathlib import Path
 
+from lab.reports.tables import Report, as_html
 from visual.backends.svg import text
-from visual.scene.theme import Theme
+from visual.scene.formats import as_report, register, write_whole
+from visual.scene.shapes import Scene
+from visual.scene.theme import THEMES, Theme
 
 STYLE = """\
 :root{{color-scheme:{scheme}}}
@@ -31,6 +36,13 @@ body{{padding:0;background:#fff;color:#000}}
 .picture svg{{max-width:100%;height:auto}}
 details{{display:none}}
 }}
+"""
+TABLES = """\
+table{border-collapse:collapse}
+td:not(:last-child){white-space:nowrap}
+th,td{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}
+th{font-weight:600;border-bottom:1px solid}
+.table{overflow-x:auto}
 """
 
 
@@ -88,3 +100,31 @@ def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
 def hashed(source: str) -> str:
     """Return the hash by which a content security policy names an inline style or script."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
+
+
+def to_page(scene: Scene) -> str:
+    """Return the page of a picture: its title, its description, the SVG, and its text twin."""
+    title = f"As text: {scene.title}"
+    return document(
+        scene.title,
+        scene.theme,
+        f"<h1>{text(scene.title)}</h1>\n<p>{text(scene.description)}</p>\n{picture(scene.svg())}\n"
+        f"<details><summary>{text(title)}</summary>\n{region(title, scene.text())}</details>",
+    )
+
+
+def save_report(report: Report, path: str | os.PathLike[str], theme: str = "light") -> Path:
+    """Write `report` as a page (.html) or as text (.txt) to `path`, and return the path.
+
+    Raises ArgumentError for another suffix, or a path that cannot be written.
+    """
+    place = as_report(path, (".html", ".txt"), "expected a file that ends in .html or .txt")
+    colors = THEMES[theme]
+    content = f"{report}\n"
+    if place.suffix.lower() == ".html":
+        section = report.document
+        content = document(section.title, colors, as_html(section, level=1), more=TABLES)
+    return write_whole(place, content)
+
+
+register(".html", to_page)

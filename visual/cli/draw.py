@@ -1,24 +1,28 @@
-"""The command ``scantape draw``."""
+"""The commands ``scantape loops``, ``draw``, and ``export``."""
 
 import argparse
 import re
-from typing import Any
+from pathlib import Path
 
 from lab.errors import ArgumentError, listing
+from lab.loops.gallery import loops
 from visual.cli.shared import (
     Commands,
     add,
     add_drawing,
-    check_drawing,
     drawing_arguments,
+    has_default,
     load,
-    write,
+    show,
 )
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
+from visual.drawing.export import FORMATS, export
 from visual.drawing.figures import FIGURES, figure
-from visual.scene.formats import SUFFIXES
+from visual.options import DERIVATIVE, STEPS
+from visual.scene.formats import SUFFIXES, check_path, check_scale
 from visual.scene.shapes import Scene
+from visual.scene.theme import THEMES
 
 EXAMPLES = """\
   scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times
@@ -33,19 +37,13 @@ EXAMPLES = """\
   scantape draw tapes --loop gap --steps 2:5 -o figure.pdf
   scantape draw tapes --loop square --animate -o walk.svg"""
 
-OF_A_LOOP: dict[str, Any] = {
-    "loop": None,
-    "taps": [],
-    "order": 1,
-    "wrt": None,
-    "of": None,
-    "cost": "last",
-    "at": [],
-}
+OF_A_LOOP = [choice for choice in DERIVATIVE.values() if choice is not STEPS]
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command to the parser."""
+def add_commands(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    commands.add_parser("loops", help="list the loops of the gallery").set_defaults(run=_loops)
+
     parser = commands.add_parser(
         "draw",
         help="draw one picture of a derivative",
@@ -63,33 +61,64 @@ def add_command(commands: Commands) -> None:
     add(parser.add_argument_group("picture"), *OPTIONS)
     parser.set_defaults(run=_draw)
 
+    summary = "write all pictures of a derivative and an index page"
+    parser = commands.add_parser("export", help=summary)
+    add_drawing(parser, "folder to write", "FOLDER")
+    parser.add_argument(
+        "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
+    )
+    parser.set_defaults(run=_export)
+
+
+def _loops(_: argparse.Namespace) -> None:
+    for name, loop in loops.items():
+        show(f"{name:12}{loop.reason}")
+
 
 def _draw(options: argparse.Namespace) -> None:
-    check_drawing(options, options.animate)
-    write(picture(options), options, options.animate)
+    THEMES[options.theme]  # raises ArgumentError for an unknown name
+    check_scale(options.scale)
+    to_screen = options.out == "-"
+    if not to_screen:
+        check_path(Path(options.out), options.animate)
+    elif options.animate:
+        raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
+    scene = _picture(options)
+    if to_screen:
+        show(scene.text(), end="")
+    else:
+        scene.save(options.out, options.scale, options.animate)
 
 
-def picture(options: argparse.Namespace) -> Scene:
+def _picture(options: argparse.Namespace) -> Scene:
     """Draw the picture that the options select; raise ArgumentError if they are invalid."""
     number = re.fullmatch(r"figure(\d+)", options.picture)
     if number is not None:
-        if int(number[1]) not in FIGURES:
-            last = len(FIGURES)
-            raise ArgumentError(f"PICTURE {options.picture}: expected figure1 to figure{last}.")
-        for name, default in OF_A_LOOP.items():
-            if getattr(options, name) != default:
-                raise ArgumentError(f"--{name}: a figure has no such choice; omit the option.")
-        paper = {one.name: getattr(options, one.name) for one in PAPER}
-        given = {name: value for name, value in paper.items() if value}
-        return figure(int(number[1]), options.theme, **given)
-    PICTURES[options.picture]
+        return _figure(int(number[1]), options)
+    PICTURES[options.picture]  # raises ArgumentError for an unknown name
     if options.loop is None:
         raise ArgumentError("--loop: expected the name of a gallery loop, or module:function.")
-    subject: Any = load("--loop", options.loop)
-    own = {
-        option.name: option.parse(value, subject)
+    subject, values, about = drawing_arguments(options, load("--loop", options.loop))
+    about |= {
+        option.name: option.parse(getattr(options, option.name))
         for option in (*PAPER, *OPTIONS)
-        if (value := getattr(options, option.name)) not in (option.default, "")
+        if not has_default(options, option)
     }
-    subject, values, about = drawing_arguments(options, subject)
-    return draw(subject, options.picture, options.theme, values, **own, **about)
+    return draw(subject, options.picture, options.theme, values, **about)
+
+
+def _figure(number: int, options: argparse.Namespace) -> Scene:
+    if number not in FIGURES:
+        raise ArgumentError(f"PICTURE figure{number}: expected figure1 to figure{len(FIGURES)}.")
+    given = [choice.option for choice in OF_A_LOOP if not has_default(options, choice)]
+    given = given if options.loop is None else ["--loop", *given]
+    if given:
+        raise ArgumentError(f"{given[0]}: a figure has no such choice; omit the option.")
+    paper = {choice.name: getattr(options, choice.name) for choice in (*PAPER, STEPS)}
+    return figure(number, options.theme, **{n: value for n, value in paper.items() if value})
+
+
+def _export(options: argparse.Namespace) -> None:
+    subject, given, about = drawing_arguments(options, load("--loop", options.loop))
+    formats = [name.strip() for name in options.formats.split(",")]
+    show(export(subject, options.out, formats, options.theme, options.scale, given, **about))

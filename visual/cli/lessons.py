@@ -1,6 +1,9 @@
-"""Copy the lessons of the package to a folder, as notebooks; files that exist stay as they are."""
+"""The commands ``scantape lessons`` and ``scantape score``."""
 
+import argparse
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
@@ -9,10 +12,42 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ArgumentError, LabError, quote
+from visual.cli.shared import Commands, show
+from visual.exercises.progress import score_table
 from visual.scene.formats import write_whole
 
 HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
 INSTALLED = "share/scantape/lessons/"  # in an environment
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("lessons", help="copy the lessons to a folder and open them")
+    parser.add_argument("folder", metavar="FOLDER", help="target; existing files are not changed")
+    parser.add_argument("--no-open", action="store_true", help="only copy them")
+    parser.set_defaults(run=_lessons)
+    parser = commands.add_parser("score", help="print the scores of learners as CSV")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scantape-progress.json of each")
+    parser.set_defaults(run=_score)
+
+
+def _lessons(options: argparse.Namespace) -> None:
+    folder = Path(options.folder)
+    for path in copy_lessons(folder):
+        show(path)
+    if options.no_open:
+        return
+    if find_spec("jupyterlab") is None:
+        raise LabError("lessons: JupyterLab is not installed; pip install 'scantape[notebook]'.")
+    subprocess.run([sys.executable, "-m", "jupyterlab", str(folder / "index.ipynb")], check=False)
+
+
+def _score(options: argparse.Namespace) -> None:
+    scores = score_table(map(Path, options.files))
+    show(scores.csv, end="")
+    if scores.problems:  # one unreadable file must not hide the scores of the others
+        count, total = len(scores.problems), len(options.files)
+        raise LabError(f"score: {count} of {total} files cannot be read: {scores.problems[0]}")
 
 
 def lessons() -> list[Path]:
@@ -29,8 +64,8 @@ def lessons() -> list[Path]:
     return sorted(paths)
 
 
-def copy_lessons(folder: Path) -> Iterator[str]:
-    """Copy all lessons to `folder`, and yield the path of each notebook that is new."""
+def copy_lessons(folder: Path) -> Iterator[Path]:
+    """Write each lesson that `folder` does not contain as a notebook there; yield its path."""
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
@@ -38,7 +73,7 @@ def copy_lessons(folder: Path) -> Iterator[str]:
     for lesson in lessons():
         path = folder / f"{lesson.stem}.ipynb"
         if not lexists(path):
-            yield str(_write(lesson, path))
+            yield _write(lesson, path)
 
 
 def _write(lesson: Path, path: Path) -> Path:

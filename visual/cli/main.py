@@ -1,4 +1,4 @@
-"""The command ``scantape``; each of its commands is a file in this folder."""
+"""Parse the command line of ``scantape``, and run the command."""
 
 import argparse
 import re
@@ -17,18 +17,18 @@ from lab.errors import ArgumentError, LabError, check_choice, closest_match, pri
 from visual.cli.draw import EXAMPLES as DRAWING
 from visual.retired import RETIRED_COMMANDS, RETIRED_OPTIONS, refuse_retired
 
-# Each command, and the file whose `add_command` adds it to the parser.
+# Each command, and the file whose `add_commands` adds it to the parser.
 COMMANDS = {
-    "loops": "loops",
+    "loops": "draw",
     "draw": "draw",
-    "explain": "explain",
+    "export": "draw",
+    "explain": "reports",
+    "compare": "reports",
+    "compiled": "reports",
     "why": "why",
-    "compare": "compare",
-    "compiled": "compiled",
     "page": "page",
-    "export": "export",
-    "lessons": "course",
-    "score": "course",
+    "lessons": "lessons",
+    "score": "lessons",
 }
 EXAMPLES = f"""\
 examples:
@@ -185,5 +185,5 @@ def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     selected = [name for name in arguments[:1] if name in COMMANDS]
     for file in dict.fromkeys(COMMANDS[name] for name in selected or COMMANDS):
-        import_module(f"visual.cli.{file}").add_command(commands)
+        import_module(f"visual.cli.{file}").add_commands(commands)
     return parser

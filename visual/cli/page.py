@@ -22,7 +22,7 @@ nor a network. Its readers choose a loop, play the machine, and drag the given v
 """
 
 
-def add_command(commands: Commands) -> None:
+def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "page",
@@ -56,7 +56,7 @@ def _page(options: argparse.Namespace) -> None:
     page = Page(
         loops=loops if options.loops else None,
         taps=dict(_taps(text, loops) for text in options.taps),
-        **{choice.name: choice.parse(getattr(options, choice.name), None) for choice in CHOICES},
+        **{choice.name: choice.parse(getattr(options, choice.name)) for choice in CHOICES},
         title=options.title,
     )
     path = page.save(options.out)
@@ -79,4 +79,4 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
     if not named:
         known = listing(loop.name for loop in loops)
         raise ArgumentError(f"--taps {shorten(text)}: expected a loop of this page: {known}.")
-    return named[0].name, [TAPS.parse(p.split(";"), named[0]) for p in patterns.split("/")]
+    return named[0].name, [TAPS.parse(p.split(";")) for p in patterns.split("/")]

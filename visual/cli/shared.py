@@ -7,10 +7,9 @@ Start with `add_drawing`: `visual.options` declares the options, `add` adds them
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from pytensor.graph.basic import Variable
 
@@ -20,17 +19,11 @@ from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from lab.reports.tables import Report
 from lab.traces.run import Values
 from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
-from visual.pages.reports import save_report as to_file
-from visual.scene.formats import check_path, check_scale
-from visual.scene.shapes import Scene
-from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Given = Values | None
-Item = TypeVar("Item")
 Options = dict[str, Value]
 
 
@@ -38,27 +31,6 @@ def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str |
     """Add options to a parser; `otherwise` replaces keyword arguments of `add_argument`."""
     for choice in choices:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
-
-
-def add_graph(
-    commands: Commands, name: str, summary: str, returns: str, out: str, run: Callable[..., None]
-) -> argparse.ArgumentParser:
-    """Add a command that reports on a graph.
-
-    In the help texts, `returns` describes the result of the user's function, and `out` the file.
-    """
-    parser = commands.add_parser(name, help=summary)
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help=f"module:function, without arguments, that returns {returns}; or a gallery loop",
-    )
-    parser.add_argument(
-        "-o", "--out", default="-", metavar="FILE", help=f"{out}; - is the screen (-)"
-    )
-    add(parser, THEME)
-    parser.set_defaults(run=run)
-    return parser
 
 
 def add_drawing(
@@ -86,9 +58,14 @@ def add_drawing(
     return output
 
 
-def derivative_options(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
-    """Return the options of the loop's derivative."""
-    return {name: choice.parse(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
+def has_default(options: argparse.Namespace, choice: Choice) -> bool:
+    """Return whether the command line leaves an option at its default."""
+    return getattr(options, choice.name) in (choice.default, [], "")
+
+
+def derivative_options(options: argparse.Namespace) -> Options:
+    """Return the options of a loop's derivative."""
+    return {name: choice.parse(getattr(options, name)) for name, choice in DERIVATIVE.items()}
 
 
 def drawing_arguments(options: argparse.Namespace, subject: Any) -> tuple[Any, Given, Options]:
@@ -97,27 +74,18 @@ def drawing_arguments(options: argparse.Namespace, subject: Any) -> tuple[Any, G
     The subject is a loop, a PyMC model, or the derivative of a graph.
     """
     if isinstance(subject, Loop):
-        return subject, None, derivative_options(options, subject)
+        return subject, None, derivative_options(options)
     given, about = None, Options()
     for name, choice in DERIVATIVE.items():
-        if (value := getattr(options, name)) not in (choice.default, []):
-            about[name] = choice.parse(value, subject) if choice in (AT, STEPS) else value
+        if not has_default(options, choice):
+            value = getattr(options, name)
+            about[name] = choice.parse(value) if choice in (AT, STEPS) else value
     if log_density(subject) is None:
         if not isinstance(subject, tuple):
             load_loop(options.loop)  # raises an error that names the type
         cost, wrt, given = load_graph(options.loop, subject)
         subject = derivative(cost, wrt, about.pop(ORDER.name, ORDER.default))
     return subject, given, about
-
-
-def check_drawing(options: argparse.Namespace, animate: bool = False) -> None:
-    """Raise ArgumentError, before the computation, if the picture could not be written."""
-    THEMES[options.theme]
-    check_scale(options.scale)
-    if options.out != "-":
-        check_path(Path(options.out), animate)
-    elif animate:
-        raise ArgumentError("--animate: expected an .svg file in --out, got the screen.")
 
 
 def show(words: object, end: str = "\n") -> None:
@@ -129,29 +97,6 @@ def show(words: object, end: str = "\n") -> None:
     except (OSError, ValueError) as error:  # ValueError: the stream is closed
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"out = '-': cannot write to standard output: {reason}.") from error
-
-
-def save_report(report: Report, options: argparse.Namespace) -> None:
-    """Print a report, or save it and print the path."""
-    THEMES[options.theme]
-    show(report if options.out == "-" else to_file(report, options.out, options.theme))
-
-
-def write(picture: Scene, options: argparse.Namespace, animate: bool = False) -> None:
-    """Print a picture as text, or save it."""
-    if options.out == "-":
-        show(picture.text(), end="")
-    else:
-        picture.save(options.out, options.scale, animate)
-
-
-def select_scan(number: int, scans: Sequence[Item]) -> Item:
-    """Return the entry of a report with the number of ``--scan``, from 1."""
-    if number in range(1, len(scans) + 1):
-        return scans[number - 1]
-    several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
-    expected = several if scans else "the graph contains no Scan"
-    raise ArgumentError(f"--scan {number}: {expected}.")
 
 
 def load_loop(name: str, option: str = "--loop") -> Loop:

@@ -10,15 +10,23 @@ from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.cli.shared import Commands, add, derivative_options, load, load_graph, show
+from visual.cli.shared import (
+    Commands,
+    add,
+    derivative_options,
+    has_default,
+    load,
+    load_graph,
+    show,
+)
 from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
-from visual.options import AT, DERIVATIVE
+from visual.options import AT, DERIVATIVE, ORDER
 
 MANY_STEPS = 20_000  # PyTensor runs longer loops, since a trace would be too large
 
 
-def add_command(commands: Commands) -> None:
+def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "why", help="find the first nan or other value of a run, and its causes"
@@ -53,14 +61,14 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     """Return the trace of the derivative, or the derivative itself if it has many steps."""
     subject = load("NAME", options.graph)
     if isinstance(subject, Loop):
-        choice = choose(**derivative_options(options, subject))
+        choice = choose(**derivative_options(options))
         study, steps = cached_study(subject, choice), choice.steps or subject.steps
         return study.trace if steps <= MANY_STEPS else study.derivative
     cost, wrt, given = load_graph(options.graph)
     given_options = [
         choice.option
-        for name, choice in DERIVATIVE.items()
-        if name not in ("order", "at") and getattr(options, name) not in (choice.default, [])
+        for choice in DERIVATIVE.values()
+        if choice not in (ORDER, AT) and not has_default(options, choice)
     ]
     if given_options:
         raise ArgumentError(
@@ -69,7 +77,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     inputs = {
         variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
     }
-    named = AT.values(options.at)
+    named = AT.parse(options.at)
     values = {inputs[check_choice("--at", name, inputs)]: value for name, value in named.items()}
     missing = [name for name, v in inputs.items() if v not in {**(given or {}), **values}]
     if missing:

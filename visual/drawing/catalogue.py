@@ -9,7 +9,7 @@ The option `scan` counts from 1, as headings do, and `step` from 0.  `visual.dra
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, GraphError, Registry, argument_error, check_choice, listing
+from lab.errors import GraphError, Registry, argument_error, check_choice, listing, shorten
 from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
@@ -27,9 +27,10 @@ from visual.options import (
     Switch,
     Value,
     Whole,
-    Wholes,
     check_step,
+    numbers,
     selected_scan,
+    words,
 )
 from visual.pictures.genealogy import genealogy
 from visual.pictures.machine.arrange import arrange
@@ -74,10 +75,8 @@ class PictureKind:
             least = wider(least, pixels)
             scene = self.make(study, sheet=sheet(**{**paper, "width": least}), **known)
         if least is not width:
-            raise ArgumentError(
-                f"width = {width.written!r}: the picture {self.name} of this loop needs "
-                f"{least.written} or more to stay legible."
-            )
+            needs = f"the picture {self.name} of this loop needs {least.written} or more"
+            raise argument_error("width", width.written, f"{needs} to stay legible.")
         return on_paper(scene, width)
 
     @property
@@ -131,7 +130,7 @@ def _phases(study: Study, scan: int | None = None, **options: Value) -> Scene:
 NO_PULLBACK = "no Scan of this graph is a pullback; mode = 'reverse' builds pullbacks"
 
 
-class StepOrSteps(Wholes):
+class StepOrSteps(Choice):
     """A step or several steps."""
 
     def check(self, value: object) -> Value:
@@ -139,9 +138,17 @@ class StepOrSteps(Wholes):
         steps = one_or_more(self.name, value)
         return steps if steps[1:] else next(iter(steps), None)
 
+    def parse(self, text: Value) -> tuple[int, ...]:
+        """Split the text at commas."""
+        return numbers(f"{self.option} {shorten(text)}", words(text))
+
     def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """Return a text field with the steps, separated by commas."""
+        """Describe a text field with the steps, separated by commas."""
         return self._control("text", ", ".join(map(str, one_or_more(self.name, value))))
+
+    def from_form(self, entry: object) -> object:
+        """Split the text at commas."""
+        return numbers(self.name, words(str(entry)))
 
 
 STEP = StepOrSteps(

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import Registry, argument_error
+from lab.errors import argument_error
 from lab.loops.gallery import loops
-from visual.drawing.paper import missing_width, on_paper, sheet, wider
-from visual.options import NO_LEGEND, SHOWN, WIDTH
+from visual.drawing.catalogue import PictureKind
+from visual.drawing.draw import cached_study
+from visual.drawing.study import Study, choose
+from visual.layout.sheet import Sheet
+from visual.options import SHOWN
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
@@ -43,26 +46,15 @@ FIGURES: Mapping[int, Figure] = {
 }
 
 
-PAPER = Registry(
-    "option",
-    {choice.name: choice for choice in (WIDTH, SHOWN, NO_LEGEND)},
-    "the options of a figure are {}.",
-)
-
-
 def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     """Draw figure `number` (1 to 8); `paper` has the options `width`, `steps`, and `no_legend`."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise argument_error("number", number, f"expected 1 to {len(FIGURES)}.")
-    chosen, paper = FIGURES[number], {n: PAPER[n].check(value) for n, value in paper.items()}
-    trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
-    on = sheet(**paper)
-    scene = unrolled(trace, scans=chosen.scans, all_direct=chosen.all_direct, sheet=on)
-    scene = scene.themed(theme)
-    width = paper.get("width")
-    if width is None:
-        return scene
-    if pixels := missing_width(scene, width):
-        least = wider(width, pixels).written
-        raise argument_error("width", width.written, f"figure {number} needs at least {least}.")
-    return on_paper(scene, width)
+    chosen = FIGURES[number]
+
+    def make(study: Study, sheet: Sheet) -> Scene:
+        return unrolled(study.trace, scans=chosen.scans, all_direct=chosen.all_direct, sheet=sheet)
+
+    kind = PictureKind(f"figure {number}", "", make, on_sheet=(SHOWN,))
+    study = cached_study(loops[chosen.loop], choose(order=chosen.order, wrt=chosen.wrt))
+    return kind.draw(study, **paper).themed(theme)

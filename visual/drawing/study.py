@@ -5,7 +5,7 @@ All pictures are drawn from a `Study`, which builds and runs each derivative onc
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,14 +33,11 @@ from visual.options import (
     TAPS,
     WRT,
     Value,
-    check_integer,
-    whole_or_none,
 )
 
 # Forms limit orders and steps; calls in Python do not.
 CHECKS: Mapping[str, Callable[[object], Value]] = {
-    "order": partial(check_integer, "order"),
-    "steps": partial(whole_or_none, "steps"),
+    choice.name: replace(choice, most=None).check for choice in (ORDER, STEPS)
 }
 
 

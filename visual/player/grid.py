@@ -198,7 +198,7 @@ class Several(Choice):
         """Return the checked values; for None, the default."""
         return each(self.name, value, self.usual, self.check_one or self.of.check)
 
-    def parse(self, text: Value, loop: object) -> Value:
+    def parse(self, text: Value) -> Value:
         """Return the values in a text; None if it is empty."""
         return [*self.split(text or "")] or None
 

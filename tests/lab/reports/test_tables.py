@@ -9,7 +9,7 @@ from strange_loops import HOSTILE
 
 from lab.errors import ArgumentError
 from lab.reports.tables import WIDTH, Lines, Report, ReportTable, Section, as_html
-from visual.pages.reports import save_report
+from visual.backends.page import save_report
 
 
 @dataclass(frozen=True)

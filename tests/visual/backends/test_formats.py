@@ -23,14 +23,13 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.backends.page import document
+from visual.backends.page import document, to_page
 from visual.pictures.plots.values import values
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene import fonts
 from visual.scene.formats import check_path
 from visual.scene.shapes import Arrow, Box, Scene, Text, walk
 from visual.scene.theme import LIGHT, THEMES, Role
-from visual.widgets.page import to_page
 
 pytestmark = pytest.mark.same
 
@@ -227,7 +226,7 @@ def test_the_same_input_gives_the_same_bytes():
         "import hashlib, visual; from lab import gallery\n"
         "from visual.pictures.plots.values import values\n"
         "trace = gallery.loops['rnn'].trace(order=1)\n"
-        "from visual.widgets.page import to_page\n"
+        "from visual.backends.page import to_page\n"
         "for p in (visual.tapes(trace), values(trace)):\n"
         "    for made in (p.pdf(), p.png(), p.svg().encode(), to_page(p).encode()):\n"
         "        print(hashlib.sha256(made).hexdigest())"

@@ -11,8 +11,8 @@ import pytensor
 import pytest
 
 import visual
+from lab.loops import gallery
 from visual.cli.main import main
-from visual.drawing.catalogue import PICTURES
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,11 +25,8 @@ def run(*arguments, **options):
 def test_the_gallery_is_listed_with_reasons(capsys):
     assert main(["loops"]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*gallery.loops]
     assert any(line.startswith("square") and "x squared" in line for line in lines)
-    assert main(["loops", "--names"]) == 0
-    names = capsys.readouterr().out.split()
-    assert len(names) == len(lines) >= 12
-    assert "square" in names
 
 
 def test_a_picture_lands_in_the_file(tmp_path):
@@ -58,27 +55,6 @@ def test_every_option_changes_the_picture(capsys):
     assert len(set(pictures)) == len(pictures)
 
 
-def test_a_loop_of_ones_own(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "import lab\n"
-        "def loop():\n"
-        "    return lab.Loop(lambda y: 3 * y, states=(lab.State('y', 2.0),), n_steps=2)\n"
-    )
-    path = tmp_path / "mine.txt"
-    options = {"capture_output": True, "text": True, "cwd": tmp_path}
-    command = [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
-        "from visual.cli.main import main; sys.exit(main())",
-    ]
-    done = subprocess.run(
-        [*command, "draw", "tapes", "--loop", "mine:loop", "-o", str(path)], check=False, **options
-    )
-    assert done.returncode == 0, done.stderr
-    assert "y[t] = y[t−1]·3" in path.read_text()
-
-
 SQUARE = "draw tapes --loop square"
 WRONG = {  # the words that are typed, and parts of the message
     "draw boxes --loop square -o x.svg": ("boxes", "tapes"),
@@ -104,7 +80,9 @@ WRONG = {  # the words that are typed, and parts of the message
     f"{SQUARE} -o x.jpg": ("path = 'x.jpg'",),
     f"{SQUARE} -o missing/x.svg": ("path = 'missing/x.svg'",),
     "draw tapes -o -": ("--loop",),
-    "draw figure1 --loop square -o -": ("--loop",),
+    "draw figure1 --loop square -o -": ("--loop", "a figure has no such choice"),
+    "draw figure1 --mode taylor -o -": ("--mode", "a figure has no such choice"),
+    "draw figure4 --width column -o x.svg": ("--width column", "figure 4", "needs"),
     "draw figure9 -o -": ("expected figure1 to figure8",),
     "draw unrolled --loop square --scans a -o -": ("--scans",),
     "draw ssa --loop square --order 0 -o -": ("order 1",),
@@ -139,26 +117,11 @@ def test_many_scans_are_told_on_standard_error():
     assert "about 32 Scans" in done.stderr
 
 
-def test_help_teaches():
-    done = run("--help")
-    assert "scantape draw tapes --loop square -o tape.svg" in done.stdout
-    assert run().stdout.startswith("usage")
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-def test_every_picture_can_be_drawn(picture, tmp_path, capsys):
-    path = tmp_path / "picture.svg"
-    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", str(path)]) == 0
-    assert ElementTree.parse(path).getroot().get("role") == "img"
-    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", "-"]) == 0
-    assert {"rnn", "sit-sot", "dW"} & set(re.findall(r"[\w-]+", capsys.readouterr().out))
-
-
-@pytest.mark.parametrize("number", range(1, 9))
-def test_the_figures_can_be_drawn(number, tmp_path):
+def test_a_figure_has_a_width_and_steps(tmp_path):
     path = tmp_path / "figure.svg"
-    assert main(["draw", f"figure{number}", "-o", str(path)]) == 0
-    assert path.read_text(encoding="utf-8") == visual.figure(number).svg()
+    assert main(["draw", "figure7", "-o", str(path), "--width", "page", "--steps", ":4"]) == 0
+    expected = visual.figure(7, width="page", steps=":4").svg()
+    assert path.read_text(encoding="utf-8") == expected
 
 
 def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):

@@ -40,7 +40,7 @@ def test_a_file_that_exists_stays(two, tmp_path):
     folder = tmp_path / "course"
     folder.mkdir()
     (folder / "01_loop.ipynb").write_text("mine")
-    assert list(copies.copy_lessons(folder)) == [str(folder / "index.ipynb")]
+    assert list(copies.copy_lessons(folder)) == [folder / "index.ipynb"]
     assert names(folder) == ["01_loop.ipynb", "index.ipynb"]
     assert (folder / "01_loop.ipynb").read_text() == "mine"
     assert list(copies.copy_lessons(folder)) == []

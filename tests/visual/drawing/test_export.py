@@ -13,8 +13,8 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.backends.page import to_page
 from visual.drawing.catalogue import PICTURES
-from visual.widgets.page import to_page
 
 pytestmark = pytest.mark.same
 

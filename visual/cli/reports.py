@@ -1,0 +1,149 @@
+"""The commands ``scantape explain``, ``compare``, and ``compiled``, which report on a graph."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError
+from lab.loops.loop import Loop
+from lab.loops.model import log_density
+from lab.reports.compare.compare import compare
+from lab.reports.compare.comparison import Comparison
+from lab.reports.compile.compile import compiled
+from lab.reports.compile.compiled import Compiled
+from lab.reports.explain.explain import explain
+from lab.reports.explain.explanation import Explanation, ScanReport
+from lab.reports.tables import Report, Section
+from visual.backends.page import save_report
+from visual.cli.shared import Commands, add, load, load_graph, show
+from visual.drawing.catalogue import SCAN
+from visual.options import ORDER, THEME, WRT, words
+from visual.scene.theme import THEMES
+
+Item = TypeVar("Item")
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    parser = _add_command(
+        commands,
+        "explain",
+        "describe the Scans in a graph, the gradient of its cost, and known traps",
+        "(cost, wrt), (cost, wrt, given) or a PyMC model",
+        _explain,
+    )
+    add(parser, SCAN, help="number of the only Scan to describe")
+    add(parser, WRT, help="variables, such as rho,sigma (PyMC models only; default: all)")
+    parser.add_argument("--details", action="store_true", help="add ids and lines of code")
+
+    parser = _add_command(
+        commands,
+        "compare",
+        "compare our pullback of a Scan with PyTensor's own",
+        "(cost, wrt), (cost, wrt, given) or a lab.Loop",
+        _compare,
+    )
+    add(parser, ORDER, help="highest order to compare (default: 1)")
+
+    parser = _add_command(
+        commands,
+        "compiled",
+        "show the Scans, rewrites, and buffers of a compiled function",
+        "a variable, several in a list, (cost, wrt), (cost, wrt, given) or a compiled function",
+        _compiled,
+    )
+    add(parser, WRT, help="include the gradient wrt this variable (loops only)")
+    parser.add_argument("--mode", metavar="MODE", help="compilation mode, such as CVM or NUMBA")
+    add(parser, SCAN, help="number of the only Scan to show")
+
+
+def _add_command(
+    commands: Commands,
+    name: str,
+    summary: str,
+    returns: str,
+    report: Callable[[argparse.Namespace], Report],
+) -> argparse.ArgumentParser:
+    """Add a command that shows the result of `report`, and return its parser.
+
+    In the help text, `returns` describes the result of the user's function.
+    """
+    parser = commands.add_parser(name, help=summary)
+    parser.add_argument(
+        "graph",
+        metavar="NAME",
+        help=f"module:function, without arguments, that returns {returns}; or a gallery loop",
+    )
+    parser.add_argument(
+        "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
+    )
+    add(parser, THEME)
+
+    def run(options: argparse.Namespace) -> None:
+        THEMES[options.theme]  # raises ArgumentError for an unknown name
+        result = report(options)
+        to_screen = options.out == "-"
+        show(result if to_screen else save_report(result, options.out, options.theme))
+
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _select_scan(number: int, scans: Sequence[Item]) -> Item:
+    """Return the entry of a report with the number of ``--scan``, from 1."""
+    if number in range(1, len(scans) + 1):
+        return scans[number - 1]
+    several = f"expected 1 to {len(scans)}" if len(scans) > 1 else "expected 1; there is one Scan"
+    expected = several if scans else "the graph contains no Scan"
+    raise ArgumentError(f"--scan {number}: {expected}.")
+
+
+def _explain(options: argparse.Namespace) -> Report:
+    explanation = _explanation(options)
+    report: Explanation | ScanReport = explanation
+    if options.scan is not None:
+        report = _select_scan(options.scan, explanation.scans)
+    if not options.details:
+        return report
+    document = report.document
+    return Section(document.title, (*document.blocks, explanation.details))
+
+
+def _explanation(options: argparse.Namespace) -> Explanation:
+    """Return the explanation of a graph or of a model."""
+    subject = load("NAME", options.graph)
+    if log_density(subject) is not None:
+        return explain(subject, words(options.wrt) if options.wrt else None)
+    if options.wrt is not None:
+        raise ArgumentError(
+            f"--wrt {options.wrt}: only for PyMC models. A function returns (cost, wrt)."
+        )
+    cost, wrt, _ = load_graph(options.graph)
+    return explain(cost, wrt)
+
+
+def _compare(options: argparse.Namespace) -> Comparison:
+    subject = load("NAME", options.graph)
+    if isinstance(subject, Loop):
+        return compare(subject, order=options.order)
+    return compare(*load_graph(options.graph), options.order)
+
+
+def _compiled(options: argparse.Namespace) -> Report:
+    report = _compilation(load("NAME", options.graph), options)
+    return report if options.scan is None else _select_scan(options.scan, report.after)
+
+
+def _compilation(subject: object, options: argparse.Namespace) -> Compiled:
+    """Return the report on the compilation of a loop, a graph, or a function."""
+    if isinstance(subject, Loop):
+        return compiled(subject, options.wrt, options.mode)
+    if options.wrt is not None:
+        raise ArgumentError(f"--wrt {options.wrt}: only a loop has names; return (cost, wrt).")
+    if isinstance(subject, tuple) and len(subject) in (2, 3):
+        cost, wrt, *given = subject
+        if isinstance(cost, Variable) and isinstance(wrt, Variable):
+            return compiled(cost, wrt, options.mode, *given)
+    return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # or an error names it

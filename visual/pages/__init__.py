@@ -1,1 +1,0 @@
-"""Reports of `lab` as pages of HTML with pictures: an `explanation`, and a `comparison`."""
