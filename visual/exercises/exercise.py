@@ -7,6 +7,7 @@ The same trace, kind, and seed give the same question.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -19,6 +20,7 @@ from lab.errors import (
     check_choice,
     check_integer,
     check_sequence,
+    check_type,
     listing,
     quote,
 )
@@ -57,24 +59,20 @@ class Exercise(Single):
     def __init__(
         self, trace: Trace, kind: str = "overwritten", seed: int = 0, theme: str = "light"
     ) -> None:
-        super().__init__(_task(trace, kind, seed, theme))
-
-
-def _task(trace: Trace, kind: str, seed: int, theme: str) -> ExerciseTask:
-    if not isinstance(trace, Trace):
-        raise argument_error("trace", trace, "expected a Trace, such as loop.trace().")
-    check_choice("kind", kind, Ask)
-    check_integer("seed", seed)
-    candidates = list(CANDIDATES[Ask(kind)](trace))
-    if not candidates:
-        raise GraphError(
-            f"kind = {quote(kind)}: this trace allows no such question. Use the trace of the "
-            "derivative of a loop."
-        )
-    builders = [build for order, build in candidates if order] or [build for _, build in candidates]
-    task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()
-    shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
-    return replace(task, shown=shown, revealed=revealed)
+        check_type("trace", trace, Trace, "a Trace, such as loop.trace()")
+        check_choice("kind", kind, Ask)
+        check_integer("seed", seed)
+        candidates = list(CANDIDATES[Ask(kind)](trace))
+        if not candidates:
+            raise GraphError(
+                f"kind = {quote(kind)}: this trace allows no such question. Use the trace of the "
+                "derivative of a loop."
+            )
+        of_gradients = [build for order, build in candidates if order]
+        builders = of_gradients or [build for _, build in candidates]
+        task = builders[Random(f"{kind} {seed}").randrange(len(builders))]()
+        shown, revealed = (scene and scene.themed(theme) for scene in (task.shown, task.revealed))
+        super().__init__(replace(task, shown=shown, revealed=revealed))
 
 
 class Exercises(ExerciseSheet):
@@ -84,10 +82,9 @@ class Exercises(ExerciseSheet):
     """
 
     def __init__(self, members: Sequence[Single | ExerciseTask]) -> None:
-        if not isinstance(members, list | tuple) or not members:
-            raise argument_error("members", members, "expected a tuple of exercises.")
-        if not all(isinstance(member, Single | ExerciseTask) for member in members):
-            raise argument_error("members", members, "expected exercises only.")
+        members = check_sequence("members", members, "a tuple of exercises")
+        if not members or not all(isinstance(m, Single | ExerciseTask) for m in members):
+            raise argument_error("members", members, "expected one or more exercises.")
         super().__init__(*(m.task if isinstance(m, Single) else m for m in members))
 
     def __getattr__(self, name: str) -> object:
@@ -102,10 +99,8 @@ class Exercises(ExerciseSheet):
         """Return an exercise of each kind that the trace allows."""
         members, seed = [], check_integer("seed", seed)
         for number, kind in enumerate(check_sequence("kinds", kinds, f"some of {listing(Ask)}")):
-            try:
+            with suppress(GraphError):
                 members.append(Exercise(trace, kind, seed + number, theme))
-            except GraphError:
-                continue
         if not members:
             raise GraphError("trace: no question fits this trace. Pass the trace of a derivative.")
         return cls(members)

@@ -2,8 +2,8 @@
 
     >>> puzzles().save("puzzles.html")
 
-The six puzzles are sorted by difficulty.  The feedback for every wrong answer is computed in
-advance: a page without Python reports the tape that the answer would produce.
+The six puzzles become more difficult.  The feedback to each wrong answer exists before the reader
+answers, so that a page without Python can quote the tape of the wrong answer.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from lab.notation import number_text, tap_symbol, value_symbol
-from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
 from visual.layout.placing import table_scene
@@ -64,9 +64,9 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A loop of `steps` steps from the initial values `start`; the cost is a sum of states.
+    """A loop of `steps` steps from the initial values `start`, without its part `missing`.
 
-    `cost` has the numbers of these states (default: the last state).
+    The cost is the sum of the states whose numbers are in `cost` (default: the last state).
     """
 
     missing: Missing
@@ -90,9 +90,9 @@ class Puzzle:
 
     def contributions(self) -> tuple[list[float], list[list[tuple[float, float]]]]:
         """Return the tape, and the factors of each contribution to each slot."""
-        x, factors = self.states(), list[list[tuple[float, float]]]()
+        x = self.states()
         tape = [float(n in self.costs) for n in range(len(x))]
-        factors = [[] for _ in x]
+        factors: list[list[tuple[float, float]]] = [[] for _ in x]
         for t in reversed(range(len(self.start), len(x))):
             derivatives = self.rule.derivatives(*(x[t + tap] for tap in self.taps))
             for tap, derivative in zip(self.taps, derivatives, strict=True):
@@ -143,54 +143,44 @@ class Puzzle:
         )
 
     def _answer(self) -> Answer:
-        others = list(self.alternatives())
-        hints = (HINTS[self.missing], self._hint())
+        wrong = [other for other in self.alternatives() if other != self]
+        form, choices = AnswerForm.NUMBERS, tuple[str, ...]()
+        otherwise = "The steps compute no such state."
         if self.missing is Missing.STEP:
-            right = 1.0 + [other.rule for other in others].index(self.rule)
-            mistakes = [WrongAnswer(n, self._compare(other)) for n, other in enumerate(others, 1)]
-            choices = tuple(other._step() for other in others)
-            return Answer(
-                AnswerForm.CHOICE,
-                (right,),
-                hints,
-                self._working(),
-                otherwise="",
-                mistakes=tuple(mistakes),
-                choices=choices,
-            )
-        is_taps = self.missing is Missing.TAPS
+            form, otherwise = AnswerForm.CHOICE, ""
+            choices = tuple(other._step() for other in self.alternatives())
+        elif self.missing is Missing.TAPS:
+            form = AnswerForm.TAPS
+            otherwise = f"The step reads {len(self.taps)} of the {len(self.start)} initial values."
         return Answer(
-            AnswerForm.TAPS if is_taps else AnswerForm.NUMBERS,
+            form,
             tuple(map(float, self._numbers())),
-            hints,
+            (HINTS[self.missing], self._hint()),
             self._working(),
-            otherwise=f"The step reads {len(self.taps)} of the {len(self.start)} initial values."
-            if is_taps
-            else "The steps compute no such state.",
-            together={
-                ",".join(map(str, other._numbers())): self._compare(other)
-                for other in others
-                if other._numbers() != self._numbers()
-            },
+            otherwise,
+            together={",".join(map(str, one._numbers())): self._compare(one) for one in wrong},
+            choices=choices,
         )
 
     def _numbers(self) -> tuple[int, ...]:
+        """Return the answer: taps, states, or the number of a step among the choices, from 1."""
+        if self.missing is Missing.STEP:
+            return (1 + RULES[len(self.taps)].index(self.rule),)
         return self.taps if self.missing is Missing.TAPS else self.costs
 
     def _compare(self, wrong: "Puzzle") -> str:
         """Describe the last slot in which the tape of a wrong answer differs."""
         pairs = enumerate(zip(wrong.tape(), self.tape(), strict=True))
-        differences = [(n, value, right) for n, (value, right) in pairs if value != right]
-        if not differences:
-            return ""
-        n, value, right = differences[-1]
-        return f"{_slot(n)} would contain {number_text(value)} instead of {number_text(right)}."
+        *_, (n, value, right) = ((n, *pair) for n, pair in pairs if pair[0] != pair[1])
+        return (
+            f"{_slot_name(n)} would contain {number_text(value)} instead of {number_text(right)}."
+        )
 
     def _hint(self) -> str:
         """Ask for the last slot whose value a step computes."""
         tape = self.tape()
         last = max(n for n, value in enumerate(tape[:-1]) if value)
-        return f"Why does {_slot(last).lower()} contain {number_text(tape[last])}?"
+        return f"Why does {_slot_name(last).lower()} contain {number_text(tape[last])}?"
 
     def _working(self) -> str:
         """Return the answer and all sums of the tape, the last slot first."""
@@ -222,11 +212,11 @@ class PuzzleTape(Table):
         self.rows_of = rows_of
 
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """A column for each value."""
+        """Return a column for each value."""
         return ({(0, n) for values, _ in self.rows_of.values() for n in range(len(values))},)
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """The rows, below the names of the values."""
+        """Yield the rows, below the names of the values."""
         yield Row(heading=TableHeading("The tape after the last step"))
         heads = {(0, n): Head("", value_symbol("x", n)) for _, n in shown[0]}
         for label, (values, role) in self.rows_of.items():
@@ -257,5 +247,5 @@ def _factor(value: float) -> str:
     return number_text(value) if value >= 0 else f"({number_text(value)})"
 
 
-def _slot(n: int) -> str:
+def _slot_name(n: int) -> str:
     return f"The slot of {value_symbol('x', n)}"

@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Real
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, argument_error, check_sequence, quote
+from lab.errors import ArgumentError, argument_error, check_sequence, check_type, quote
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
@@ -41,14 +41,10 @@ class Question(Single):
         hints = hint if isinstance(hint, tuple) else (hint,)
         for name, text in (("question", question), ("why", why)):
             if not isinstance(text, str) or not text.strip():
-                raise ArgumentError(f"{name} = {quote(text)}: expected a text, not empty.")
+                raise argument_error(name, text, "expected a text, not empty.")
         for text in hints:
-            if not isinstance(text, str):
-                raise argument_error("hint", text, "expected a text, or several.")
-        if not isinstance(mistakes, Mapping):
-            raise argument_error(
-                "mistakes", mistakes, "expected a mapping of wrong answers to reasons."
-            )
+            check_type("hint", text, str, "a text, or several")
+        check_type("mistakes", mistakes, Mapping, "a mapping of wrong answers to reasons")
         choices = check_sequence("choices", choices, "several texts")
         answers = answer if isinstance(answer, tuple) else (answer,)
         if choices:
@@ -60,24 +56,23 @@ class Question(Single):
             return float(choices.index(str(value)) + 1 if choices else value)
 
         right = tuple(map(number, answers))
-        is_integer = isinstance(answer, int)
-        form = (
-            AnswerForm.CHOICE if choices else AnswerForm.COUNT if is_integer else AnswerForm.NUMBER
-        )
+        form = AnswerForm.COUNT if isinstance(answer, int) else AnswerForm.NUMBER
+        if choices:
+            form = AnswerForm.CHOICE
+        if len(right) > 1:
+            form = AnswerForm.NUMBERS
         if tolerance is None:
             nearest = min((abs(value) for value in right if value), default=0.0)
             is_exact = all(value.is_integer() for value in right)
             tolerance = 0.0 if is_exact else 0.005 * nearest
         checked = Answer(
-            AnswerForm.NUMBERS if len(right) > 1 else form,
+            form,
             right,
             hints=hints,
             working=why,
             otherwise="Try another choice." if choices else "Try another number.",
             incomplete="The answer is right but incomplete.",
-            mistakes=tuple(
-                WrongAnswer(number(wrong), reason) for wrong, reason in mistakes.items()
-            ),
+            mistakes=tuple(WrongAnswer(number(n), reason) for n, reason in mistakes.items()),
             tolerance=tolerance,
             choices=choices,
         )
@@ -111,7 +106,7 @@ def _check_numbers(
 
 
 def _is_finite(number: object) -> bool:
-    """Return whether a page can compare with a number: neither a truth value, nan, nor infinite."""
+    """Return whether `number` is a finite real number, and not a truth value."""
     try:
         return isinstance(number, Real) and not isinstance(number, bool) and isfinite(float(number))
     except OverflowError:

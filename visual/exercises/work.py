@@ -59,16 +59,14 @@ class Work:
 
     def __post_init__(self) -> None:
         check_type("name", self.name, str, "a text")
-        if not isinstance(self.slips, Mapping):
-            raise argument_error("slips", self.slips, "expected functions by feedback.")
+        check_type("slips", self.slips, Mapping, "functions by feedback")
         check_sequence("also", self.also, "a tuple of functions")
         for function in (self.right, *self.slips.values(), *self.also):
             check_function("right", function)
         are_cases = isinstance(self.cases, tuple) and self.cases
         if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
             raise argument_error("cases", self.cases, "expected tuples of arguments.")
-        if not isinstance(self.hints, tuple) or not all(isinstance(h, str) for h in self.hints):
-            raise argument_error("hints", self.hints, "expected a tuple of texts.")
+        check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
         """Check a function and save the result.  nbgrader receives an AssertionError."""
@@ -86,18 +84,18 @@ class Work:
         """Compare a function with the right one in all cases."""
         check_tries(tries)
         check_function("written", written)
-        for case in self.cases:
-            wrong = self._wrong(written, case, tries)
-            if wrong is not None:
-                return wrong
-        return AnswerVerdict(
-            AnswerOutcome.RIGHT, f"Tested with {listing(map(_arguments, self.cases))}."
-        )
+        verdicts = (self._find_mistake(written, case, tries) for case in self.cases)
+        tested = f"Tested with {listing(map(_arguments, self.cases))}."
+        return next(filter(None, verdicts), AnswerVerdict(AnswerOutcome.RIGHT, tested))
 
-    def _wrong(
+    def _find_mistake(
         self, written: Function, case: tuple[object, ...], tries: int
     ) -> AnswerVerdict | None:
-        """Return the verdict on one case; None if the numbers are right."""
+        """Return the verdict on a wrong result in one case; None if the result is right."""
+
+        def wrong(reason: str) -> AnswerVerdict:
+            return AnswerVerdict(AnswerOutcome.WRONG, reason)
+
         try:
             returned = written(*deepcopy(case))
             if isinstance(returned, Iterator):
@@ -107,17 +105,13 @@ class Work:
         except BaseException as error:  # any code of the learner, also exit()
             where = traceback.extract_tb(error.__traceback__)[-1]
             message = f"{first_line(error)} (line {where.lineno}: {where.line})"
-            return AnswerVerdict(
-                AnswerOutcome.WRONG, f"With {_arguments(case)} it stops: {message}."
-            )
+            return wrong(f"With {_arguments(case)} it stops: {message}.")
         if returned is None or returned is ...:
             return AnswerVerdict(AnswerOutcome.UNREADABLE, NOTHING)
         try:
             numbers = _numbers(returned)
         except (TypeError, ValueError, ArithmeticError, RecursionError):
-            return AnswerVerdict(
-                AnswerOutcome.WRONG, f"It returns {quote(returned)}: expected numbers."
-            )
+            return wrong(f"It returns {quote(returned)}: expected numbers.")
         is_set = isinstance(returned, set | frozenset)
 
         def is_result(function: Function) -> bool:
@@ -130,9 +124,7 @@ class Work:
         if reason is None:
             reason = _difference(numbers, self.right(*deepcopy(case)), is_set, tries)
         hint = self.hints[min(tries, len(self.hints)) - 1] if self.hints else ""
-        return AnswerVerdict(
-            AnswerOutcome.WRONG, f"With {_arguments(case)}: {reason} {hint}".rstrip()
-        )
+        return wrong(f"With {_arguments(case)}: {reason} {hint}".rstrip())
 
 
 def _difference(numbers: list[float], result: object, is_set: bool, tries: int) -> str:

@@ -7,7 +7,7 @@ let counted = 0;
 function made(control, ask) {
   const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
-  const tag = ["checks", "radios"].includes(control.kind) ? "fieldset" : "div";
+  const tag = control.kind === "checks" ? "fieldset" : "div";
   const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
   return {
     root,
@@ -64,16 +64,6 @@ const MAKERS = {
       input.title = input.selectedOptions[0]?.text ?? ""; // it may be cut
     };
     return { ...named, set };
-  },
-  radios(control, ask) {
-    const [name] = control.key;
-    const inputs = control.options.map(([value]) => element("input", { type: "radio", name, value }));
-    for (const input of inputs) input.addEventListener("change", () => ask(input.value));
-    const labels = control.options.map(([, text, title], place) => element("label", title ? { title } : {}, inputs[place], text));
-    return {
-      elements: [element("legend", {}, control.label), ...labels],
-      set: (value) => inputs.forEach((input) => (input.checked = input.value === value)),
-    };
   },
   text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number: (control, ask) => labelled(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),

@@ -1,8 +1,8 @@
 """Draw the pictures of probable next choices while the user reads the present picture.
 
->>> begin(lambda: draw_ahead(bench), Task(), print)
+>>> begin(lambda: draw_ahead(bench), Job(), print)
 
-The cache of `visual.drawing.draw` holds the pictures.
+The cache of `visual.drawing.draw` stores the pictures.
 """
 
 import time

@@ -1,15 +1,15 @@
 """The code behind *copy as Python*: a cell that opens a workbench with the same choices."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.variables import Parameter, Sequence, State, value_of
-from lab.loops.written import WrittenStep, default_tap
+from lab.loops.variables import Valued, value_of
 from visual.workbench.state import Bench, GraphBench, LoopBench
+from visual.workbench.written import can_be_written
 
 
 def cell(bench: Bench, moment: int = -1) -> str:
@@ -23,11 +23,10 @@ def cell(bench: Bench, moment: int = -1) -> str:
     return numpy + "".join(f"import {name}\n" for name in modules) + "\n" + body
 
 
-def _joined(arguments: list[str], indent: str = "    ") -> str:
+def _joined(arguments: list[str]) -> str:
+    """Join the arguments of a call; a long list has a line for each."""
     line = ", ".join(arguments)
-    if len(line) <= 70:
-        return line
-    return "\n" + "".join(f"{indent}{argument},\n" for argument in arguments)
+    return line if len(line) <= 70 else "\n" + "".join(f"    {one},\n" for one in arguments)
 
 
 def literal(value: object) -> str:
@@ -50,10 +49,11 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
     loop = bench.loop
     if gallery.loops.get(loop.name) is loop:
         return "", [f"lab.gallery.loops[{loop.name!r}]"]
-    if isinstance(loop.step, WrittenStep):
-        return f"loop = lab.Loop.from_text({_joined(list(_written(loop)))})\n", ["loop"]
-    name = known_as(loop)
-    return ("", [name]) if name else ("# loop: your lab.Loop\n", ["loop"])
+    if name := known_as(loop):
+        return "", [name]
+    if can_be_written(loop):
+        return f"loop = lab.Loop.from_text({_joined(_written(loop))})\n", ["loop"]
+    return "# loop: your lab.Loop\n", ["loop"]
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
@@ -66,63 +66,32 @@ def _graph(bench: GraphBench) -> tuple[str, list[str]]:
         for variable, name in bench.names.items()
     )
     given = f"{{{', '.join(values)}}}"
-    names = [known_as(one) for one in (bench.cost, bench.by, *bench.given)]
+    names = [known_as(variable) for variable in (bench.cost, bench.by, *bench.given)]
     before = "" if all(names) else "# cost, wrt, and the inputs: variables of your graph\n"
     return before, [cost, by, given, *order]
 
 
-def _written(loop: Loop) -> Iterator[str]:
-    """Yield the arguments of `Loop.from_text`."""
-    yield repr(str(loop.step))
-    groups: tuple[tuple[str, Iterable[State | Sequence | Parameter]], ...] = (
-        ("states", loop.states),
-        ("sequences", loop.sequences),
-        ("parameters", loop.parameters),
-    )
-    for name, group in groups:
-        if group:
-            yield f"{name}={_variables(loop, group)}"
-    if loop.n_steps is not None:
-        steps = loop.n_steps
-        if not isinstance(steps, int | np.integer):
-            yield f"n_steps=lab.Parameter({steps.name!r}, {_array(steps.value)})"
-        else:
-            yield f"n_steps={int(steps)}"
-    if loop.truncate_gradient != -1:
-        yield f"truncate_gradient={loop.truncate_gradient}"
-    if loop.name != "scan_fn":
-        yield f"name={loop.name!r}"
-    if loop.reason:
-        yield f"reason={loop.reason!r}"
-
-
-def _variables(loop: Loop, group: Iterable[State | Sequence | Parameter]) -> str:
-    """Return values by name, with taps if the text does not determine them."""
-    assert isinstance(loop.step, WrittenStep)
-    named = dict(loop.step.taps)
-    plain = all(
-        not isinstance(one, State | Sequence)
-        or one.taps == named.get(one.name, (default_tap(isinstance(one, State)),))
-        for one in group
-    )
-    if plain:
-        return f"{{{', '.join(f'{one.name!r}: {_array(value_of(one))}' for one in group)}}}"
-    made = (
-        f"lab.{type(one).__name__}({one.name!r}, {_array(value_of(one))}, {one.taps!r})"
-        for one in group
-        if isinstance(one, State | Sequence)
-    )
-    return f"({', '.join(made)},)"
+def _written(loop: Loop) -> list[str]:
+    """Return the arguments of `Loop.from_text`."""
+    groups: Mapping[str, Sequence[Valued]] = {
+        "states": loop.states,
+        "sequences": loop.sequences,
+        "parameters": loop.parameters,
+    }
+    arguments = [repr(str(loop.step))]
+    for group, variables in groups.items():
+        values = {variable.name: value_of(variable).tolist() for variable in variables}
+        arguments += [f"{group}={literal(values)}"] if values else []
+    if not loop.sequences:
+        arguments.append(f"n_steps={loop.steps}")
+    return [*arguments, f"name={loop.name!r}"]
 
 
 def _array(value: np.ndarray) -> str:
     """Return an array as Python: plain numbers if they give the same dtype."""
     written = literal(value.tolist())
-    return (
-        written
-        if value.dtype == np.dtype("float64")
-        else f"np.array({written}, {str(value.dtype)!r})"
-    )
+    is_plain = value.dtype == np.dtype("float64")
+    return written if is_plain else f"np.array({written}, {str(value.dtype)!r})"
 
 
 def known_as(value: object) -> str:

@@ -52,7 +52,7 @@ from visual.workbench.state import (
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
 KEPT = "all, last, or a range such as 500:510"
-Key = list[str | int]  # of a control
+Key = list[Any]  # of a control: texts and numbers
 CORRECT = "correct"
 FAULTY_RULE = "faulty rule"  # a tab
 WEIGHTS = "weights"

@@ -1,24 +1,24 @@
-"""The text of a bench, and the history of the benches that were shown.
+"""The link of a bench, and the history of the benches that were shown.
 
     >>> bench, moment = bench_of("loop=square&order=2&taps.x=-2,-1&moment=7")
     >>> link_of(bench, moment)
     'loop=square&order=2&taps.x=-2,-1&moment=7'
 
-The text is the one of `visual.player.state`, so that a page and a notebook take the same.
+`visual.player.state` writes and reads the text; a page accepts the same text.
 """
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from lab.errors import ArgumentError, argument_error, check_integer
 from lab.loops import gallery
 from visual.player.state import as_text, from_text
-from visual.workbench.state import Bench, BenchState, LoopBench
-from visual.workbench.written import START, STEPS, WRITTEN, text_of, written
+from visual.workbench.state import Bench, LoopBench
+from visual.workbench.written import START, STEPS, WRITTEN, can_be_written, text_of, written
 
 MOST = 30  # changes that can be undone
-TOGETHER = 1.0  # seconds in which changes of one value, as by a slider, are one change
+TOGETHER = 1.0  # seconds; faster changes of values, for example by a slider, are one change
 
 
 def link_of(bench: Bench, moment: int = -1) -> str:
@@ -31,7 +31,7 @@ def link_of(bench: Bench, moment: int = -1) -> str:
     state: dict[str, object] = {"loop": bench.loop.name}
     if gallery.loops.get(bench.loop.name) is not bench.loop:
         texts = text_of(bench.loop)
-        if texts is None:
+        if texts is None or not can_be_written(bench.loop):
             return ""
         state = {"loop": WRITTEN, "step": texts[0], "values": texts[1]}
         if not bench.loop.sequences and bench.loop.steps != STEPS:
@@ -67,19 +67,18 @@ class ChangeHistory:
 
     past: list[Bench] = field(default_factory=list)
     future: list[Bench] = field(default_factory=list)
-    _last: tuple[frozenset[str], float] = (frozenset(), 0.0)
+    _moved: float = -inf  # the time of the last change, if it changed only values
 
     def note(self, before: Bench, after: Bench) -> None:
-        """Store a change; combine changes of the same value within a second."""
-        changed = _differences(before, after)
-        if not changed:
+        """Store a change, except a change of the theme, which the page changes as well."""
+        names = {*after.state.beside(before.state)} - {"theme"}
+        has_loop_changed = getattr(before, "loop", None) is not getattr(after, "loop", None)
+        if not names and not has_loop_changed:
             return
-        now = time.monotonic()
-        are_values = all(name.startswith("at.") for name in changed)
-        is_same = are_values and self._last[0] == changed and now - self._last[1] < TOGETHER
-        self._last = changed, now
-        if not (is_same and self.past):
+        now, are_values = time.monotonic(), names == {"at"} and not has_loop_changed
+        if not (self.past and are_values and now - self._moved < TOGETHER):
             self._store(self.past, before)
+        self._moved = now if are_values else -inf
         self.future.clear()
 
     def undo(self, present: Bench) -> Bench | None:
@@ -93,26 +92,10 @@ class ChangeHistory:
     def _move(self, source: list[Bench], target: list[Bench], present: Bench) -> Bench | None:
         if not source:
             return None
-        self._last = frozenset(), 0.0
+        self._moved = -inf
         self._store(target, present)
         return source.pop()
 
     def _store(self, benches: list[Bench], bench: Bench) -> None:
         benches.append(replace(bench))  # a copy without the cached pictures
         del benches[:-MOST]
-
-
-def _differences(before: Bench, after: Bench) -> frozenset[str]:
-    """Return the names of the choices that differ; of mappings, the names of their entries."""
-    if getattr(before, "loop", None) is not getattr(after, "loop", None):
-        return frozenset({f"loop {id(after)}"})
-    names = set()
-    for choice in fields(BenchState):
-        a, b = getattr(before.state, choice.name), getattr(after.state, choice.name)
-        if a == b or choice.name == "theme":  # the page changes the theme, too
-            continue
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            names |= {f"{choice.name}.{n}" for n in {*a, *b} if a.get(n) != b.get(n)}
-        else:
-            names.add(choice.name)
-    return frozenset(names)

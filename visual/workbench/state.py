@@ -1,10 +1,10 @@
-"""The subject of a workbench, a loop or a PyTensor graph, and all choices about it.
+"""The subject of a workbench, which is a loop or a PyTensor graph, and all choices about it.
 
     >>> opened(gallery.loops["square"]).changed(order=2, taps={"x": (-2, -1)}).picture.save("x.svg")
 
-Start with `Bench`: its `state` holds only plain numbers, texts, and tuples, `changed` returns
-another bench, and `picture` draws its view.  The correct derivatives are computed once for each
-subject and choice, and compared with the derivatives by each faulty rule.
+Start with `Bench`: its `state` contains only numbers, texts, and tuples, `changed` returns another
+bench, and `picture` draws its view.  Caches store the correct derivatives of recent benches, which
+the workbench compares with the derivatives by each faulty rule.
 """
 
 from abc import ABC, abstractmethod
@@ -41,15 +41,15 @@ from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # orders that are compared in any case: one mistake shows from the third on
+LEAST = 3  # orders to compare at least: one mistake has no effect before the third order
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
     **DERIVATIVE,
     **{choice.name: choice for choice in (TRUNCATE, VIEW, OPTIONS, THEME, RULE)},
 }
-# The content of an array: a number, or rows of numbers.
-Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (its own name stands in it)
+# The content of an array: a number, or nested tuples of numbers.
+Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (the type contains its own name)
 
 
 def _nothing() -> Mapping[str, Value]:
@@ -131,7 +131,8 @@ def view_options(view: str) -> tuple[Choice, ...]:
 
 def numbers(value: object) -> Numbers:
     """Return an array as a number, or as nested tuples of numbers."""
-    return _tuples(np.asarray(value).tolist())
+    array = np.asarray(value)
+    return tuple(map(numbers, array)) if array.ndim else array.item()
 
 
 def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
@@ -140,10 +141,6 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
         raise ArgumentError(f"value of {name} = {quote(value)}: expected integers.")
     return array.astype(dtype)
-
-
-def _tuples(value: Value) -> Numbers:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +184,7 @@ class Bench(ABC):
 
     @cached_property
     def breakage(self) -> Breakage | None:
-        """The effect of the faulty rule on the derivatives, if a rule is chosen."""
+        """The effect of the faulty rule on the derivatives; None for the correct rule."""
         if self.state.rule is None:
             return None
         return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
@@ -202,8 +199,13 @@ class Bench(ABC):
         return self._draw(**state.options)
 
     @cached_property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return self.picture.svg()
+
+    @cached_property
     def machine(self) -> Mapping[str, object]:
-        """The data of the machine if the bench shows it or a faulty rule; otherwise nothing."""
+        """The data of the machine for the page; empty if the view is another picture."""
         if self.breakage is not None:
             return for_page(pair_of(self.breakage))
         trace = self.picture.trace
@@ -237,7 +239,7 @@ class LoopBench(Bench):
         return {name: value_of(one) for name, one in valued(self.chosen).items()}
 
     def changed(self, **changes: object) -> "LoopBench":
-        """Return the bench with other choices; other taps keep the values that they can."""
+        """Return the bench with other choices; chosen values are extended to other taps."""
         state = self.state.changed(**changes)
         kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and kept:
@@ -256,11 +258,12 @@ class LoopBench(Bench):
 
     @property
     def _truncated(self) -> Loop:
+        """The loop with the chosen truncation of its gradient."""
         return _truncated(self.loop, self.state.truncate)
 
     @cached_property
     def _at(self) -> dict[str, np.ndarray]:
-        """The chosen values with the dtypes of their variables; the loop refuses other names."""
+        """The chosen values with the dtypes of their variables; the loop checks the names."""
         usual = {name: value_of(variable).dtype for name, variable in valued(self.loop).items()}
         return {
             name: cast(name, value, usual[name]) if name in usual else np.asarray(value)
@@ -282,7 +285,7 @@ class LoopBench(Bench):
 
 @lru_cache(maxsize=64)
 def _truncated(loop: Loop, steps: int) -> Loop:
-    """Return the loop with a truncated gradient; the same object for the same arguments."""
+    """Return the loop with a truncated gradient: one object, which other caches can recognize."""
     return loop if steps == loop.truncate_gradient else replace(loop, truncate_gradient=steps)
 
 
@@ -325,7 +328,7 @@ class GraphBench(Bench):
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
-        """The name of every input, or its number if it has no unique name."""
+        """The name of every input; an input without a unique name is called by its number."""
         own = [variable.name for variable in self.given]
         return {
             variable: name if name and own.count(name) == 1 else f"input {number}"
@@ -415,19 +418,13 @@ def opened(subject: object, *about: object) -> Bench:
 def with_loop(bench: Bench, loop: object) -> LoopBench:
     """Return the bench of another loop, with the same order, view, theme, rule, and named cost."""
     if isinstance(loop, str):
-        loop = _loop_named(loop)
+        loop = written(*START) if loop == WRITTEN else gallery.loops[loop]
     if not isinstance(loop, Loop):
         raise argument_error("loop", loop, "expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     if isinstance(bench.state.cost, str):
         kept["cost"] = bench.state.cost
     return LoopBench.of(loop).changed(**kept)
-
-
-def _loop_named(name: str) -> Loop:
-    if name == WRITTEN:
-        return written(*START)
-    return gallery.loops[name]
 
 
 def rewritten(bench: Bench, text: str, values: str) -> LoopBench:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypedDict
+from typing import Any
 
 import traitlets
 from pytensor.graph.basic import Variable
@@ -51,37 +51,19 @@ CALM = 0.4  # seconds without a request, after which pictures are drawn ahead
 CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
-@dataclass(frozen=True)
-class BenchDrawing:
-    """A bench with its picture and machine, and the picture as SVG."""
-
-    bench: Bench
-    svg: str
-
-    @classmethod
-    def of(cls, bench: Bench, keeps_options: bool = True) -> "BenchDrawing":
-        """Draw a bench, without invalid options unless it `keeps_options`; this may take long."""
-        bench = bench if keeps_options else without_invalid_options(bench)
-        bench.machine  # noqa: B018 (it is cached)
-        return cls(bench, bench.picture.svg())
+def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
+    """Return a bench whose picture is drawn, without invalid options unless it `keeps_options`."""
+    bench = bench if keeps_options else without_invalid_options(bench)
+    bench.machine, bench.svg  # noqa: B018 (the bench caches both)
+    return bench
 
 
 @dataclass(frozen=True)
 class Request:
-    """A bench that the page waits for, and the task that draws it."""
+    """A bench that the page waits for, and the job that draws it."""
 
-    task: Job
+    job: Job
     bench: Bench
-
-
-class Message(TypedDict, total=False):
-    """A message from the browser."""
-
-    number: int
-    key: Key
-    value: object
-    cancel: bool
-    save: str
 
 
 class Workbench(Widget):
@@ -148,10 +130,10 @@ class Workbench(Widget):
             start = opened(subject, *about)
         bench = start.changed(**choices)
         moment = check_integer("moment", moment)
-        drawing = Job().run(lambda: BenchDrawing.of(bench))  # before a page knows of the widget
+        Job().run(lambda: draw_bench(bench))  # an error must precede the widget
         super().__init__()
         self.moment = max(-1, moment)
-        self._show(drawing)
+        self._show(bench)
         self.on_msg(lambda _, message, __: self.receive(message))
 
     @property
@@ -193,7 +175,7 @@ class Workbench(Widget):
             bench = self._bench
             bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
             bench = bench.changed(**choices)
-            self._show(Job().run(lambda: BenchDrawing.of(bench, "options" in choices)))
+            self._show(Job().run(lambda: draw_bench(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
             self._update_form()  # it answers the page
@@ -214,21 +196,20 @@ class Workbench(Widget):
             if bench is None:
                 self._update_form()
             else:
-                drawing = Job().run(lambda: BenchDrawing.of(bench))
-                self._show(drawing, is_new=False)
+                self._show(Job().run(lambda: draw_bench(bench)), is_new=False)
 
-    def _show(self, drawing: BenchDrawing, is_new: bool = True) -> None:
-        """Show a drawing; undo can go back from a drawing that `is_new`."""
+    def _show(self, bench: Bench, is_new: bool = True) -> None:
+        """Show a bench that is drawn; undo can go back from a bench that `is_new`."""
         with self._lock:
-            if self.machine and drawing.bench.machine.get("moments") != self.machine["moments"]:
+            if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
             if is_new and hasattr(self, "_bench"):
-                self._history.note(self._bench, drawing.bench)
-            self._bench = drawing.bench
+                self._history.note(self._bench, bench)
+            self._bench = bench
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
-                self.svg, self.machine = drawing.svg, dict(drawing.bench.machine)
+                self.svg, self.machine = bench.svg, dict(bench.machine)
                 self._update_form()
                 self._update_copies()
 
@@ -271,7 +252,7 @@ class Workbench(Widget):
             "redo": bool(self._history.future),
         }
 
-    def receive(self, message: Message) -> None:
+    def receive(self, message: object) -> None:
         """Handle a message from the browser: a change, a request for a file, or a cancellation.
 
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}``,
@@ -309,7 +290,7 @@ class Workbench(Widget):
                 raise
             return
 
-        def done(outcome: Future[BenchDrawing]) -> None:
+        def done(outcome: Future[Bench]) -> None:
             with self._lock:
                 if self._request is not request:
                     return  # another thread has just cancelled it
@@ -324,27 +305,27 @@ class Workbench(Widget):
 
         self._request = request
         keeps_options = key[0] == "options"  # an invalid option in the request is an error
-        begin(lambda: BenchDrawing.of(request.bench, keeps_options), request.task, done)
+        begin(lambda: draw_bench(request.bench, keeps_options), request.job, done)
 
     def _cancel(self) -> Bench:
-        """Cancel the request of the page, and return the bench with its change.
+        """Cancel the request of the page, and return the bench that it asked for.
 
-        Therefore no change is lost if another one follows quickly.
+        The next change starts from this bench, so that a quick second change keeps the first.
         """
         self._ahead.cancel()
         with self._lock:
             request, self._request = self._request, None
             if request is None:
                 return self._bench
-            request.task.cancel()
+            request.job.cancel()
             return request.bench
 
     def close(self) -> None:
-        """Remove the widget from the page, and cancel its task."""
+        """Remove the widget from the page, and cancel its request."""
         self._ahead.cancel()
         request = self._request  # another thread may change it
         if request is not None:
-            request.task.cancel()
+            request.job.cancel()
         super().close()
 
     def _send_file(self, suffix: str) -> None:

@@ -16,7 +16,7 @@ from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import by_name, identifier
-from lab.loops.variables import RandomState, Sequence, State, Valued, value_of
+from lab.loops.variables import Parameter, RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # the name of such a loop
@@ -58,9 +58,9 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:
-    """Return the texts from which `written` returns the same loop; None if there are no such texts.
+    """Return the step and the values of a loop as texts for `written`.
 
-    For example, the second text cannot contain matrices.
+    Return None for a step that is not a text, and for values that are not numbers or vectors.
     """
     if not isinstance(loop.step, WrittenStep) or loop.random:
         return None
@@ -79,6 +79,19 @@ def _fits(variable: Valued, value: np.ndarray) -> bool:
     if isinstance(variable, State):
         return value.ndim == (variable.reach > 1)
     return (value.ndim == isinstance(variable, Sequence) and value.size != 1) or value.ndim == 0
+
+
+def can_be_written(loop: Loop) -> bool:
+    """Return whether `written` restores the loop, except its name, from the texts of `text_of`."""
+    texts = text_of(loop)
+    if texts is None or loop.truncate_gradient != -1 or isinstance(loop.n_steps, Parameter):
+        return False
+    again = written(*texts, loop.steps)
+    first, second = (
+        {name: getattr(variable, "taps", None) for name, variable in one.variables.items()}
+        for one in (loop, again)
+    )
+    return first == second
 
 
 def short(number: float) -> str:
