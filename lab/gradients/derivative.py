@@ -121,15 +121,6 @@ class Derivative:
             descents.append(Descent(node, made.order if made else 0, made.parent if made else None))
         return tuple(descents)
 
-    @property
-    def different(self) -> tuple[int, ...]:
-        """The number of distinct Scans of each order, apart from the arrays that they read.
-
-        Two Scans are equal for PyTensor if they have the same taps and the same operations.
-        """
-        ops = [{d.node.op for d in self.genealogy if d.order == k} for k in range(self.order + 1)]
-        return tuple(map(len, ops))
-
 
 def derivative(
     cost: Variable,

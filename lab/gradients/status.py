@@ -109,15 +109,11 @@ def marker(status: Disconnected | Undefined) -> Variable:
     return NoGradient(status)()
 
 
-def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
-    """Return PyTensor's gradient; raise the errors of PyTensor's pullbacks."""
-    with translate_recursion_error("cost"):
-        (gradient,) = cast(Sequence[Variable], grad(cost, [wrt]))
-    return gradient
-
-
 def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """Return PyTensor's gradients; those that are not connected are markers for `status_of`."""
+    """Return PyTensor's gradients; a gradient that is not connected is a marker for `status_of`.
+
+    Raises the errors of PyTensor's pullbacks.
+    """
     with translate_recursion_error("cost"):
         gradients = grad(
             cost,

@@ -92,6 +92,27 @@ class TapeTrace:
                 held[write.rows[number]] = write.values[number]
         return held
 
+    def last_write(self, row: int, step: int) -> tuple[Access, int] | None:
+        """Return the last write of a row before `step`, and its step; None without one."""
+        writes = [
+            (int(steps[-1]), access)
+            for access in self.writes
+            if (steps := np.flatnonzero(access.rows[:step] == row)).size
+        ]
+        if not writes:
+            return None
+        last, access = max(writes, key=lambda write: write[0])
+        return access, last
+
+    def value_before(self, row: int, step: int) -> np.ndarray | None:
+        """Return the value of a row before `step`; None if the row is uninitialized."""
+        last = self.last_write(row, step)
+        if last is not None:
+            access, number = last
+            return access.values[number]
+        is_initialized = row < len(self.initial) and not self.unwritten[row]
+        return self.initial[row] if is_initialized else None
+
 
 @record_of_arrays
 class Taken:

@@ -50,12 +50,6 @@ def a_batch():
     return vectorize_graph(squares(x), {x: many}).sum(), many, {many: LINE}
 
 
-def a_batch_of_series():
-    u, x, many = pt.dvector("u"), pt.dscalar("x"), pt.dmatrix("us")
-    last = scan(lambda u, x: pt.tanh(x + u), sequences=[u], outputs_info=[x])[-1]
-    return vectorize_graph(last, {u: many}).sum(), many, {many: LINE[None] * [[1.0], [2.0]], x: 0.3}
-
-
 def a_batch_of_two_axes():
     x, a = pt.dscalar("x"), pt.dscalar("a")
     ys = scan(lambda y, a: pt.tanh(a * y) + 0.1, outputs_info=[x], non_sequences=[a], n_steps=3)
@@ -95,13 +89,6 @@ def in_an_operation():
 def in_one_of_two_branches():
     x, which = pt.dscalar("x"), pt.bscalar("which")
     return ifelse(which, squares(x), pt.sin(x)), x, {x: 0.9, which: 1}
-
-
-def beside_another():
-    x = pt.dscalar("x")
-    one = scan(lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name="sines")
-    two = scan(lambda x: pt.cos(x), outputs_info=[x], n_steps=3, name="cosines")
-    return (one * two).sum(), x, {x: 0.9}
 
 
 def one_after_another():

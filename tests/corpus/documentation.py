@@ -13,15 +13,6 @@ ONE = pt.constant(1.0, dtype="float64")
 LINE = np.array([0.4, -0.7, 1.1])
 
 
-def powers():
-    """A vector to a whole power, entry by entry: the first example of all."""
-    base = pt.dvector("base")
-    made = scan(
-        lambda p, base: p * base, outputs_info=[pt.ones_like(base)], non_sequences=[base], n_steps=3
-    )
-    return made[-1].sum(), base, {base: LINE}
-
-
 def power_of_unknown_steps():
     base, k = pt.dscalar("base"), pt.lscalar("k")
     made = scan(lambda p, base: p * base, outputs_info=[ONE], non_sequences=[base], n_steps=k)
@@ -49,17 +40,6 @@ def horner():
         go_backwards=True,
     )
     return made[-1], x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
-
-
-def sums_until_now():
-    limit, step = pt.lscalar("limit"), pt.dscalar("step")
-    made = scan(
-        lambda n, total, step: total + n * step,
-        sequences=[pt.arange(limit)],
-        outputs_info=[pt.zeros((), dtype="float64")],
-        non_sequences=[step],
-    )
-    return made[-1], step, {limit: 5, step: 0.5}
 
 
 def places_and_values():
@@ -127,68 +107,12 @@ def rows_of_a_product():
     return made.sum(), w, given
 
 
-def recurrence_with_two_matrices():
-    """``x[t] = tanh(x[t−1] · W + y[t] · U + p[n−t] · V)``: the loop tutorial's second."""
-    x, y, p = pt.dvector("x"), pt.dmatrix("y"), pt.dmatrix("p")
-    w, u, v = pt.dmatrix("w"), pt.dmatrix("u"), pt.dmatrix("v")
-    made = scan(
-        lambda y, p, x, w, u, v: pt.tanh(x @ w + y @ u + p @ v),
-        sequences=[y, p[::-1]],
-        outputs_info=[x],
-        non_sequences=[w, u, v],
-    )
-    square = np.array([[0.3, -0.4], [0.2, 0.5]])
-    return (
-        made[-1].sum(),
-        x,
-        {x: [0.1, 0.2], y: square, p: square * 2, w: square, u: square, v: square},
-    )
-
-
-def norms_of_rows():
-    x = pt.dmatrix("x")
-    made = scan(lambda row: pt.sqrt((row**2).sum()), sequences=[x])
-    return made.sum(), x, {x: [[1.0, 2.0], [3.0, -1.0]]}
-
-
-def trace_of_a_matrix():
-    x = pt.dmatrix("x")
-    made = scan(
-        lambda i, total, x: total + x[i, i],
-        sequences=[pt.arange(x.shape[0])],
-        outputs_info=[pt.constant(0.0, dtype="float64")],
-        non_sequences=[x],
-    )
-    return made[-1] ** 2, x, {x: [[1.0, 2.0], [3.0, -1.0]]}
-
-
 def jacobian():
     """Gradients in a step: rows of a Jacobian, as on the page about gradients."""
     x = pt.dvector("x")
     y = x**2 * x[::-1]
     rows = scan(lambda i, y, x: pt.grad(y[i], x), sequences=[pt.arange(3)], non_sequences=[y, x])
     return (rows**2).sum(), x, {x: LINE}
-
-
-def hessian():
-    x = pt.dvector("x")
-    slope = pt.grad((pt.sin(x) * x[::-1]).sum(), x)
-    rows = scan(
-        lambda i, g, x: pt.grad(g[i], x), sequences=[pt.arange(3)], non_sequences=[slope, x]
-    )
-    return rows.sum(), x, {x: LINE}
-
-
-def mapped():
-    x = pt.dvector("x")
-    made, _ = views.map(lambda x: pt.exp(-(x**2)), sequences=[x])
-    return made.sum(), x, {x: LINE}
-
-
-def reduced():
-    x = pt.dvector("x")
-    made, _ = views.reduce(lambda x, product: product * (1 + x), [x], ONE)
-    return made, x, {x: LINE}
 
 
 def folded():

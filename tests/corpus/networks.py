@@ -12,15 +12,6 @@ STACK = RNG.normal(size=(4, 3, 3)) / 2
 STACK_IN = RNG.normal(size=(4, 2, 3)) / 2
 
 
-def elman():
-    u, h0, w = pt.dmatrix("u"), pt.dvector("h0"), pt.dmatrix("W")
-    v = pt.constant(V)
-    hs = scan(
-        lambda u, h, w: pt.tanh(h @ w + u @ v), sequences=[u], outputs_info=[h0], non_sequences=[w]
-    )
-    return hs[-1].sum(), w, {u: U, h0: np.zeros(3), w: W}
-
-
 def with_an_output():
     """A hidden state, a readout at every step, and targets."""
     u, y, w, out = pt.dmatrix("u"), pt.dvector("y"), pt.dmatrix("W"), pt.dvector("out")
@@ -31,21 +22,6 @@ def with_an_output():
         non_sequences=[w, out],
     )
     return errors.mean(), out, {u: U, y: [0.1, 0.5, -0.2, 0.3], w: W, out: [0.2, -0.1, 0.4]}
-
-
-def gru():
-    u, w, into = pt.dmatrix("u"), pt.dtensor3("W"), pt.dtensor3("V")
-
-    def step(u, h, w, into):
-        update = pt.sigmoid(h @ w[0] + u @ into[0])
-        reset = pt.sigmoid(h @ w[1] + u @ into[1])
-        new = pt.tanh((reset * h) @ w[2] + u @ into[2])
-        return update * h + (1 - update) * new
-
-    hs = scan(
-        step, sequences=[u], outputs_info=[pt.constant(np.full(3, 0.1))], non_sequences=[w, into]
-    )
-    return (hs[-1] ** 2).sum(), w, {u: U, w: STACK[:3], into: STACK_IN[:3]}
 
 
 def lstm():
@@ -59,19 +35,6 @@ def lstm():
     start = pt.constant(np.full(3, 0.1))
     hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w, into])
     return (hs[-1] ** 2).sum(), w, {u: U, w: STACK, into: STACK_IN}
-
-
-def peepholes():
-    u, w = pt.dmatrix("u"), pt.dvector("peep")
-
-    def step(u, h, c, w):
-        keep = pt.sigmoid(h @ W + u @ V + w * c)
-        c = keep * c + (1 - keep) * pt.tanh(u @ V)
-        return pt.sigmoid(w * c) * pt.tanh(c), c
-
-    start = pt.constant(np.full(3, 0.1))
-    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w])
-    return hs.sum(), w, {u: U, w: [0.3, -0.2, 0.5]}
 
 
 def two_layers():
@@ -144,25 +107,3 @@ def residual():
         lambda scale, h: h + scale * pt.maximum(h @ W, 0.0), sequences=[scale], outputs_info=[h0]
     )
     return (hs[-1] ** 2).sum(), scale, {h0: [0.5, -0.3, 0.8], scale: [0.1, 0.4, 0.2, 0.3]}
-
-
-def linear_state_space():
-    u, a = pt.dmatrix("u"), pt.dvector("a")
-    hs = scan(
-        lambda u, h, a: pt.exp(-a) * h + u @ V,
-        sequences=[u],
-        outputs_info=[pt.constant(np.zeros(3))],
-        non_sequences=[a],
-    )
-    return (hs**2).sum(), a, {u: U, a: [0.1, 0.5, 1.0]}
-
-
-def a_batch_at_once():
-    u, w = pt.dtensor3("u"), pt.dmatrix("W")
-    hs = scan(
-        lambda u, h, w: pt.tanh(h @ w + u @ V),
-        sequences=[u],
-        outputs_info=[pt.zeros((2, 3))],
-        non_sequences=[w],
-    )
-    return hs[-1].sum(), w, {u: np.stack([U, -U], axis=1), w: W}

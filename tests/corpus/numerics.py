@@ -26,18 +26,6 @@ def newton_until():
     return xs[-1], a, {a: 2.0, x: 3.0}
 
 
-def secant():
-    """Two earlier values at every step."""
-    a, xs = pt.dscalar("a"), pt.dvector("x")
-    made = scan(
-        lambda two, one, a: one - (one**2 - a) * (one - two) / (one**2 - two**2),
-        outputs_info=[{"initial": xs, "taps": [-2, -1]}],
-        non_sequences=[a],
-        n_steps=3,
-    )
-    return made[-1], a, {a: 2.0, xs: [1.0, 2.0]}
-
-
 def bisection():
     a = pt.dscalar("a")
 
@@ -48,37 +36,6 @@ def bisection():
 
     lows, highs = scan(step, outputs_info=[0.0 * a, 2.0 + 0.0 * a], non_sequences=[a], n_steps=5)
     return (lows[-1] + highs[-1]) * a, a, {a: 2.0}
-
-
-def power_iteration():
-    v = pt.dvector("v")
-
-    def step(v):
-        new = A @ v
-        return new / pt.sqrt((new**2).sum())
-
-    vs = scan(step, outputs_info=[v], n_steps=4)
-    return vs[-1] @ A @ vs[-1], v, {v: [1.0, 0.2, -0.3]}
-
-
-def geometric_series():
-    """The inverse of I − B as a sum of its powers."""
-    b = pt.dmatrix("B")
-    sums = scan(
-        lambda s, b: pt.eye(3) + b @ s, outputs_info=[pt.eye(3)], non_sequences=[b], n_steps=4
-    )
-    return sums[-1].sum(), b, {b: A / 5}
-
-
-def euler():
-    rate, y = pt.dscalar("rate"), pt.dscalar("y")
-    ys = scan(
-        lambda y, rate: y + 0.1 * rate * y * (1 - y),
-        outputs_info=[y],
-        non_sequences=[rate],
-        n_steps=6,
-    )
-    return ys[-1], rate, {rate: 1.5, y: 0.2}
 
 
 def runge_kutta():
@@ -96,19 +53,6 @@ def runge_kutta():
 
     ys = scan(step, outputs_info=[y], non_sequences=[rate], n_steps=4)
     return ys[-1].sum(), rate, {rate: 0.3, y: [0.7, 0.0]}
-
-
-def leapfrog():
-    """Positions and momenta, as a Hamiltonian sampler moves them."""
-    q, p = pt.dvector("q"), pt.dvector("p")
-
-    def step(q, p):
-        p = p - 0.1 * q
-        q = q + 0.2 * p
-        return q, p - 0.1 * q
-
-    qs, ps = scan(step, outputs_info=[q, p], n_steps=5)
-    return (qs[-1] ** 2).sum() + (ps[-1] ** 2).sum(), q, {q: [1.0, -0.5], p: [0.3, 0.2]}
 
 
 def descent_with_momentum():
@@ -134,12 +78,6 @@ def gradient_in_a_step():
     return (xs[-1] ** 2).sum(), rate, {rate: 0.1, x: [1.0, -0.5]}
 
 
-def logistic_map():
-    r, x = pt.dscalar("r"), pt.dscalar("x")
-    xs = scan(lambda x, r: r * x * (1 - x), outputs_info=[x], non_sequences=[r], n_steps=6)
-    return xs.sum(), r, {r: 3.7, x: 0.3}
-
-
 def mandelbrot():
     """Real and imaginary parts as two states, until they leave a circle."""
     c = pt.dvector("c")
@@ -150,14 +88,6 @@ def mandelbrot():
 
     xs, ys = scan(step, outputs_info=[c[0] * 0, c[1] * 0], non_sequences=[c], n_steps=20)
     return xs[-1] ** 2 + ys[-1] ** 2, c, {c: [0.4, 0.5]}
-
-
-def fibonacci():
-    start = pt.dvector("start")
-    xs = scan(
-        lambda two, one: two + one, outputs_info=[{"initial": start, "taps": [-2, -1]}], n_steps=6
-    )
-    return xs[-1] ** 2, start, {start: [1.0, 1.0]}
 
 
 def diffusion():

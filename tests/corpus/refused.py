@@ -9,10 +9,7 @@ REFUSED = {
     "documentation.polynomial": NO_STATE,
     "documentation.places_and_values": NOTHING_HANDED_ON,
     "documentation.rows_of_a_product": NO_STATE,
-    "documentation.norms_of_rows": NOTHING_HANDED_ON,
     "documentation.jacobian": NO_STATE,
-    "documentation.hessian": NO_STATE,
-    "documentation.mapped": NOTHING_HANDED_ON,
     "composed.rows_of_rows": NO_STATE,
     "composed.of_one_step": NO_STATE,
     "composed.of_no_step": {

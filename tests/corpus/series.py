@@ -13,34 +13,6 @@ def normal(value, mean, scale):
     return -(((value - mean) / scale) ** 2) / 2 - pt.log(scale)
 
 
-def ar1():
-    rho, x0 = pt.dscalar("rho"), pt.dscalar("x0")
-    xs = scan(lambda x, rho: rho * x, outputs_info=[x0], non_sequences=[rho], n_steps=6, name="ar")
-    return normal(RETURNS, xs, 0.5).sum(), rho, {rho: 0.8, x0: 0.4}
-
-
-def ar2():
-    rho, x = pt.dvector("rho"), pt.dvector("x")
-    xs = scan(
-        lambda two, one, rho: rho[0] * one + rho[1] * two,
-        outputs_info=[{"initial": x, "taps": [-2, -1]}],
-        non_sequences=[rho],
-        n_steps=6,
-    )
-    return (xs**2).sum(), rho, {rho: [0.5, -0.3], x: [0.4, 0.2]}
-
-
-def moving_average():
-    theta = pt.dscalar("theta")
-    errors = scan(
-        lambda y, e, theta: y - theta * e,
-        sequences=[pt.constant(RETURNS)],
-        outputs_info=[ZERO],
-        non_sequences=[theta],
-    )
-    return -(errors**2).sum(), theta, {theta: 0.4}
-
-
 def arma():
     """Two earlier observations and an earlier error: taps of a sequence and a state."""
     phi, theta = pt.dvector("phi"), pt.dscalar("theta")
@@ -53,17 +25,6 @@ def arma():
     return -(errors**2).sum(), phi, {phi: [0.5, 0.1], theta: 0.4}
 
 
-def garch():
-    omega, a, b = pt.dscalar("omega"), pt.dscalar("a"), pt.dscalar("b")
-    variances = scan(
-        lambda r, v, omega, a, b: omega + a * r**2 + b * v,
-        sequences=[pt.constant(RETURNS)],
-        outputs_info=[ONE],
-        non_sequences=[omega, a, b],
-    )
-    return normal(RETURNS, 0.0, pt.sqrt(variances)).sum(), b, {omega: 0.1, a: 0.2, b: 0.6}
-
-
 def stochastic_volatility():
     noise, phi = pt.dvector("noise"), pt.dscalar("phi")
     logs = scan(
@@ -73,23 +34,6 @@ def stochastic_volatility():
         non_sequences=[phi],
     )
     return normal(RETURNS, 0.0, pt.exp(logs / 2)).sum(), noise, {noise: RETURNS[::-1], phi: 0.9}
-
-
-def smoothing():
-    """A level and a trend: Holt's exponential smoothing."""
-    alpha, beta = pt.dscalar("alpha"), pt.dscalar("beta")
-
-    def step(y, level, trend, alpha, beta):
-        new = alpha * y + (1 - alpha) * (level + trend)
-        return new, beta * (new - level) + (1 - beta) * trend
-
-    levels, trends = scan(
-        step,
-        sequences=[pt.constant(RETURNS)],
-        outputs_info=[ZERO, ZERO],
-        non_sequences=[alpha, beta],
-    )
-    return ((levels + trends) ** 2).sum(), alpha, {alpha: 0.3, beta: 0.5}
 
 
 def seasons():
@@ -153,31 +97,6 @@ def hidden_markov():
     return pt.logsumexp(forward[-1]), mu, {p: [[0.9, 0.1], [0.2, 0.8]], mu: [-0.5, 0.5]}
 
 
-def viterbi():
-    mu = pt.dvector("mu")
-    emitted = normal(RETURNS[:, None], mu[None], 1.0)
-    change = np.log([[0.9, 0.1], [0.2, 0.8]])
-    best = scan(
-        lambda e, a: pt.max(a[:, None] + change, axis=0) + e,
-        sequences=[emitted[1:]],
-        outputs_info=[emitted[0]],
-    )
-    return pt.max(best[-1]), mu, {mu: [-0.5, 0.5]}
-
-
-def infections():
-    """Susceptible, infected and recovered, day by day."""
-    beta, gamma = pt.dscalar("beta"), pt.dscalar("gamma")
-
-    def step(s, i, beta, gamma):
-        new = beta * s * i
-        return s - new, i + new - gamma * i
-
-    starts = [pt.constant(n, dtype="float64") for n in (0.99, 0.01)]
-    _, ill = scan(step, outputs_info=starts, non_sequences=[beta, gamma], n_steps=6)
-    return (ill**2).sum(), beta, {beta: 0.9, gamma: 0.2}
-
-
 def lotka_volterra():
     rates, start = pt.dvector("rates"), pt.dvector("start")
 
@@ -198,15 +117,3 @@ def stick_breaking():
         outputs_info=[ONE, None],
     )
     return (weights**2).sum() + left[-1], parts, {parts: [0.3, 0.5, 0.2]}
-
-
-def marked_walk():
-    """Gaussian steps around a series, with noise and scale as parameters."""
-    noise, sigma = pt.dmatrix("noise"), pt.dvector("sigma")
-    xs = scan(
-        lambda e, x, sigma: x + sigma * e,
-        sequences=[noise],
-        outputs_info=[pt.zeros(2)],
-        non_sequences=[sigma],
-    )
-    return (xs**2).sum(), sigma, {noise: RETURNS.reshape(3, 2), sigma: [0.5, 0.7]}

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from lab.errors import listing
 from lab.notation import integers
-from lab.traces.touched import Touched
 from lab.traces.trace import TapeTrace
 from visual.layout.canvas import kind_text
 from visual.layout.cells import values_text
@@ -46,7 +45,7 @@ class TapeBefore(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step and the values that it reads, and the slots before it."""
-        named, tape, touched = self.named, self.tape, Touched(self.tape, self.step)
+        named, tape = self.named, self.tape
         lines = [f"{tape.name}: {kind_text(tape)}"]
         reads = [
             f"{named.sequence_label(one, int(one.axis.index[self.step]))} = "
@@ -57,7 +56,7 @@ class TapeBefore(Table):
         steps = f"step {self.step} (steps 0 to {named.scan.steps - 1})"
         title = f"{named.number + 1} · {named.called}, {steps}"
         yield Row(heading=TableHeading(title, lines, named.whereabouts))
-        values = {key: touched.before(row) for key, row in self.slots.items()}
+        values = {key: tape.value_before(row, self.step) for key, row in self.slots.items()}
         cells = [
             (key, Cell(role, named.slot_label(tape, self.slots[key]), value))
             for key, value in values.items()

@@ -12,7 +12,6 @@ from lab.equations.quantities import Quantities, cost_name
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
 from lab.records import cached_property
-from lab.traces.touched import Touched
 from lab.traces.trace import (
     Access,
     Formula,
@@ -179,7 +178,7 @@ class _StepEvents:
         builder, row, new = self.builder, int(access.rows[self.step]), access.values[self.step]
         slot = builder.slot(builder.named.number, tape.argument, row)
         before = [r for r in self.reads if r.slot == slot and r.is_own]
-        old = before[0].value if before else Touched(tape, self.step).before(row)
+        old = before[0].value if before else tape.value_before(row, self.step)
         kind = WriteKind.OVERWRITTEN if before else WriteKind.WRITTEN
         formula, parts = builder.formulas.get((tape.argument, access.tap), (None, None))
         if formula is None:

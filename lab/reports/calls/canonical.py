@@ -10,22 +10,27 @@ with its initial values, and missing arguments get their defaults.
 PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable: in the
 call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the
 gradient, which is a Scan again.
+
+For a constant `n_steps` of 1, PyTensor builds no Scan: it inserts the step into the outer graph.
+The report on a loop therefore has a section on the graphs for −1, 0, 1, and 2 steps.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytensor
 from pytensor.graph.basic import Apply, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import VariableRole, Writer
 from lab.errors import ArgumentError, argument_error, first_line, listing
+from lab.gradients.derivative import differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers
-from lab.reports.calls.few_steps import few_steps
+from lab.reports.breaking.breakage import precise
 from lab.reports.calls.written import written
 from lab.reports.tables import Report, ReportTable, Section
 from lab.scans.buffers import initial_of
@@ -33,6 +38,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, cut_of
 from lab.tape import Kind
+from lab.traces.run import run
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
@@ -49,6 +55,14 @@ NAMES = {  # in PyTensor's documentation: of an input, and of an output
     Kind.UNTRACED: ("non-numeric input state", "non-numeric output state"),
     **dict.fromkeys((Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT), ("input state", "output state")),
 }
+
+MEANINGS = {  # of a constant number of steps
+    -1: "PyTensor builds the graph, and raises IndexError when it runs",
+    0: "the step never runs: every result is empty, every sum 0",
+    1: "no Scan: a constant 1 inserts the step into the outer graph",
+    2: "a Scan, whose gradient is a Scan",
+}
+FEW_STEPS_HEADER = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient", "meaning")
 
 
 @dataclass(frozen=True)
@@ -164,7 +178,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         raise ArgumentError(f"pytensor.scan raised an error: {first_line(error)}") from error
     nodes = scan_nodes([v for v in results if isinstance(v, Variable)])
     called_with = received[0] if received else ()
-    steps = few_steps(subject) if isinstance(subject, Loop) else None
+    steps = _few_steps(subject) if isinstance(subject, Loop) else None
     if not nodes:
         return Canonical(given, len(received), called_with, few_steps=steps)
     node, parts = nodes[-1], read_node(nodes[-1])
@@ -309,3 +323,35 @@ def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
         case Kind.NIT_SOT:
             return f"d{name}: sequence, reversed"
     return f"d{name}: mit-mot, {'reads' if is_output else 'writes'} {integers(*taps)}"
+
+
+def _few_steps(loop: Loop) -> Section | None:
+    """Return a section on the graphs of `loop` for −1, 0, 1, and 2 steps.
+
+    The cost is the sum of the first result, and the gradient is wrt the first variable.  Returns
+    None for a loop that stops on a condition, or whose sequences are too short.
+    """
+    lengths = [sequence.steps for sequence in loop.sequences]
+    if not loop.valued or min(lengths, default=2) < max(MEANINGS) or loop.build().stops_early:
+        return None
+    wrt, rows = next(iter(loop.valued)), []
+    single: tuple[str, ...] = ()
+    for steps, meaning in MEANINGS.items():
+        call = scan_call(loop)
+        results = pytensor.scan(**{**call.arguments, "n_steps": steps})[0]
+        cost = results.sum()
+        gradient = differentiate(cost, call.inputs[wrt])
+        scans = (f"{len(scan_nodes([v]))}" for v in (cost, gradient))
+        if steps == 1:
+            single = (
+                f"One step: sum = {written(cost)}",
+                f"Its gradient wrt {wrt} = {written(gradient)}",
+            )
+        numbers: tuple[str, ...] = (NOTHING, "", "")
+        if steps >= 0:
+            values = run([results, cost, gradient], call.given)[0]
+            rows_of_result = str(len(np.asarray(values[results])))
+            numbers = (rows_of_result, *(precise(np.asarray(values[v])) for v in (cost, gradient)))
+        rows.append((integers(steps), *scans, *numbers, meaning))
+    title = f"Few steps: the sum of the results, and its gradient wrt {wrt}"
+    return Section(title, (ReportTable(FEW_STEPS_HEADER, tuple(rows)), *single))

@@ -17,21 +17,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytensor
 from pytensor.compile import Function
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, argument_error, check_choice, listing
+from lab.checks.check import value_at
+from lab.errors import ArgumentError, argument_error, check_choice, first_line, listing
 from lab.gradients.decisions import scan_names
-from lab.gradients.derivative import check_differentiable, differentiate
+from lab.gradients.derivative import check_differentiable, derivative, differentiate
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import read_buffer, step_count
-from lab.reports.compile.compiled import Compiled, Rewrite, ScanAfter, ScanBefore, ScanOutcome
-from lab.reports.compile.late_gradient import FOR_LINKER, late_gradient
+from lab.reports.compile.compiled import (
+    Compiled,
+    LateGradient,
+    Rewrite,
+    ScanAfter,
+    ScanBefore,
+    ScanOutcome,
+)
 from lab.reports.compile.rewriting import (
     REVERT,
     PytensorMode,
@@ -46,9 +54,11 @@ from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_n
 from lab.scans.operations import plain_name
 from lab.scans.replacing import enclosed_scans, scan_nodes
 from lab.tape import Kind
-from lab.traces.run import Values, checked_values
+from lab.traces.run import Values, checked_values, run
 
 FUSION = ("fusion",)
+# Rewrites for a linker.  Operations that these rewrites create have no gradient.
+FOR_LINKER = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
 PURPOSES = {  # of rewrites with this part in their name
     "reduce_trace": "stores only the rows that are read",
     "save_mem": "stores only the rows that are read",
@@ -120,8 +130,44 @@ def compiled(
     is_complete = all(v in values or hasattr(v, "get_value") for v in inputs)
     result = None
     if is_complete and variable in inputs:
-        result = late_gradient(cost, variable, values, late, alone)
+        result = _late_gradient(cost, variable, values, late, alone)
     return replace(report, outputs=names[0], wrt=names[1], alone=alone, late=result)
+
+
+def _late_gradient(
+    cost: Variable, wrt: Variable, given: Values, late: Rewriting, after: tuple[ScanAfter, ...]
+) -> LateGradient:
+    """Return the gradient of `cost`, and the gradient of its rewritten copy `late`.
+
+    The gradient of a loop reads the values of all steps.  Rewriting shortens a buffer whose rows
+    nothing reads, and later steps then overwrite the earlier rows.  PyTensor's gradient of such a
+    graph counts the remaining rows, runs as many steps, and returns a wrong number without a
+    warning.  A graph that is taken out of a compiled function and then differentiated has this
+    gradient.
+
+    `given` has values for all inputs of the graph, and `after` are the Scans of `late`.
+    """
+    copies = dict(late.inputs)
+    values: Values = {copies[v]: value for v, value in given.items() if v in copies}
+    result, error, missing = None, "", []
+    try:
+        gradient = differentiate(late.graph.outputs[0], copies[wrt])
+        results, recordings = run([gradient], values)
+        result = np.asarray(results[gradient])
+        steps = {recording.node: recording.steps for recording in recordings}
+        names = dict(zip(steps, scan_names([*steps]), strict=True))
+        runs = {names[node]: count for node, count in steps.items()}
+        for node, scan in zip(late.after, after, strict=True):
+            name, needed = f"gradient of {names.get(node)}", scan.steps.number
+            if needed is not None and runs.get(name, needed) != needed:
+                missing.append(
+                    f"The {name} runs {runs[name]} of {needed} steps, because a backward Scan "
+                    "counts the rows of the forward buffer."
+                )
+    except Exception as problem:  # any error of PyTensor, or of the run
+        error = first_line(problem)
+    right = np.asarray(value_at(derivative(cost, wrt).value, given))
+    return LateGradient(right, result, error, tuple(missing))
 
 
 def _listed(subject: object) -> list[Variable]:

@@ -91,26 +91,18 @@ class ScanAfter(Report):
         return Section(self.title, (table,) if self.buffers else ("no buffers",))
 
 
-@dataclass(frozen=True)
-class BackwardSteps:
-    """A backward Scan that runs `steps` instead of `needed` steps."""
-
-    scan: str
-    steps: int
-    needed: int
-
-
 @record_of_arrays
 class LateGradient:
     """The gradient, and PyTensor's gradient of the graph with shortened buffers (`late`).
 
-    `late` is None if PyTensor raises an error, which is in `error`.
+    `late` is None if PyTensor raises an error, which is in `error`.  `missing` has a sentence for
+    every backward Scan that runs too few steps.
     """
 
     gradient: np.ndarray
     late: np.ndarray | None
     error: str
-    scans: tuple[BackwardSteps, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def effect(self) -> Effect:
@@ -125,11 +117,7 @@ class LateGradient:
         yield ReportTable(("gradient taken", "value"), rows)
         if self.effect is Effect.WRONG:
             yield "PyTensor raises no error and no warning. Take the gradient first."
-        for scan in self.scans:
-            yield (
-                f"The {scan.scan} runs {scan.steps} of {scan.needed} steps, because a backward "
-                "Scan counts the rows of the forward buffer."
-            )
+        yield from self.missing
 
 
 HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")

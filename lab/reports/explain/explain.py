@@ -214,7 +214,7 @@ def _report(
         system=equations,
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
-        saved=saved_arrays(derivation, symbols) if derivation is not None else (),
+        saved=tuple(saved_arrays(derivation, symbols)) if derivation is not None else (),
         traps=tuple(replace(trap, scan=equations.name) for trap in traps(node, *wrt)),
         line=line_of(node.outputs[0]),
         id=ids.get(node, ""),

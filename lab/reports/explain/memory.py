@@ -49,15 +49,11 @@ class SavedArray:
         return self.name, size, self.purpose
 
 
-def saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> tuple[SavedArray, ...]:
-    """Return the arrays that the backward Scan of a derivation reads and fills.
+def saved_arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArray]:
+    """Yield the arrays that the backward Scan of a derivation reads and fills.
 
     `symbols` are the names of the arguments of the forward Scan, in their order.
     """
-    return tuple(_arrays(derivation, symbols))
-
-
-def _arrays(derivation: Decisions, symbols: Sequence[str]) -> Iterator[SavedArray]:
     steps = constant_value(derivation.steps.made)
     names = dict(zip(derivation.forward.variables, symbols, strict=True))
 

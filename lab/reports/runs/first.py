@@ -27,7 +27,6 @@ from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number
 from lab.records import freeze, record_of_arrays
 from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
-from lab.traces.touched import Touched
 from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 from lab.traces.untaken import fitted, values_of, written
@@ -310,7 +309,7 @@ class _Run:
         The writes before it are those at the same tap, without a finite one in between.
         """
         steps = self.trace.scans[number].steps if before is None else before
-        last = Touched(tape, steps).last_write(row)
+        last = tape.last_write(row, steps)
         if last is None:
             return None
         write, step = last

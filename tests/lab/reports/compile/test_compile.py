@@ -295,10 +295,8 @@ def test_what_is_used_of_pytensors_internals():
     assert any("scan_reduce_trace" in n or "scan_save_mem" in n for n in names), (
         "the rewrite that shortens buffers has another name: PURPOSES in reports/compile/compile.py"
     )
-    assert "scan_make_inplace" in names, (
-        "PURPOSES in lab/reports/compile/compile.py, FOR_LINKER in late_gradient.py beside it"
-    )
-    assert "scan_sit_sot_to_untraced" in names, "FOR_LINKER in lab/reports/compile/late_gradient.py"
+    assert "scan_make_inplace" in names, "PURPOSES and FOR_LINKER in lab/reports/compile/compile.py"
+    assert "scan_sit_sot_to_untraced" in names, "FOR_LINKER in lab/reports/compile/compile.py"
     own = inspect.signature(History.on_change_input).parameters
     theirs = inspect.signature(Feature.on_change_input).parameters
     assert list(own) == list(theirs), "History in lab/reports/compile/rewriting.py listens in vain"
