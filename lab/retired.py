@@ -8,6 +8,7 @@ from typing import NoReturn
 
 RETIRED_NAMES: dict[str, str] = {
     "Comparison.report": "str(comparison).",
+    "Derivative.different": "visual.genealogy(trace).text(), which counts distinct step functions.",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
     "structural.Chain": "lab.structural.vjp or jvp of the function.",

@@ -42,6 +42,7 @@ from lab.gradients.status import (
 from lab.gradients.verify import verify
 from lab.notation import primes
 from lab.progress import is_watched, pause
+from lab.retired import RetiredAttribute
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
@@ -78,6 +79,8 @@ class Derivative:
     cost: str = ""
     mode: str = "reverse"
     direction: TensorVariable | None = field(default=None, repr=False)
+
+    different = RetiredAttribute()
 
     @property
     def order(self) -> int:

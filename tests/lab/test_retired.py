@@ -9,7 +9,12 @@ import lab
 from lab.reports.compare.comparison import Comparison
 from lab.retired import RETIRED_NAMES
 
-RECORDS = SimpleNamespace(Comparison=Comparison, Trace=lab.Trace, structural=lab.structural)
+RECORDS = SimpleNamespace(
+    Comparison=Comparison,
+    Derivative=lab.Derivative,
+    Trace=lab.Trace,
+    structural=lab.structural,
+)
 
 
 @pytest.mark.parametrize("name", RETIRED_NAMES)

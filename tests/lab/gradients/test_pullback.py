@@ -25,7 +25,6 @@ from lab.scans.replacing import scan_nodes, with_tapes
 from lab.tape import Kind, Tape
 from lab.traces.run import run
 
-X0 = 0.95
 OLD_UNTIL = tuple(map(int, pytensor.__version__.split(".")[:2])) < (3, 1)
 
 
@@ -115,16 +114,6 @@ def test_the_true_rule_passes():
 def test_the_checker_objects_to_wrong_rules(name):
     with pytest.raises(check.WrongGradientError):
         checked_to_third_order(WRONG[name])
-
-
-def test_the_historical_mistake_has_its_historical_number():
-    loop = gallery.loops["square"].with_steps(5)
-    graph = loop.build()
-    rule = WRONG["accumulate at overwritten taps"]
-    made = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=rule)
-    found = [float(value_at(v, graph.given)) for v in made.values]
-    np.testing.assert_allclose(found[:3], [X0**32, 32 * X0**31, 32 * 31 * X0**30], rtol=1e-12)
-    assert round(found[3], 1) == 20171.5  # three times too much, first seen at order 3
 
 
 def test_a_state_that_forgets_a_length_is_refused():

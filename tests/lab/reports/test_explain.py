@@ -138,15 +138,6 @@ def test_too_few_initial_values_lose_steps():
     assert len(compiled("one_start_for_two_taps", lambda o: o[0][2:])(x0=1.0)) != 3
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("truncated", 0.0), ("truncated_late", 16 * 0.9**15)]
-)
-def test_a_truncated_gradient_is_zero(name, expected):
-    cost, x0 = getattr(to_explain, name)()
-    value = lab.trace(lab.derivative(cost, x0).value, {x0: 0.9}).outputs[0]
-    assert value == pytest.approx(expected)
-
-
 # Sizes, and numbers of Scans.
 
 

@@ -13,7 +13,8 @@ from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, render
+from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
+from lab.scans.names import readable
 from lab.scans.naming import MAX_DEPTH, shared
 
 X = Leaf("x", -1, 0)
@@ -131,3 +132,25 @@ def test_a_parameter_that_counts_too_many_steps_is_refused():
     loop = lab.Loop(lambda x: x * x, states=[lab.State("x", 0.5)], n_steps=lab.Parameter("n", 3))
     with pytest.raises(ArgumentError, match=r"^n_steps = 1.*GB"):
         loop.trace(at={"n": 1e30})
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("square", "square"),
+        ("grad_of_square", "gradient of square"),
+        ("grad_of_grad_of_square", "gradient of the gradient of square"),
+        ("grad_of_grad_of_grad_of_square", "3-fold gradient of square"),
+        ("grad_of_" * 12 + "square", "12-fold gradient of square"),
+        ("grad_of_replay_of_gap", "gradient of the replay of gap"),
+        ("tangent_of_gap", "tangent of gap"),
+        ("grad_of_", "grad_of_"),  # a user's name that would become empty
+        ("graduate", "graduate"),
+    ],
+)
+def test_readable_names(name, called):
+    assert readable(name) == called
+
+
+def test_primes_of_derivatives():
+    assert [primes(order) for order in (0, 1, 4, 5, 12)] == ["", "′", "⁗", "⁽⁵⁾", "⁽¹²⁾"]

@@ -108,12 +108,6 @@ def hidden():
     return OpFromGraph([a], [inner.sum()])(x0), {x0: 1.0}
 
 
-def test_a_scan_inside_another_operation_is_traced():
-    output, given = hidden()
-    trace = lab.trace(output, given)
-    assert trace.scans[0].tapes[0].final.tolist() == [1.0, 0.5, 0.25, 0.125]
-
-
 @pytest.mark.parametrize("graph", [hidden, branches, functions, nested, stopped, counted, shared])
 def test_uncompiled_as_compiled(graph):
     outputs, given = graph()
@@ -137,12 +131,6 @@ def test_symbolic_steps():
     )
     assert loop.trace(order=1, wrt="u", at={"n": 2}).outputs[1].tolist() == [2.0, 1.0, 0.0, 0.0]
     assert loop.trace(order=1).scans[1].steps == 3
-
-
-def test_one_step_is_a_scan_as_well():
-    trace = gallery.loops["square"].with_steps(1).trace(order=2)
-    assert [scan.steps for scan in trace.scans] == [1, 1, 1, 1]
-    assert trace.outputs[2] == 2.0
 
 
 def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):

@@ -213,12 +213,6 @@ def test_some_loops_are_kept_whole(name, words):
         lab.trace(gallery.loops[name].derivative(1), keep="last")
 
 
-@pytest.mark.parametrize("keep", ["first", "-:3", 0, "1:2:3", None, True, "0:5:2"])
-def test_what_cannot_be_kept_is_not_drawn(keep):
-    with pytest.raises(ArgumentError, match=r"keep = .*: expected"):
-        visual.draw(gallery.loops["square"], "tapes", keep=keep)
-
-
 def test_what_all_steps_take_is_not_told_of_some():
     with pytest.raises(ArgumentError, match="expected a trace of all steps"):
         lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last"))

@@ -1,7 +1,5 @@
 """What is left of Scans and buffers after rewriting: fates, rows, and PyTensor's own graphs."""
 
-import inspect
-
 import pytensor
 import pytensor.tensor as pt
 import pytest
@@ -9,10 +7,8 @@ from graphs import scan, to_compile
 from graphs.to_compile import GIVEN
 from pytensor.compile import FunctionMaker, In, Mode, get_mode
 from pytensor.compile.io import Out
-from pytensor.compile.mode import optdb
 from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Constant
-from pytensor.graph.features import Feature
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
@@ -25,7 +21,7 @@ from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Retention
 from lab.reports.compile.compile import FUSION, PURPOSES
 from lab.reports.compile.compiled import ScanOutcome
-from lab.reports.compile.rewriting import History, rewritten
+from lab.reports.compile.rewriting import rewritten
 from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
@@ -285,38 +281,6 @@ def test_errors(subject, options, error, message):
 def test_a_graph_without_scans():
     plain = lab.compiled(X0 * 2)
     assert plain.before == plain.after == ()
-
-
-# What breaks when PyTensor changes its internals: every line names what has to be mended.
-
-
-def test_what_is_used_of_pytensors_internals():
-    names = set(optdb.__db__)
-    assert any("scan_reduce_trace" in n or "scan_save_mem" in n for n in names), (
-        "the rewrite that shortens buffers has another name: PURPOSES in reports/compile/compile.py"
-    )
-    assert "scan_make_inplace" in names, "PURPOSES and FOR_LINKER in lab/reports/compile/compile.py"
-    assert "scan_sit_sot_to_untraced" in names, "FOR_LINKER in lab/reports/compile/compile.py"
-    own = inspect.signature(History.on_change_input).parameters
-    theirs = inspect.signature(Feature.on_change_input).parameters
-    assert list(own) == list(theirs), "History in lab/reports/compile/rewriting.py listens in vain"
-    assert {"input_specs", "output_specs", "force_clone"} <= set(
-        inspect.signature(FunctionMaker.create_fgraph).parameters
-    ), "rewritten in lab/reports/compile/rewriting.py"
-    made = rewritten(to_compile.last(), "CVM")
-    assert made.history.replacements, (
-        "no replacement was heard of: History in lab/reports/compile/rewriting.py"
-    )
-    assert destroys(made.after[0]) == {0}, "destroy_map"
-    assert made.graph.clients[made.after[0].outputs[0]], (
-        "clients: _readers in lab/reports/compile/buffers.py"
-    )
-
-
-def test_a_deaf_listener_would_be_noticed(monkeypatch):
-    monkeypatch.setattr(History, "on_change_input", lambda *_, **__: None)
-    with pytest.raises(AssertionError, match=r"lab/reports/compile/rewriting\.py"):
-        test_what_is_used_of_pytensors_internals()
 
 
 # The text and the command.
