@@ -160,51 +160,69 @@ def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
         yield fitted(into, y, told, room, LETTERS, "middle", mono=True, muted=True)
 
 
+@dataclass(frozen=True)
+class Label:
+    """The shapes of a label, and the space around them that no other shape may touch."""
+
+    room: Envelope
+    shapes: tuple[Shape, ...]
+
+
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
-    """Yield the factors that fit; the formula has the others."""
+    """Yield the factors that fit, each on its own arrow; the formula has the others."""
     if not any(edge.factor for edge in edges):
         return
     paths = [*map(points_along, arrows)]
     occupied = [envelope_of(s) for s in (*shapes, *(Polyline(arrow.head) for arrow in arrows))]
-    for number, edge in enumerate(edges):
-        others = [*paths[:number], *paths[number + 1 :]]
-        chip = _chip(paths[number], edge.factor, others, occupied) if edge.factor else None
-        if chip is not None:
-            occupied.append(envelope_of(chip).padded(4, 2))
-            yield chip
+    chips = {n: _chips(paths[n], edge.factor) for n, edge in enumerate(edges) if edge.factor}
+    for label in place_labels(chips, paths, occupied).values():
+        yield Group(label.shapes)
 
 
-def _chip(
-    path: Sequence[Point],
-    factor: str,
-    others: Iterable[Sequence[Point]],
+def place_labels(
+    candidates: Mapping[int, Iterable[Label]],
+    paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
-) -> Group | None:
-    """Return a factor on its arrow, as near the middle as possible; None if it does not fit."""
+) -> dict[int, Label]:
+    """Return, by the number of its arrow, the first of the `candidates` that touches nothing else.
+
+    A label can touch the path of its own arrow, but no other path and no `occupied` rectangle. An
+    arrow whose candidates all touch something has no label.
+    """
+    rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
+    taken, placed = [*occupied], dict[int, Label]()
+
+    def is_free(label: Label, own: int) -> bool:
+        room = label.room
+        box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
+        near = (n for n, other in enumerate(rooms) if n != own and _is_near(room, other))
+        return not any(map(room.meets, taken)) and not any(
+            meets(*piece, box) for n in near for piece in pairwise(paths[n])
+        )
+
+    for number, labels in candidates.items():
+        free = next((label for label in labels if is_free(label, number)), None)
+        if free is not None:
+            taken.append(free.room.padded(3, 1))
+            placed[number] = free
+    return placed
+
+
+def _is_near(room: Envelope, other: Envelope) -> bool:
+    return room.meets(other.padded(1, 1))  # the rectangle of a straight path has no height
+
+
+def _chips(path: Sequence[Point], factor: str) -> Iterator[Label]:
+    """Yield the labels of a factor on its arrow, from the middle of the arrow to its ends."""
     half, middle = text_width(factor, LETTERS, mono=True) / 2 + 3, len(path) // 2
-    left, right = min(x for x, _ in path) - 2 * half, max(x for x, _ in path) + 2 * half
-    occupied = [room for room in occupied if room.left < right and left < room.right]
-    top, bottom = min(y for _, y in path) - 8, max(y for _, y in path) + 8
-    pieces = [
-        (a, b)
-        for other in others
-        for a, b in pairwise(other)
-        if min(a[0], b[0]) < right and left < max(a[0], b[0])
-        if min(a[1], b[1]) < bottom and top < max(a[1], b[1])
-    ]
-    pieces.append((path[0], path[0]))
     for number in sorted(range(len(path)), key=lambda n: abs(n - middle)):
         x, y = path[number]
         for aside in (0.0, half / 2, -half / 2):
             chip = Box(x + aside - half, y - 6.5, 2 * half, 13, Role.PANEL)
-            room = Envelope(chip.x - 1, chip.y - 1, chip.x + chip.width + 1, y + 7.5)
-            if any(room.meets(other) for other in occupied):
-                continue
-            if not any(meets(*piece, chip) for piece in pieces):
-                return Group((chip, Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)))
-    return None
+            text = Text(x + aside, y + 4, factor, LETTERS, "middle", mono=True)
+            yield Label(envelope_of(chip).padded(1, 1), (chip, text))
 
 
 def points_along(arrow: Arrow) -> list[Point]:

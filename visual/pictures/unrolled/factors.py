@@ -3,20 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import NamedTuple
 
 from lab.equations.events.events import Events
 from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
 from lab.traces.trace import Formula, TapeTrace, Trace
-from visual.layout.arrows import Point, meets, points_along
+from visual.layout.arrows import Label, Point, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.graph import Unrolling
-from visual.scene.combinators import Envelope, envelope_of
-from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, text_width
+from visual.scene.combinators import Envelope
+from visual.scene.shapes import Arrow, Box, Shape, Text, text_width
 from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and the distance to other shapes
@@ -96,42 +94,17 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
     return f"({name})" if "/" in name else name
 
 
-class Label(NamedTuple):
-    """The place and the shapes of a label; `covers` if its background hides its arrow."""
-
-    room: Envelope
-    shapes: tuple[Shape, ...]
-    covers: bool = False
-
-
-def labels(
-    arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope], edge: float
+def factor_labels(
+    arrows: Sequence[Arrow], factors: Mapping[int, Factor], boxes: Iterable[Envelope]
 ) -> dict[int, tuple[Shape, ...]]:
     """Return the labels of factors by the numbers of their arrows, where they touch no other shape.
 
-    Labels end at the left of `edge`.  If a name does not fit, the label shows only the number.
+    If a name does not fit, the label shows only the number.
     """
     paths = [points_along(arrow) for arrow in arrows]
-    rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
-    taken, shapes = [*boxes], dict[int, tuple[Shape, ...]]()
-
-    def is_free(label: Label, own: int) -> bool:
-        wide = label.room if label.covers else label.room.padded(NEAR, 1)
-        box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
-        near = (n for n, room in enumerate(rooms) if n != own and wide.meets(room))
-        return (
-            wide.right <= edge
-            and not any(map(wide.meets, taken))
-            and not any(meets(*piece, box) for n in near for piece in pairwise(paths[n]))
-        )
-
-    for number in sorted(factors, key=lambda number: len(paths[number])):
-        candidates = _candidates(paths[number], factors[number])
-        free = next((label for label in candidates if is_free(label, number)), None)
-        if free is not None:
-            taken.append(free.room)
-            shapes[number] = free.shapes
-    return shapes
+    numbers = sorted(factors, key=lambda number: len(paths[number]))
+    candidates = {n: _candidates(paths[n], factors[n]) for n in numbers}
+    return {n: label.shapes for n, label in place_labels(candidates, paths, boxes).items()}
 
 
 def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
@@ -145,21 +118,20 @@ def _candidates(path: Sequence[Point], factor: Factor) -> Iterator[Label]:
     for line in (" = ".join(both), number or factor.name):
         for share in SHARES:
             label = _label([line], *path[round(share * last)], factor)
-            room = label.room.padded(NEAR, 0)
+            room = label.room
             ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-            yield Label(room, (ground, *label.shapes), True)
+            yield Label(room, (ground, *label.shapes))
     if path[0][1] == path[last][1] == y:
         yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
 
 
 def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
     """Return a label with its lines around a point, the first two `apart` pixels apart."""
-    wide = max(text_width(line, SIZE) for line in lines)
+    wide = max(text_width(line, SIZE) for line in lines) + 2 * NEAR
     top = y - (LINE * len(lines) + apart) / 2
-    room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)
     baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))
     texts = (
         Text(x, baseline, line, SIZE, "middle", title=factor.title)
         for line, baseline in zip(lines, baselines, strict=True)
     )
-    return Label(room, tuple(texts))
+    return Label(Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top), tuple(texts))

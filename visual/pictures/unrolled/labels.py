@@ -62,7 +62,7 @@ class Labels:
     def label(self, row: Lane, y: float) -> Iterator[Text]:
         """Yield the lines of the name of a lane, at its left."""
         words, right = self._name(row.place), self.room.left - 12
-        strong = not (row.lasting or row.place.direct)
+        strong = not (row.is_lasting or row.place.direct)
         size = 13 if strong else self.room.small
         room = right - self.room.margin
         lines = [words] if strong else folded(words, room, size)

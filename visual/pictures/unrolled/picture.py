@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import starmap
+from math import inf
 
 from lab.equations.events.events import events
 from lab.equations.spelling import result_words
@@ -12,8 +13,8 @@ from visual.layout.canvas import HEIGHT
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan
-from visual.layout.routes import TRACK, LaneGrid, Spot, is_straight, routes, tracks
-from visual.pictures.unrolled.factors import SIZE, factor_along, labels
+from visual.layout.routes import TRACK, LaneGrid, Spot, assign_tracks, is_straight, routes
+from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
@@ -78,8 +79,10 @@ class Picture:
         factors = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in factors if factor is not None}
         ends = [self.ends[number] for number in self.factors]
-        low = {a.lane for a, b in ends if a.lane == b.lane and not is_straight(a, b, self.taken)}
-        self.tracks = tracks(self.ends, self.taken, low)
+        labeled = {
+            a.lane for a, b in ends if a.lane == b.lane and not is_straight(a, b, self.taken)
+        }
+        self.tracks = assign_tracks(self.ends, self.taken, labeled)
         widths = (self._box_width(self.nodes[item.node]) for item in placing.items)
         wanted = max(widths, default=0.0)
         names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
@@ -141,7 +144,6 @@ class Picture:
                 yield gap(0, 16 if lane else 0)
                 if lane == 0 or self.room.has_headings or not self.placing.readings:
                     yield self.labels.heading(self.chosen[row.block])
-            yield gap(0, self.tracks.room_over(lane))
             yield named(sized(0, HEIGHT, *self.labels.label(row, HEIGHT / 2 + 4)), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
@@ -151,7 +153,7 @@ class Picture:
         near = ((a, b) for a, b in ends if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
         along = any(a.lane == b.lane == lane for a, b in ends)
-        along = along and self.between < NARROW and lane not in self.tracks.low
+        along = along and self.between < NARROW and lane not in self.tracks.labeled
         return 44 if slanted else 16 if along else 0
 
     def _lefts(self) -> Iterator[float]:
@@ -165,21 +167,18 @@ class Picture:
         """Yield all arrows with their factors, each in the moment of its target."""
         arrows = []
         corners = routes(self.ends, grid, self.tracks)
-        pairs = zip(self.placing.arrows, self.ends, corners, strict=True)
-        for (first, last), (source, target), points in pairs:
-            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
-            bow = bow and source.lane not in self.tracks.low
+        for (first, last), points in zip(self.placing.arrows, corners, strict=True):
             start, end = self.nodes[first.node], self.nodes[last.node]
             arrow = Arrow(
                 points,
                 faint=self._is_faint(first, last),
-                straight=not bow,
+                straight=True,
                 faded=(start.faded and not self._is_top(first))
                 or (end.faded and not self._is_top(last)),
             )
             arrows.append(arrow)
-        rooms = map(envelope_of, boxes)
-        texts = labels(arrows, self.factors, rooms, self.room.right + self.room.margin)
+        outside = Envelope(self.room.right + self.room.margin, -inf, inf, inf)
+        texts = factor_labels(arrows, self.factors, [outside, *map(envelope_of, boxes)])
         for number, (arrow, (first, last)) in enumerate(
             zip(arrows, self.placing.arrows, strict=True)
         ):

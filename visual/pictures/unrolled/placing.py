@@ -5,7 +5,7 @@ contains the values that belong to no single moment, such as parameters.  Arrows
 block to a later one.
 """
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.scan_of import ScanOf
@@ -24,27 +24,31 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
 PARAMETERS, TOTALS = LanePlace(0, "each step reads", 0), LanePlace(0, "sum over steps", 1)
+LASTING = PARAMETERS, TOTALS  # values that belong to all steps
 Order = tuple[int, bool, int, int, int]
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane in the block of a Scan, with values of one variable.
+    """A lane in the block of a Scan, with the values of one variable, or with values of all steps.
 
-    A `lasting` lane shows values that belong to all steps; its place is `PARAMETERS` or `TOTALS`.
     Direct parts are below their gradients, or `on_top` of the block.
     """
 
     block: int
-    lasting: bool
     place: LanePlace
     on_top: bool = False
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the lane has values that belong to all steps."""
+        return self.place in LASTING
 
     @property
     def order(self) -> Order:
         """The sort key of the lane: lasting values last."""
         order = (self.place.argument, self.place.again, self.place.direct - 2 * self.on_top)
-        return (self.block, self.lasting, *order)
+        return (self.block, self.is_lasting, *order)
 
 
 @dataclass(frozen=True)
@@ -120,94 +124,47 @@ def place(
     if ends == 0 and only is None:
         first = (*one_or_more("step", requested), 0)[0]
         only = range(first, first + 1)
-    seen = chosen[-1:] if ends == 0 else chosen
     times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-    shown = []
-    for number in seen:
-        scan = trace.scans[number]
-        steps = numbers(shown_steps(scan.steps, requested, ends, only))
-        shown.append(touched_columns(scan, times[number], steps))
-    placer = _Placer(trace, chosen, graph, times, set().union(*shown))
-    placer.place_moments()
-    arrows = [pair for edge in graph.edges if (pair := placer.arrow(*edge)) is not None]
-    placer.place_lasting()
-    return Placing(tuple(placer.items.values()), tuple(arrows), frozenset(placer.left_out))
-
-
-class _Placer:
-    """The items placed so far, by node."""
-
-    def __init__(
-        self,
-        trace: Trace,
-        chosen: Sequence[int],
-        graph: Unrolling,
-        times: Sequence[TimeColumns],
-        shown: Collection[int],
-    ) -> None:
-        self.nodes, self.times, self.shown = graph.nodes, times, shown
-        self.blocks = {number: block for block, number in enumerate(chosen)}
-        self.step_columns = self._assign_columns()
-        self.left_out = self._find_unneeded(trace, chosen)
-        self.items: dict[int, PlacedNode] = {}
-
-    def place_moments(self) -> None:
-        """Place all nodes of the shown moments."""
-        for number, node in enumerate(self.nodes):
-            column = self._column(node)
-            shown = column in self.shown or node.index is None
-            if shown and not node.lasting and node.place not in self.left_out:
-                self._put(number, column)
-
-    def arrow(self, source: int, target: int) -> tuple[PlacedNode, PlacedNode] | None:
-        """Return the two ends of an edge if both are shown; lasting values have no arrows."""
-        first, last = self.items.get(source), self.items.get(target)
-        return None if first is None or last is None else (first, last)
-
-    def place_lasting(self) -> None:
-        """Place parameters and their gradients side by side, from the first column on."""
-        columns = sorted({item.column for item in self.items.values()}) or [0]
-        for block in self.blocks.values():
-            here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
-            for summed in (False, True):
-                lasting = [n for n, node in here if (node.place.argument >= 0) is summed]
-                more = range(columns[-1] + 1, columns[-1] + 1 + len(lasting))
-                for number, column in zip(lasting, [*columns, *more], strict=False):
-                    self._put(number, column)
-
-    def _put(self, number: int, column: int) -> None:
-        node = self.nodes[number]
-        where = node.place
+    shown: set[int] = set()
+    for number in chosen[-1:] if ends == 0 else chosen:
+        steps = numbers(shown_steps(trace.scans[number].steps, requested, ends, only))
+        shown |= touched_columns(trace.scans[number], times[number], steps)
+    blocks = {number: block for block, number in enumerate(chosen)}
+    left_out, items = _unneeded(trace, chosen, graph.nodes), dict[int, PlacedNode]()
+    for number, node in enumerate(graph.nodes):
+        column, block = _column(node, times), blocks.get(node.place.scan, 0)
+        is_shown = column in shown or node.index is None
+        if is_shown and not node.lasting and node.place not in left_out:
+            items[number] = PlacedNode(number, Lane(block, node.place), column)
+    pairs = ((items.get(source), items.get(target)) for source, target in graph.edges)
+    arrows = tuple((a, b) for a, b in pairs if a is not None and b is not None)
+    columns = sorted({item.column for item in items.values()}) or [0]
+    lasting: dict[Lane, list[int]] = {}
+    for number, node in enumerate(graph.nodes):
         if node.lasting:  # a total is a variable of a Scan; a parameter is not
-            where = TOTALS if where.argument >= 0 else PARAMETERS
-        self.items[number] = PlacedNode(
-            number, Lane(self._block(node), node.lasting, where), column
-        )
+            place = TOTALS if node.place.argument >= 0 else PARAMETERS
+            lane = Lane(blocks.get(node.place.scan, 0), place)
+            lasting.setdefault(lane, []).append(number)
+    for lane, nodes in lasting.items():  # side by side, from the first column on
+        more = range(columns[-1] + 1, columns[-1] + 1 + len(nodes))
+        for number, column in zip(nodes, [*columns, *more], strict=False):
+            items[number] = PlacedNode(number, lane, column)
+    return Placing(tuple(items.values()), arrows, left_out)
 
-    def _block(self, node: QuantityNode) -> int:
-        """Return the block of a node's Scan, or the first block."""
-        return self.blocks.get(node.place.scan, 0)
 
-    def _assign_columns(self) -> dict[tuple[int, int], int]:
-        """Return a column for every step of every Scan: the column of a value that it computes."""
-        columns: dict[tuple[int, int], int] = {}
-        for node in self.nodes:
-            if node.index is not None and node.step is not None:
-                column = self.times[node.place.scan].column(node.variable, node.index)
-                columns.setdefault((node.place.scan, node.step), column)
-        return columns
+def _column(node: QuantityNode, times: Sequence[TimeColumns]) -> int:
+    """Return the column of a node; without a time, the rows of a tape are side by side."""
+    if node.index is None:
+        return node.row
+    return times[node.place.scan].column(node.variable, node.index)
 
-    def _column(self, node: QuantityNode) -> int:
-        """Return the column of a node; without a time, the rows of a tape are side by side."""
-        if node.index is not None:
-            return self.times[node.place.scan].column(node.variable, node.index)
-        first, second = (self.step_columns.get((node.place.scan, step), step) for step in (0, 1))
-        return first + (node.row - 1) * (1 if second >= first else -1)
 
-    def _find_unneeded(self, trace: Trace, chosen: Sequence[int]) -> set[LanePlace]:
-        """Return the outputs of derivatives that affect no result."""
-        outputs = {
-            (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
-        }
-        places = {n.place for n in self.nodes if (n.place.scan, n.place.argument) in outputs}
-        return places - {node.place for node in self.nodes if not node.faded}
+def _unneeded(
+    trace: Trace, chosen: Sequence[int], nodes: Sequence[QuantityNode]
+) -> frozenset[LanePlace]:
+    """Return the outputs of derivatives that affect no result."""
+    outputs = {
+        (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
+    }
+    places = {n.place for n in nodes if (n.place.scan, n.place.argument) in outputs}
+    return frozenset(places - {node.place for node in nodes if not node.faded})
