@@ -375,14 +375,8 @@ def test_an_installation_says_how_far_it_is(tmp_path):
     python.write_text(f"#!/bin/sh\ncat {shlex.quote(str(tmp_path / 'pip'))}\n")
     python.chmod(0o755)
     (tmp_path / ".venv").write_text("")
-    command = [
-        "make",
-        "-s",
-        "--no-print-directory",
-        f"{tmp_path}/.start",
-        f"VENV={tmp_path}",
-        f"PYTHON={sys.executable}",
-    ]
+    command = ["make", "-s", "--no-print-directory", f"{tmp_path}/.start"]
+    command += [f"VENV={tmp_path}", f"PYTHON={sys.executable}"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lines = re.sub(r"\d+ s\b", "… s", told).replace("\r", "\n").split("\n")
     assert [line.strip() for line in lines if line] == [

@@ -519,14 +519,17 @@ def test_saving_preserves_permissions_and_read_only_files(folder):
     assert [path.name for path in folder.iterdir()] == ["a.svg"]
 
 
-def test_a_failed_export_leaves_no_folder(folder, monkeypatch):
+def test_a_failed_export_leaves_no_folder_and_a_failed_save_leaves_the_old_file(
+    folder, monkeypatch
+):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    for arguments in ({"formats": ["doc"]}, {"order": -1}):
-        with pytest.raises(lab.LabError):
-            visual.export(SQUARE, "set", **arguments)
+    path = folder / "picture.svg"
+    path.write_text("old")
     monkeypatch.setattr("os.replace", full)
-    with pytest.raises(lab.LabError, match="No space left"):
-        visual.export(SQUARE, "set")
-    assert list(folder.iterdir()) == []
+    for write in (lambda: visual.export(SQUARE, "set"), lambda: draw("taps").save(path)):
+        with pytest.raises(lab.LabError, match="No space left"):
+            write()
+    assert path.read_text() == "old"
+    assert list(folder.iterdir()) == [path]

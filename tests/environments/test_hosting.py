@@ -26,11 +26,9 @@ def dockerfile(folder):
     tool = shutil.which("jupyter-repo2docker", path=str(Path(sys.executable).parent))
     if not tool:
         pytest.skip("jupyter-repo2docker is not installed")
-    done = subprocess.run(
-        [tool, "--no-build", "--debug", "--user-id", "1000", "--user-name", "jovyan", str(folder)],
-        capture_output=True,
-        text=True,
-    )
+    user = ["--user-id", "1000", "--user-name", "jovyan"]
+    command = [tool, "--no-build", "--debug", *user, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -156,23 +154,16 @@ def test_all_links_open_the_table_of_lessons():
     page = "lab/tree/course/index.ipynb"
     assert (ROOT / "notebooks" / "index.md").exists()
     assert VALUES["singleuser"]["defaultUrl"] == f"/{page}"
-    addresses = re.findall(r"https://[^\s)?]+\?[^\s)]+", PAGE)
-    targets = []
-    for address in addresses:
-        query = urllib.parse.parse_qs(urllib.parse.urlparse(address).query)
-        inner = urllib.parse.parse_qs(urllib.parse.urlparse(query["urlpath"][0]).query)
-        targets.append((inner or query)["urlpath"][0])
-        if "git-pull" in address:
-            assert (inner or query)["repo"] == ["https://github.com/OWNER/lessons"]
+    links = urllib.parse.unquote(urllib.parse.unquote(PAGE))
+    targets = re.findall(r"urlpath=([\w./]+?\.ipynb)", links)
     assert targets == [page, page, "lab/tree/lessons/index.ipynb", "lab/tree/lessons/index.ipynb"]
+    assert links.count("git-pull?repo=https://github.com/OWNER/lessons&urlpath=") == 2
 
 
 def test_the_citation_matches_the_package():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert cited["authors"] == [{"name": "The Scantape developers"}]
     assert cited["license"] == project["license"]
-    assert ("version" in cited, project["dynamic"]) == (False, ["version"])  # versions are tags
     assert cited["abstract"] == f"{project['description']}."
-    assert cited["cff-version"] == "1.2.0"
-    assert {"message", "title", "type"} <= set(cited)
+    assert {"message", "title", "type", "authors", "cff-version"} <= set(cited)
+    assert "version" not in cited  # versions are tags

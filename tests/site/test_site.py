@@ -49,24 +49,8 @@ def pages():
     return {path.name: Page(path) for path in sorted(small_site().glob("*.html"))}
 
 
-def test_every_lesson_has_a_page(pages):
+def test_every_lesson_has_a_page_and_every_link_a_target(pages):
     assert list(pages) == ["01_square.html", "02_second.html", "index.html", "search.html"]
-    assert all(len(page.source.encode()) < 3_000_000 for page in pages.values())
-
-
-def test_pages_link_to_one_another(pages):
-    def way(name, rel):
-        links = (attrs for tag, attrs in pages[name].found if tag == "link")
-        return [attrs["href"] for attrs in links if attrs["rel"] == rel]
-
-    assert way("01_square.html", "next") == ["02_second.html"]
-    assert way("01_square.html", "prev") == ["index.html"]
-    assert way("02_second.html", "prev") == ["01_square.html"]
-    assert "02_second.html" in pages["01_square.html"].all("href", "a")
-    assert all("index.html" in p.all("href", "a") for n, p in pages.items() if n != "index.html")
-
-
-def test_every_link_leads_somewhere(pages):
     inner = 0
     for name, page in pages.items():
         for href in page.all("href", "a"):
@@ -80,18 +64,6 @@ def test_every_link_leads_somewhere(pages):
     assert inner > 15
 
 
-def test_anchors_are_there_once(pages):
-    for page in pages.values():
-        found = page.all("id")
-        assert len(found) == len(set(found))
-
-
-def test_the_sidebar_numbers_the_lessons(pages):
-    items = r'toctree-l1"><a class="reference internal" href="(\d+_\w+\.html)">(\d+)\. '
-    found = re.findall(items, pages["index.html"].source)
-    assert found == [("01_square.html", "1"), ("02_second.html", "2")]
-
-
 def test_pictures_are_those_of_the_tool(pages):
     trace = gallery.loops["square"].trace(order=1)
     assert visual.tapes(trace).svg().strip() in pages["01_square.html"].source
@@ -100,6 +72,8 @@ def test_pictures_are_those_of_the_tool(pages):
     assert visual.draw(loop, "genealogy", order=2).svg().strip() in second  # of the workbench
     assert visual.values(loop.trace(order=1)).svg().strip() in second
     assert visual.draw(loop, "taps").svg().strip() in second
+    labels = pages["02_second.html"].all("aria-label")
+    assert text("Genealogy of the Scans of a derivative of order 2") in labels
 
 
 def test_a_workbench_is_what_can_be_chosen_without_python():
@@ -127,21 +101,11 @@ def test_what_is_printed_is_escaped_and_in_order(pages):
     assert places == sorted(places)
 
 
-def test_the_numbers_that_a_lesson_prints(pages):
-    value = 0.95**16
-    assert f"{0.44012666865176564} " in pages["01_square.html"].text
-    assert value == pytest.approx(0.44012666865176564, rel=1e-15)
-
-
-def test_prose_is_what_markdown_says(pages):
+def test_formulas_are_mathml_and_solutions_are_collapsed(pages):
     source = pages["02_second.html"].source
-    cells = r"<td[^>]*><p><code[^>]*>.*number.*</code></p></td>\s*<td[^>]*><p>what is <em>written"
-    assert re.search(cells, source)
     assert "<details><summary>One solution</summary>" in source
-    assert re.search(r'<span class="k">def</span>.*<span class="nf">step</span>', source)
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in source
     assert source.count("<math") == 3
-    assert re.search(r'<aside class="footnote-list.*<em>tapestry</em>', source, re.DOTALL)
 
 
 def test_only_pictures_of_moderate_width_are_fitted():
@@ -192,18 +156,14 @@ def stopped(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_what_stops_the_building(stopped, name):
+def test_a_faulty_lesson_stops_the_build(stopped, name):
     assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", stopped[0])
 
 
-def test_a_lesson_needs_a_title(stopped):
+def test_only_faulty_lessons_stop_the_build(stopped):
     assert re.search("document 'untitled' that doesn't have a title", stopped[0])
-
-
-def test_the_lesson_for_contributors_becomes_a_page(stopped):
     assert not re.search("aaa|one_step", stopped[0])
     page = (stopped[1] / "11_one_step.html").read_text(encoding="utf-8")
-    assert 'aria-label="Question"' in page
     assert "data-exercises" in page
 
 
@@ -223,10 +183,6 @@ def draft(tmp_path_factory):
     return folder
 
 
-def test_a_draft_may_link_to_what_is_not_written_yet(draft):
-    assert ">later</span>" in (draft / "site" / "first.html").read_text()
-
-
 def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
     """Also if two processes read and write them."""
     done = built(draft / "lessons", tmp_path / "site", "-j", "2")
@@ -239,9 +195,10 @@ def test_the_same_lessons_give_the_same_bytes(draft, tmp_path):
         assert one == other, path
 
 
-def test_lessons_leave_no_files_and_progress_is_not_shown(draft):
-    assert {path.name for path in (draft / "lessons").glob("*.*")} == {
-        "first.md", "index.md", "picture.md", "progress.md",
+def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
+    assert ">later</span>" in (draft / "site" / "first.html").read_text()
+    assert {path.stem for path in (draft / "lessons").glob("*.*")} == {
+        "first", "index", "picture", "progress",
     }  # fmt: skip
     shown = Page(draft / "site" / "progress.html").text.partition("3;")[2]
     assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", shown, re.DOTALL)
@@ -279,9 +236,3 @@ def test_dark_letters_are_legible_on_dark_boxes():
             own = DARK.look(role, faded)
             wanted = min(LEGIBLE, contrast(own.text, own.fill))
             assert contrast(letters, dark[dark_colours.BOX, "fill", look.fill]) >= wanted, role
-
-
-def test_titles_of_pictures_are_told(pages):
-    labels = pages["02_second.html"].all("aria-label")
-    assert text("Genealogy of the Scans of a derivative of order 2") in labels
-    assert "Values of rnn, derivative of order 1" in labels

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytensor
 import pytest
@@ -27,13 +26,6 @@ def test_the_gallery_is_listed_with_reasons(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [*gallery.loops]
     assert any(line.startswith("square") and "x squared" in line for line in lines)
-
-
-def test_a_picture_lands_in_the_file(tmp_path):
-    path = tmp_path / "tape.svg"
-    assert main(["draw", "tapes", "--loop", "square", "--order", "2", "-o", str(path)]) == 0
-    assert ElementTree.parse(path).getroot().get("role") == "img"
-    assert "117" in path.read_text()
 
 
 def test_every_option_changes_the_picture(capsys):
@@ -67,9 +59,7 @@ WRONG = {  # the words that are typed, and parts of the message
     f"{SQUARE} --taps=a -o x.svg": ("--taps a", "-2,-1"),
     f"{SQUARE} --cost first -o x.svg": ("--cost first", "last"),
     f"{SQUARE} --at x -o x.svg": ("--at x", "NAME=NUMBER"),
-    f"{SQUARE} --at x=__import__('os') -o x.svg": ("NAME=NUMBER",),
     f'{SQUARE} --at x="a" -o x.svg': ("x", "'a'", "number"),
-    f"{SQUARE} --at x=null -o x.svg": ("x", "None", "number"),
     f"{SQUARE} --at x=[1,[2,3]] -o x.svg": ("x", "number"),
     f"{SQUARE} --steps 0 -o x.svg": ("n_steps = 0",),
     f"{SQUARE} --theme pink -o x.svg": ("pink", "dark"),
@@ -77,7 +67,6 @@ WRONG = {  # the words that are typed, and parts of the message
     f"{SQUARE} --scale big -o x.png": ("--scale big: expected a number.",),
     f"{SQUARE} --scale -1 -o x.png": ("scale",),
     f"{SQUARE} -o x.dot": (".dot",),
-    f"{SQUARE} -o x.jpg": ("path = 'x.jpg'",),
     f"{SQUARE} -o missing/x.svg": ("path = 'missing/x.svg'",),
     "draw tapes -o -": ("--loop",),
     "draw figure1 --loop square -o -": ("--loop", "a figure has no such choice"),

@@ -36,24 +36,17 @@ def documented():
 def test_a_lesson_becomes_latex_whose_pictures_are_pdfs(tmp_path):
     notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in CELLS])
     nbformat.write(notebook, tmp_path / "small.ipynb")
-    done = subprocess.run(
-        [sys.executable, "-m", *documented()],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": str(Path(sys.executable).parent)},  # no Inkscape
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", *documented()]
+    environment = {**os.environ, "PATH": str(Path(sys.executable).parent)}  # no Inkscape
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     tex = (tmp_path / "small.tex").read_text(encoding="utf-8")
     included = re.findall(r"\\adjustimage\{.*\}\{(.*)\}$", tex, re.MULTILINE)
     assert len(included) == 2
     assert r"\begin{aligned}" in tex
     trace = gallery.loops["square"].trace()
-    pictures = (
-        (visual.tapes(trace), "gradient of square"),
-        (visual.machine(trace, moment=0), "C = x₄"),
-    )
-    for name, (picture, title) in zip(included, pictures, strict=True):
+    pictures = (visual.tapes(trace), visual.machine(trace, moment=0))
+    for name, picture, title in zip(included, pictures, ("of square", "C = x₄"), strict=True):
         (page,) = pypdfium2.PdfDocument(tmp_path / name)
         assert abs(page.get_width() - 0.75 * picture.width) < 1  # 96 pixels are 72 points
         words = page.get_textpage().get_text_range()

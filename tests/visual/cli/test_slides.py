@@ -61,19 +61,14 @@ def slides(tmp_path_factory):
         list(copies.copy_lessons(folder))
     (folder / "01_loop.ipynb").rename(folder / "small.ipynb")
     command = [sys.executable, "-m", *documented()]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "SCANTAPE_STATIC": "1"},
-        capture_output=True,
-        text=True,
-    )
+    environment = {**os.environ, "SCANTAPE_STATIC": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     page = (folder / "small.slides.html").read_text(encoding="utf-8")
     return page[page.index('<div class="slides">') :]
 
 
-def test_headings_and_cells_that_draw_are_slides(slides):
+def test_headings_and_cells_that_draw_are_slides_and_prose_is_a_note(slides):
     sections = [part.partition("</section>")[0] for part in slides.split("<section>")[1:] if part]
     sections = [part for part in sections if part.strip()]
     assert len(sections) == 4
@@ -86,13 +81,7 @@ def test_headings_and_cells_that_draw_are_slides(slides):
     assert "How many?" in question
     assert "visual.Question" not in question
     assert "1 &lt; 2" in words
-
-
-def test_prose_is_a_note_for_the_speaker(slides):
     (note,) = re.findall(r'<aside class="notes">(.*?)</aside>', slides, re.DOTALL)
     assert "Something to say." in note
-
-
-def test_reveal_js_is_loaded_from_the_folder(slides):
     assert '"node_modules/reveal.js/dist/reveal.js"' in slides
     assert Path("node_modules/requirejs/require.js").as_posix() in " ".join(documented())

@@ -27,17 +27,15 @@ def traced(puzzle):
     return list(loop.trace(cost=cost).scans[1].tapes[0].final[::-1]), len(puzzle.start) - given
 
 
-@pytest.mark.parametrize("number", range(len(PUZZLES)))
-def test_the_tape_is_that_of_the_loop(number):
-    puzzle = PUZZLES[number]
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_the_tape_is_the_tape_of_the_loop(puzzle):
     found, unread = traced(puzzle)
     assert np.allclose(puzzle.tape()[unread:], found)
     assert puzzle.tape()[:unread] == [0] * unread
 
 
-@pytest.mark.parametrize("number", range(len(PUZZLES)))
-def test_there_is_one_answer(number):
-    puzzle = PUZZLES[number]
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_one_answer_is_right(puzzle):
     given, arity = len(puzzle.start), len(puzzle.taps)
     others = {
         Missing.STEP: [{"rule": rule} for rule in RULES[arity]],
@@ -53,15 +51,10 @@ def test_there_is_one_answer(number):
     (right,) = fitting[0].values()
     for one in others:
         (value,) = one.values()
-        if puzzle.missing is Missing.STEP:
-            choices = puzzle.task.answer.choices
-            value = choices[RULES[arity].index(value)]
-            verdict = puzzle.task.check(value)
-            is_right = value == choices[RULES[arity].index(right)]
-        else:
-            verdict, is_right = puzzle.task.check(value), value == right
-        assert verdict.is_right == is_right
-        if not is_right:
+        is_step = puzzle.missing is Missing.STEP
+        verdict = puzzle.task.check(1 + RULES[arity].index(value) if is_step else value)
+        assert verdict.is_right == (value == right)
+        if not verdict.is_right:
             told = re.search(r"would contain (\S+) instead of (\S+)\. ", verdict.reason)
             assert told, verdict.reason
             assert told[1] != told[2]

@@ -31,7 +31,6 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (GROWS, "yes", 2, "wrong", "0.95 ** 2 is 0.9025. It is less than 1."),
         (GROWS, "it depends", 1, "wrong", "Try another choice. Square 0.95."),
         (GROWS, "perhaps", 1, "not understood", "Expected one of: yes, no, it depends."),
-        (GROWS, "", 1, "not understood", "Expected one of: yes, no, it depends."),
         (HALF, "0.5", 1, "right", "By hand."),
         (HALF, 0.502, 1, "right", "By hand."),
         (HALF, 0.503, 1, "wrong", "Try another number."),

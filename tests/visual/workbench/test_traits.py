@@ -29,7 +29,6 @@ def test_a_trait_that_is_set_is_a_choice():
         ("order", -1, "order = -1: expected an integer"),
         ("view", "tape", "did you mean 'tapes'"),
         ("taps", {"y": (-1,)}, "y"),
-        ("loop", "squre", "did you mean 'square'"),
     ],
 )
 def test_what_is_not_possible_changes_nothing(name, value, told):
