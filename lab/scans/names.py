@@ -1,5 +1,6 @@
 """Names of Scans for readers, and names of loop variables that have none."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -15,6 +16,10 @@ from lab.tape import Kind
 
 # Operations whose result keeps the name of its input.
 VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
+
+# A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
+STATES = (Kind.SIT_SOT, Kind.MIT_SOT)
+FIRST_VALUE = re.compile(r"\w*[^\W\d_]0")
 
 # Prefix of the name of a derived Scan, and the corresponding word for readers.
 PREFIXES = {
@@ -59,6 +64,9 @@ def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str,
         None if kind is Kind.NIT_SOT else _readable_name(variable)
         for kind, variable in zip(kinds, inputs, strict=True)
     ]
+    for n, (kind, name) in enumerate(zip(kinds, names, strict=True)):
+        if kind in STATES and name and FIRST_VALUE.fullmatch(name) and name[:-1] not in names:
+            names[n] = name[:-1]
     count = kinds.count(Kind.SEQUENCE)
     others = unique_names(names[count:])
     # A sequence with several taps consists of several sequences of the same name.

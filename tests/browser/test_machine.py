@@ -154,6 +154,41 @@ def test_keys_step_play_and_open_the_provenance_of_a_number(page, opened):
     assert page.locator(".source").count() == 0
 
 
+REST = f"""() => new Promise((done) => {{
+    const look = () => ({FIND}.goal === null ? done() : requestAnimationFrame(look));
+    look();
+}})"""
+
+
+def test_a_step_of_the_keys_ends_at_each_sum_of_an_event(page, opened):
+    """Step 1 of Scan 3 of two coupled states: both old values, two sums, and two outputs."""
+    opened("coupled", 2)
+    page.evaluate(f"{FIND}.go(9)")
+    slots = []
+    for stop in range(1, 6):
+        page.get_by_label("next sum").click()
+        page.evaluate(REST)
+        assert page.locator(".more").inner_text().startswith(f"sum {stop} of 5")
+        slots.append(page.locator(".scantape-sentence .line .name").all_inner_texts())
+        moment = page.locator(".scantape-machine").get_attribute("data-moment")
+        assert moment == ("10" if stop == 5 else "9")
+    assert [len(names) for names in slots] == [2, 1, 1, 1, 1]
+    assert slots[1] == ["dC′/d(dC/dprey₂):  "]
+    page.get_by_label("previous sum").click()
+    page.evaluate(REST)
+    assert page.locator(".more").inner_text().startswith("sum 4 of 5")
+
+
+def test_a_number_is_explained_as_it_is_between_two_sums(page, opened):
+    """Before its own sum of the event, a slot still holds its old value."""
+    opened("coupled", 2)
+    page.evaluate(f"{FIND}.go(9.34)")  # the second of five sums has ended
+    page.locator('[data-name="dC′/d(dC/dhunters₂)"]').click()
+    assert "= 0 is an initial gradient" in page.locator(".scantape-sentence").inner_text()
+    page.locator('[data-name="dC′/d(dC/dprey₂)"]').click()
+    assert "1.044 = " in page.locator(".scantape-sentence").inner_text()
+
+
 TEXTS = """() => [...document.querySelectorAll(".scantape-machine svg text")].filter((text) =>
     text.textContent && getComputedStyle(text).display !== "none"
     && getComputedStyle(text).visibility !== "hidden").length"""

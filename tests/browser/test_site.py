@@ -77,7 +77,7 @@ def test_each_machine_plays_alone(opened):
     machine = page.locator(".scantape-machine").first
     others = page.locator(".scantape-machine").nth(1)
     before = others.get_attribute("data-moment")
-    machine.get_by_role("button", name="next event").click()
+    machine.get_by_role("button", name="next sum").click()
     page.locator(".scantape-machine[data-moment='1']").first.wait_for()
     assert others.get_attribute("data-moment") == before
 

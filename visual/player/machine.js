@@ -1,41 +1,7 @@
-// The player of a machine: sentence, scrub bar, keys, and the provenance of a clicked number.
-
-/**
- * The parts whose sentences are shown: two, and of two runs one pair that differs if any does.
- * @param {Group|undefined} group
- * @returns {Part[]}
- */
-function shownParts(group) {
-  const parts = group?.parts ?? [], second = parts.filter((part) => part.is_second);
-  const first = parts.filter((part) => !part.is_second);
-  if (!second.length || !first.length) return parts.slice(0, 2);
-  const n = Math.max(0, second.findIndex((part) => !first.some((other) => other.new === part.new)));
-  return [first[Math.min(n, first.length - 1)], second[n]];
-}
-
-/** The lines of a sentence: a piece with a line break ends one. @param {Phrase[]} pieces */
-function lines(pieces) {
-  const end = pieces.findIndex(({ text }) => text === "\n");
-  return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
-}
+// The player of a machine: it moves p, and shows p in the picture, the words, and the bar.
 
 const NARROW = 600; // pixels
-const START = "Press play, or drag the bar: each event is one step of one Scan.";
 const SPEEDS = [0.5, 1, 2, 4];
-const INK = { plain: "", name: "name", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
-
-const LEGEND = [
-  ["overwritten", "overwritten", "read, then replaced"],
-  ["preserved", "preserved", "read, unchanged"],
-  ["saved", "saved value", "sets the factor"],
-  ["restored", "↺ restored", "written back"],
-  ["seed", "◤ seed", "initial gradient"],
-  ["pending", "pending", "nothing added yet"],
-  ["result", "result", "used by the cost, or returned"],
-];
-
-/** Whether a group has more than one sentence. @param {any} record */
-const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
 
 /** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
 class Machine {
@@ -46,17 +12,12 @@ class Machine {
     this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
     this.root.machine = this;
     this.title = html("h2", { class: "title" }, this.root);
-    this.rules = html("p", { class: "rules", hidden: "" }, this.root);
+    const foot = html("div", { class: "foot" });
+    this.words = new Words(this.root, foot);
     this.stage = html("div", { class: "stage" }, this.root);
-    this.foot = html("div", { class: "foot" }, this.root);
-    this.description = html("div", { class: "description" }, this.foot);
-    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.description);
-    this.reason = html("div", { class: "reason" }, this.description);
-    this.more = html("div", { class: "more" }, this.description);
-    this.table = html("table", { hidden: "" }, this.description);
-    this.bar = html("div", { class: "bar" }, this.foot);
-    this.controls();
-    this.legend();
+    this.root.append(foot);
+    this.controls(html("div", { class: "bar" }, foot));
+    this.legend(html("p", { class: "legend" }, this.root));
     this.inner = html("details", { class: "inside" }, this.root);
     this.inner.append(document.createElement("summary"), document.createElement("div"));
     this.inner.ontoggle = () => this.inside(this.nested);
@@ -78,9 +39,9 @@ class Machine {
     this.root.dataset.moments = data.moments;
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(isLong)));
     this.contribute(this.options.contributor);
-    this.slider.max = data.moments;
-    this.segments();
-    this.mistake();
+    this.words.open(data, this.options.onExample);
+    this.bar.open(data);
+    this.bar.mark(data.mistake, (moment) => this.jump(moment));
     this.inner.hidden = !data.inside?.length;
     this.inner.open = false;
     this.fit();
@@ -111,48 +72,25 @@ class Machine {
     this.root.classList.toggle("contributor", Boolean(isOn));
   }
 
-  controls() {
-    this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, this.bar, "▶");
+  /** @param {Element} parent */
+  controls(parent) {
+    this.button = html("button", { type: "button", class: "play", "aria-label": "play" }, parent, "▶");
     this.button.onclick = () => (this.isPlaying ? this.pause() : this.play());
-    html("button", { type: "button", class: "step", "aria-label": "previous event" }, this.bar, "|◀").onclick = () => this.step(-1);
-    html("button", { type: "button", class: "step", "aria-label": "next event" }, this.bar, "▶|").onclick = () => this.step(1);
-    this.speed = html("select", { "aria-label": "speed" }, this.bar);
+    html("button", { type: "button", class: "step", "aria-label": "previous sum" }, parent, "|◀").onclick = () => this.step(-1);
+    html("button", { type: "button", class: "step", "aria-label": "next sum" }, parent, "▶|").onclick = () => this.step(1);
+    this.speed = html("select", { "aria-label": "speed" }, parent);
     for (const speed of SPEEDS) html("option", { value: speed, ...(speed === 1 ? { selected: "" } : {}) }, this.speed, `${speed}×`);
-    const box = html("div", { class: "scrub" }, this.bar);
-    this.track = html("div", { class: "segments", "aria-hidden": "true" }, box);
-    this.marks = html("div", { class: "marks" }, box);
-    this.slider = html("input", { type: "range", min: 0, step: "any", value: 0, "aria-label": "moment" }, box);
-    this.slider.oninput = () => { this.pause(); this.forget(); this.goal = null; this.go(this.ofBar(Number(this.slider.value))); };
-    this.slider.onchange = () => this.glide(Math.round(this.p));
-    this.counter = html("output", { class: "counter" }, this.bar);
+    this.bar = new Bar(parent, { drag: (p) => this.jump(p), drop: () => this.glide(this.bar.nearest(this.p)) });
+    this.counter = html("output", { class: "counter" }, parent);
   }
 
-  legend() {
-    this.key_ = html("p", { class: "legend" }, this.root);
-    for (const [kind, term, meaning] of LEGEND)
-      html("i", {}, html("span", { class: kind, title: `${term}: ${meaning}` }, this.key_, term), `: ${meaning}`);
-    const label = html("label", { title: "positions in buffers, and formulas in buf[…]" }, this.key_, "buffers");
+  /** @param {Element} parent */
+  legend(parent) {
+    legend(parent);
+    const label = html("label", { title: "positions in buffers, and formulas in buf[…]" }, parent, "buffers");
     this.buffers = html("input", { type: "checkbox" });
     label.prepend(this.buffers);
     this.buffers.onchange = () => { this.contribute(this.buffers.checked); this.refresh(); };
-  }
-
-  /** The bar: one segment for each Scan, one tick for each event. */
-  segments() {
-    const { events, scans } = this.data;
-    this.edges = [0];
-    for (const event of events) this.edges.push(this.edges.at(-1) + event.weight);
-    const whole = this.edges.at(-1) || 1;
-    this.edges = this.edges.map((edge) => (edge / whole) * this.data.moments);
-    this.track.replaceChildren();
-    for (const scan of scans) {
-      const [from, to] = scan.events.map((event) => this.edges[event]);
-      const node = html("span", { title: `${scan.run}${scan.number} ${scan.name}` }, this.track);
-      node.style.flex = `${to - from} 0 0`;
-      html("i", {}, node);
-      html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
-      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, one
-    }
   }
 
   /** Scale the picture to the window, with letters of 11 pixels or more; a higher picture scrolls. */
@@ -181,100 +119,24 @@ class Machine {
     else if (right > frame.right - 60) stage.scrollLeft += right - frame.right + 100;
   }
 
-  /** Show both rules as lines, all results, and the marks of a faulty rule on the bar. */
-  mistake() {
-    const { mistake: rule, events } = this.data;
-    for (const node of [this.rules, this.table]) node.hidden = !rule;
-    this.description.classList.toggle("compares", Boolean(rule));
-    this.marks.replaceChildren();
-    if (!rule) return;
-    const lines = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
-    this.rules.replaceChildren();
-    if (lines[0]) html("span", {}, this.rules, `✓ a replaced value: ${lines[0]}   `);
-    html("span", { class: "wrong" }, this.rules, `✗ ${rule.rule}: ${lines[1]}`);
-    this.offer(rule);
-    this.table.replaceChildren();
-    for (const row of [["", "correct", "faulty", "finite differences", "ratio"], ...rule.table]) {
-      const line = html("tr", {}, this.table);
-      row.forEach((text, n) => html(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, line, text));
-    }
-    for (const [text, moment] of [["first wrong", rule.first_wrong], ["first read", rule.first_read]]) {
-      if (moment === null) continue;
-      const at = (this.edges[moment] / this.data.moments) * 100;
-      const mark = html("button", { type: "button", class: "mark", title: `${text}: ${events[moment - 1].heading}` }, this.marks, text === "first read" ? "▲ read" : "▲ wrong");
-      mark.style.left = this.marks.children.length > 1 ? `max(${at}%, calc(${this.marks.firstChild.style.left} + 58px))` : `${at}%`;
-      mark.onclick = () => this.jump(moment);
-    }
-  }
-
-  /** If the rule changes no result, offer a loop in which it does. @param {any} rule */
-  offer({ example, offer }) {
-    if (!example) return;
-    html("span", {}, this.rules, "   It changes: ");
-    const { onExample } = this.options;
-    const node = html(onExample ? "button" : "span", {}, this.rules, offer);
-    if (onExample) node.onclick = () => onExample(example);
-  }
-
-  /** Convert between p and a place on the bar; an event is as wide as its duration. @param {number} x */
-  ofBar(x) {
-    const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, this.data.moments - 1);
-    return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, this.data.moments);
-  }
-
-  /** @param {number} p */
-  toBar(p) {
-    const n = Math.min(Math.floor(p), this.data.moments - 1);
-    return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
-  }
-
   /** Go to p without animation. @param {number} p */
   go(p) {
     this.p = clamp(Number(p) || 0, 0, this.data.moments);
     const moving = matchMedia("(prefers-reduced-motion: reduce)").matches ? Math.ceil(this.p - 1e-9) : this.p;
     const at = this.picture.show(moving);
-    if (document.activeElement !== this.slider || !this.slider.matches(":active")) this.slider.value = this.toBar(this.p);
-    this.slider.setAttribute("aria-valuetext", at.event?.heading ?? "before the first event");
+    this.bar.show(this.p, at.event?.heading ?? "before the first event");
     const moment = Math.floor(this.p + 1e-9);
     if (this.root.dataset.moment !== String(moment)) {
       this.root.dataset.moment = moment;
       this.options.onMoment?.(moment);
     }
     const said = `${at.number}.${at.group}`;
-    if (this.said !== said && this.picked === null) {
-      this.say(at, said);
-      this.follow(at);
-    }
-    this.fill();
-  }
-
-  fill() {
-    const x = this.toBar(this.p);
-    for (const [n, node] of [...this.track.querySelectorAll("span")].entries()) {
-      const [from, to] = this.data.scans[n].events.map((event) => this.edges[event]);
-      node.firstChild.style.width = `${100 * clamp((x - from) / (to - from || 1), 0, 1)}%`;
-    }
-  }
-
-  /** @param {Place} at @param {string=} said */
-  say(at, said = "") {
+    if (this.said === said || this.picked !== null) return;
     this.said = said;
-    const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
-    const { runs } = this.data, parts = shownParts(group), { entry } = this.picture;
-    this.sentence.replaceChildren();
-    if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
-    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact, runs.length && group.parts.some((each) => each.is_second) ? `${runs[Number(part.is_second)]} ` : "");
-    if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
-    this.reason.textContent = group ? group.reason : this.data.results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
-    const left = many > 1 ? `sum ${at.group + 1} of ${many} · ` : "";
-    this.more.textContent = at.event ? `${left}${at.event.heading}` : "";
-    if (this.options.contributor && parts.length) this.more.textContent += ` · ${parts[0].formula}`;
-    const { mistake: rule } = this.data;
-    if (rule?.first_wrong === at.number && at.group === many - 1) this.more.textContent += " · first wrong number";
-    if (rule?.first_read === at.number) this.more.textContent += " · first read of a wrong number";
-    if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
-    if (entry !== null) this.more.textContent += ` · entry ${entry + 1} of each array`;
+    this.words.say(at, this.picture.entry, this.options.contributor);
     this.counter.textContent = `${at.number} / ${this.data.moments}`;
+    if (!this.inner.hidden) this.inside(this.whole.inside.find(({ scan, step }) => scan === at.event?.scan && step === at.event.step));
+    this.follow(at);
   }
 
   /** The Scans inside the current step, in a fold below. @param {any} nested */
@@ -287,13 +149,6 @@ class Machine {
     place.nested = nested;
     if (this.innermost) this.innermost.open(nested.data, nested.data.first);
     else this.innermost = new Machine(nested.data, place, { above: 0, moment: nested.data.first });
-  }
-
-  /** @param {Phrase[]} sentence @param {string=} exact @param {string=} before */
-  line(sentence, exact = "", before = "") {
-    const line = html("div", { class: "line", title: exact }, this.sentence);
-    if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
-    for (const { text, ink } of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
   }
 
   // ---- time ---------------------------------------------------------------------------------
@@ -321,13 +176,12 @@ class Machine {
     this.start();
   }
 
-  /** @param {number} by */
+  /** Move to the end of the next or the previous sum. @param {number} by */
   step(by) {
     this.forget();
     this.pause();
-    const base = this.goal ?? (by > 0 ? Math.floor(this.p + 1e-9) : Math.ceil(this.p - 1e-9));
     if (this.goal !== null) this.go(this.goal);
-    this.glide(base + by);
+    this.glide(this.bar.neighbor(this.p, by));
   }
 
   start() {
@@ -426,43 +280,17 @@ class Machine {
     if (number === null || number === this.picked) return this.forget();
     this.pause();
     this.goal = null;
-    this.go(Math.round(this.p));
+    this.go(this.bar.nearest(this.p));
     this.picked = number;
     this.explain(number);
   }
 
   /** @param {number} number */
   explain(number) {
-    const story = this.story(number, Math.round(this.p));
+    const story = provenance(this.data, number, locate(this.data, this.p));
     this.picture.explain(number, story.part, story.readers);
-    this.sentence.replaceChildren();
-    if (story.part) {
-      html("div", { class: "line" }, this.sentence, story.part.exact || story.part.sentence.map(({ text }) => text).join(""));
-    } else this.sentence.textContent = story.given;
-    this.reason.textContent = story.reason;
-    this.more.textContent = [story.read, story.held].filter(Boolean).join(" · ");
+    this.words.explain(story);
     this.said = "";
-  }
-
-  /** @param {number} number @param {number} moment */
-  story(number, moment) {
-    const cell = this.data.cells[number], readers = new Set(), reads = [];
-    let part = null, when = 0;
-    for (const [n, event] of this.data.events.entries())
-      for (const each of event.groups.flatMap((group) => group.parts)) {
-        if (each.target === number && n + 1 <= moment && each.kind !== "restored") [part, when] = [each, n + 1];
-        const used = each.terms.some((move) => move.source === number || move.saved.includes(number));
-        if (used && n + 1 > when) { readers.add(each.target); reads.push(event.heading); }
-      }
-    const held = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
-    const { text } = keyAt(cell, moment);
-    return {
-      part, readers,
-      reason: part ? this.data.events[when - 1].groups.find((group) => group.parts.includes(part)).reason : "",
-      given: text ? `${cell.name} = ${text} is an initial value.` : `${cell.name} has no value yet.`,
-      read: reads.length ? `read by ${[...new Set(reads)].slice(0, 3).join("; ")}${new Set(reads).size > 3 ? "; …" : ""}` : "no later step reads it",
-      held: held.length > 1 ? `the slot has held ${held.join(", then ")}` : "",
-    };
   }
 
   forget() {

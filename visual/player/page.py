@@ -4,7 +4,7 @@
     >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
 
 The page contains the compressed machine of each combination of choices, with the instructions of
-its run. Each number refers to its instruction: when a given value changes, ``live.js`` computes the
+its run. Each number refers to its instruction: when a given value changes, ``numbers.js`` computes the
 run again.
 """
 
@@ -183,7 +183,7 @@ class Page:
 @cache
 def module() -> str:
     """Return the ES module: the machine, the numbers, and the choices."""
-    files = (HERE / name for name in ("numbers.js", "live.js", "page.js"))
+    files = (HERE / name for name in ("numbers.js", "page.js"))
     own = "".join(file.read_text(encoding="utf-8") for file in files)
     return MODULE + own
 

@@ -342,19 +342,10 @@ class Picture {
       lines: (isOne(move) ? [] : move.drops).map((points) => shape("path", { d: path(points), class: "drop", "marker-end": this.head }, this.lines)),
       line: shape("path", { d: path(move.points), class: "arrow now", "marker-end": this.head }, this.lines),
       factor: move.chip && (move.factor || move.symbol) && !isOne(move) ? this.pill("factor", factorText(move)) : null,
-      symbol: this.symbol(move),
       value: this.pill(part.kind === "fill" ? "plain" : "value", move.value || move.product),
       product: this.pill(part.kind === "fill" ? "plain" : "product", move.product || move.value),
     }));
     return { part, cell, moves, adder: isSum(part) ? this.adder(part, cell) : null };
-  }
-
-  /** @param {Term} move */
-  symbol(move) {
-    const { pitch, is_tall, cells } = this.data, room = is_tall ? pitch * 0.9 : (pitch - cells[0].width) / 2;
-    if (this.data.is_down || !move.chip || !move.symbol || !move.factor || isOne(move) || textWidth(move.symbol, 11) > room) return null;
-    const [x, y] = move.drops[0]?.at(-1) ?? move.chip;
-    return shape("text", { x: x + 5, y: y - (is_tall ? 8 : 3), class: "symbol" }, this.over, move.symbol);
   }
 
   /** The sum in its slot: the old value, each product with a plus sign, then the result. @param {Part} part @param {Cell} cell */
@@ -384,13 +375,12 @@ class Picture {
   /** Move the acts of a part to a share of its time. @param {any} act @param {number} share */
   move({ part, moves, adder }, share) {
     const adding = share >= MOVE, quick = part.kind === "fill" || part.kind === "restored";
-    for (const { move, lines, line, factor, value, product, symbol } of moves) {
+    for (const { move, lines, line, factor, value, product } of moves) {
       const go = ease(phase(share, READ, MOVE));
       for (const drop of lines) drop.style.opacity = String(Math.max(0.15, phase(share, 0, READ)));
       line.style.opacity = "1";
       const passed = (move.factor || move.symbol) && !isOne(move) && go >= move.turn;
       if (factor) place(factor, move.chip, passed && !adding ? 0 : phase(share, 0.05, READ));
-      if (symbol) symbol.style.opacity = String(phase(share, 0.05, READ));
       const here = along(move.points, go), moving = share > 0.02 && share < MOVE;
       place(value, here, moving && !(passed || (!move.value && move.product)) ? 1 : 0);
       place(product, here, moving && (passed || !move.value) ? 1 : 0);

@@ -303,8 +303,8 @@ def test_the_sources_of_a_filling_are_slots_and_the_rest_comes_from_the_cost():
         for w in last.writes
     }
     assert found == {
-        "dC/dx0₃": ["dC/ds₂"], "dC/dx0₂": ["dC/dv₀", "dC/ds₁"],
-        "dC/dx0₁": ["dC/ds₀", "∂C/∂x0₁"], "dC/dx0₀": [],
+        "dC/dx₃": ["dC/ds₂"], "dC/dx₂": ["dC/dv₀", "dC/ds₁"],
+        "dC/dx₁": ["dC/ds₀", "∂C/∂x₁"], "dC/dx₀": [],
     }  # fmt: skip
     direct = last.writes[2].terms[1]
     np.testing.assert_allclose(direct.value, 1)  # dC/dx₁ of the summand x₁

@@ -153,11 +153,11 @@ def test_what_a_sequence_was_cut_from():
     assert told == "exp(u[k:])"
     assert f"{letter}₋₁₋ₖ" in printed
     values = np.linspace(0.1, 0.9, 6)
-    known = {"x0": Series([0.4]), "u": FromTheEnd(values)}
+    known = {"x": Series([0.4]), "u": FromTheEnd(values)}
     known[letter] = FromTheEnd(np.exp(values)[3:])
     run_printed(printed, known, 3)
     f = pytensor.function([u, x0, n, k], xs, mode="FAST_COMPILE")
-    assert [known["x0"][1 + k] for k in range(3)] == pytest.approx(f(values, 0.4, 3, 3))
+    assert [known["x"][1 + k] for k in range(3)] == pytest.approx(f(values, 0.4, 3, 3))
 
 
 def test_an_output_is_not_called_like_the_number_of_steps():
@@ -165,7 +165,7 @@ def test_an_output_is_not_called_like_the_number_of_steps():
     _, ys = scan(lambda x: (x * 2, x**3), outputs_info=[x0, None], n_steps=n)
     system = lab.system(ys)
     assert [q.symbol for q in system.of_role(VariableRole.OUTPUT)] == ["v"]
-    assert system.lines() == ("x0[t] = x0[t−1]·2", "v[t] = x0[t−1]³")
+    assert system.lines() == ("x[t] = x[t−1]·2", "v[t] = x[t−1]³")
 
 
 @pytest.mark.parametrize("steps", [3, None])
@@ -180,8 +180,8 @@ def test_the_results_of_a_loop_read_from_their_end(steps):
         assert line == "v[t] = v[t−1]·s[t]"
         assert "s = …" in str(system)
         return
-    assert line == "v[t] = v[t−1]·x0₃₋ₖ"
-    known = {"v": Series([1.0]), "x0": Series([0.5, 0.25, 0.0625, 0.00390625])}
+    assert line == "v[t] = v[t−1]·x₃₋ₖ"
+    known = {"v": Series([1.0]), "x": Series([0.5, 0.25, 0.0625, 0.00390625])}
     run_printed(str(system), known, 3)
     f = pytensor.function([x0], ys, mode="FAST_COMPILE")
     assert [known["v"][1 + k] for k in range(3)] == f(0.5).tolist()

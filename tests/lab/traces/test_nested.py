@@ -43,8 +43,8 @@ def test_every_step_has_a_run_of_its_own(first):
         (inner,) = step.scans
         assert np.allclose(inner.tapes[0].final, expected)
         assert np.allclose(step.outputs[0], expected[-1])
-        assert step.names == ("x0[t]",)
-        assert [one.name for one in step.inputs] == ["x0[t−1]", "a"]
+        assert step.names == ("x[t]",)
+        assert [one.name for one in step.inputs] == ["x[t−1]", "a"]
 
 
 def test_the_derivative_inside_the_step_of_the_derivative(first):
@@ -110,4 +110,4 @@ def test_the_gradient_of_a_scan_inside_is_explained():
     for scan_report in report.scans:
         assert {str(one.verdict) for one in scan_report.outcomes} == {"connected"}
         assert scan_report.saved
-    assert "x02 = x0[t−1]" in str(report)
+    assert "x2 = x[t−1]" in str(report)

@@ -140,6 +140,23 @@ def test_a_slot_that_is_written_back_says_so():
     assert {"overwritten", "preserved", "restored", "saved", "pending", "result"} <= roles
 
 
+def test_a_running_total_is_complete_only_at_the_end():
+    """dC/dw of x₂ = w·(w·x₀): the contributions x₁ of step 1 and w·x₀ of step 0, both 0.5·0.8."""
+    loop = lab.Loop(
+        lambda x, w: w * x, (lab.State("x", 0.8),), parameters=(lab.Parameter("w", 0.5),), n_steps=2
+    )
+    lines = visual.machine(loop.trace(wrt="w"), moment=5).text().splitlines()
+    (total,) = (line for line in lines if ", dC/dw:" in line)
+    assert "dC/dw so far = 0.4 (" in total
+    assert "dC/dw = 0.8 (" in total
+    assert any(line.startswith("dC/dw:  0.8 = 0.4 + 0.5 × 0.8") for line in lines)
+
+
+def test_the_reason_has_the_local_derivative_in_symbols():
+    assert "Local derivative: 2·x₁." in visual.machine(run("square", 1), moment=8).text()
+    assert "Local derivative: 2·dC/dx₂." in visual.machine(run("square", 2), moment=12).text()
+
+
 @pytest.mark.parametrize("width", [360, 840])
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_no_two_cells_overlap_and_none_leaves_the_sheet(name, order, width):

@@ -21,7 +21,8 @@ class Ink(StrEnum):
 
     PLAIN = "plain"
     NAME = "name"
-    WRITTEN = "written"
+    OVERWRITTEN = "overwritten"  # the new value of a slot that the step reads
+    WRITTEN = "written"  # the value of a slot that the step only writes
     PRESERVED = "preserved"
     SAVED = "saved"
     OLD = "old"

@@ -63,12 +63,16 @@ class _Wording(Wording):
         for node in NODE.finditer(call):
             pieces += [Phrase(call[end : node.start()]), Phrase(values[node[0]], Ink.PRESERVED)]
             end = node.end()
-        new = Phrase(self.number(write.new), Ink.WRITTEN)
+        new = self._new_value(write)
         return Sentence((name, new, Phrase(" ← "), *pieces, Phrase(call[end:])), write.formula)
+
+    def quantity(self, slot: Slot) -> str:
+        """Return the value or the gradient that a slot holds."""
+        return slot.quantity
 
     def _in_symbols(self, event: RunEvent, write: Write, name: Phrase) -> Sentence:
         """Return a sum of arrays in symbols."""
-        new = Phrase(self.number(write.new), Ink.WRITTEN)
+        new = self._new_value(write)
         return Sentence((name, new, Phrase(f" ← {write.formula.partition(' ← ')[2]}")))
 
 

@@ -19,7 +19,7 @@ from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
 
 INKS = {
-    Ink.WRITTEN: Role.OVERWRITTEN,
+    Ink.OVERWRITTEN: Role.OVERWRITTEN,
     Ink.PRESERVED: Role.PRESERVED,
     Ink.SAVED: Role.READ,
     Ink.WRONG: Role.WRONG,

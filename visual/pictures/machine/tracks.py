@@ -52,17 +52,18 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
     """Return the tracks of each part of a group, with factors that do not cover each other.
 
-    Sums that play at the same time can have factors in the same place. The first keeps its factor;
-    the sentences contain all.
+    Several sums of one run play at the same time only if they add nothing but zeros; they show no
+    factors. Of two factors in the same place, the first stays; the sentences contain all.
     """
     routes, taken, result = _Routes(arrangement), list[_Area](), list[list[Track]]()
+    has_zeros = sum(part.kind is PartKind.SUM and not part.is_second for part in group.parts) > 1
     for part in group.parts:
         tracks = []
         for term in part.terms:
             way = routes.track(part, term)
             if way.chip is not None and (term.factor or term.symbol):
                 area = _Area.of(way.chip, factor_text(term), factor_size(arrangement))
-                if any(area.overlaps(other) for other in taken):
+                if has_zeros or any(area.overlaps(other) for other in taken):
                     way = replace(way, chip=None, drops=())
                 else:
                     taken.append(area)

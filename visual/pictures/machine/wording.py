@@ -6,12 +6,13 @@
 An equation has ``=`` if it holds to half a unit of its last digit as printed, else ``≈``.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lab.equations.events.events import Events, EventSequence
-from lab.equations.events.records import Event, Read, SlotRole, Write, WriteKind
+from lab.equations.events.records import Event, Read, Slot, SlotRole, Write, WriteKind
 from lab.equations.numbers import DIGITS, as_printed, holds, value_of
 from lab.equations.quantities import Quantities
 from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
@@ -23,6 +24,8 @@ from visual.pictures.machine.places import NumberStyle, Places, check_of, numera
 
 FOUR = 4  # digits of a number in a cell
 LONGEST = 48  # characters of a formula in a reason
+MOST_FACTORS = 2  # that a reason lists
+NUMERAL = re.compile(r"[-−]?[\d.]*")
 MARK, END = "\ue000", "\ue001"  # private-use characters: where a value stands in a formula
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
@@ -144,6 +147,17 @@ class Wording:
         kept = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
         return Ink.PRESERVED if kept else INKS.get(read.role, Ink.SAVED)
 
+    def quantity(self, slot: Slot) -> str:
+        """Return the quantity that a slot holds: ``dC/dx₂``, or the partial sum ``dC/dw so far``."""
+        tape = self.run.trace.scans[slot.scan].tape(slot.argument)
+        is_partial = tape is not None and tape.is_total and slot.row + 1 < len(tape.final)
+        return f"{slot.quantity} so far" if is_partial else slot.quantity
+
+    def _new_value(self, write: Write) -> Phrase:
+        """Return the written value, in color if it replaces a value that the step reads."""
+        is_first = write.kind is WriteKind.WRITTEN
+        return Phrase(self.number(write.new), Ink.WRITTEN if is_first else Ink.OVERWRITTEN)
+
     def _operand(self, value: np.ndarray, ink: Ink, style: NumberStyle) -> PrintedOperand | None:
         number = self.scalar(value)
         if number is None:
@@ -152,7 +166,7 @@ class Wording:
 
     def sentence(self, event: Event, write: Write) -> Sentence:
         """Return the sentence of a write: its sum, or its formula."""
-        name = Phrase(f"{write.slot.quantity}:  ", Ink.NAME)
+        name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
             value = Phrase(self.number(write.new), Ink.PRESERVED)
             return Sentence((name, value, Phrase(" is written back unchanged")))
@@ -175,13 +189,13 @@ class Wording:
 
         told = number_text(new)
         digits = next((d for d in DIGITS if holds(told, printed(d))), None)
-        pieces = [name, Phrase(self.number(write.new), Ink.WRITTEN)]
+        pieces = [name, self._new_value(write)]
         pieces.append(Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
         pieces += [p.piece() if isinstance(p, PrintedOperand) else Phrase(p) for p in right]
         texts = [
             p.text(digits or DIGITS[-1]) if isinstance(p, PrintedOperand) else p for p in right
         ]
-        exact = f"{write.slot.quantity} = {told} {'=' if digits else '≈'} {''.join(texts)}"
+        exact = f"{self.quantity(write.slot)} = {told} {'=' if digits else '≈'} {''.join(texts)}"
         check = () if self.places is None else check_of(expression, leaves)
         return Sentence(tuple(pieces), exact, check)
 
@@ -245,7 +259,7 @@ class Wording:
 
     def _in_symbols(self, event: Event, write: Write, name: Phrase) -> Sentence:
         """Return the formula of arrays in symbols."""
-        new = Phrase(self.number(write.new), Ink.WRITTEN)
+        new = self._new_value(write)
         if self.formula_of(event, write) is None or event.step is None:
             return Sentence((name, new))
         right = write.formula.partition("←")[2].strip() or write.formula
@@ -282,6 +296,7 @@ class Wording:
             others = f" The old value contains the contributions of other readers of {held}."
             if is_initial:
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
+        others += _local_derivatives(write)
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
             return f"{formula} reads {held} (step {step} of {scan}).{others}"
         written = [w.slot.quantity for w in readers]
@@ -300,6 +315,15 @@ class Wording:
 def index_at(tape: TapeTrace, row: int) -> int | None:
     """Return the index in time of a row."""
     return None if tape.axis is None else int(tape.axis.index[row])
+
+
+def _local_derivatives(write: Write) -> str:
+    """Return a sentence with the factors of a sum in symbols; empty for constants or many terms."""
+    factors = dict.fromkeys(term.symbols for term in write.terms if term.factor is not None)
+    symbols = [factor for factor in factors if not NUMERAL.fullmatch(factor)]
+    if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
+        return ""
+    return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
 
 
 def _reads(write: Write, name: str) -> bool:

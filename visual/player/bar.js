@@ -1,0 +1,89 @@
+// The scrub bar: one segment for each Scan, as wide as its events take time, and the marks of a rule.
+
+/** The ends of the sums of an event, as shares of its duration. @param {any} event @returns {number[]} */
+function sumEnds({ groups, weight }) {
+  let past = 0;
+  const ends = groups.map((group) => (past += group.weight) / weight);
+  return [...ends.slice(0, -1), 1];
+}
+
+/** The bar converts between p and a place on it; keys stop at the end of each sum. */
+class Bar {
+  /** @param {Element} parent @param {any} actions `drag` gets p, `drop` has no argument */
+  constructor(parent, { drag, drop }) {
+    const box = html("div", { class: "scrub" }, parent);
+    this.track = html("div", { class: "segments", "aria-hidden": "true" }, box);
+    this.marks = html("div", { class: "marks" }, box);
+    this.slider = html("input", { type: "range", min: 0, step: "any", value: 0, "aria-label": "moment" }, box);
+    this.slider.oninput = () => drag(this.moment(Number(this.slider.value)));
+    this.slider.onchange = drop;
+  }
+
+  /** Draw the segments of another machine. @param {any} data */
+  open(data) {
+    const { events, scans, moments } = this.data = data;
+    this.stops = [0, ...events.flatMap((event, n) => sumEnds(event).map((share) => n + share))];
+    const edges = [0];
+    for (const event of events) edges.push(edges.at(-1) + event.weight);
+    const whole = edges.at(-1) || 1;
+    this.edges = edges.map((edge) => (edge / whole) * moments);
+    this.slider.max = moments;
+    this.track.replaceChildren();
+    for (const scan of scans) {
+      const [from, to] = scan.events.map((event) => this.edges[event]);
+      const node = html("span", { title: `${scan.run}${scan.number} ${scan.name}` }, this.track);
+      node.style.flex = `${to - from} 0 0`;
+      html("i", {}, node);
+      html("b", {}, node, scans.length > 4 ? String(scan.number) : `${scan.number} ${scan.name}`);
+      node.hidden = scans.some((other) => other.number === scan.number && other.run < scan.run); // of two runs, one
+    }
+  }
+
+  /** Mark the first effects of a faulty rule. @param {any} rule @param {(moment: number) => void} jump */
+  mark(rule, jump) {
+    const { events, moments } = this.data;
+    this.marks.replaceChildren();
+    for (const [text, moment] of rule ? [["wrong", rule.first_wrong], ["read", rule.first_read]] : []) {
+      if (moment === null) continue;
+      const at = (this.edges[moment] / moments) * 100, before = this.marks.firstChild;
+      const mark = html("button", { type: "button", class: "mark", title: `first ${text}: ${events[moment - 1].heading}` }, this.marks, `▲ ${text}`);
+      mark.style.left = before ? `max(${at}%, calc(${before.style.left} + 58px))` : `${at}%`;
+      mark.onclick = () => jump(moment);
+    }
+  }
+
+  /** The moment at a place on the bar. @param {number} x */
+  moment(x) {
+    const { moments } = this.data;
+    const n = clamp(this.edges.findLastIndex((edge) => edge <= x), 0, moments - 1);
+    return clamp(n + (x - this.edges[n]) / (this.edges[n + 1] - this.edges[n] || 1), 0, moments);
+  }
+
+  /** The place of p on the bar. @param {number} p */
+  place(p) {
+    const n = Math.min(Math.floor(p), this.data.moments - 1);
+    return n < 0 ? 0 : this.edges[n] + (this.edges[n + 1] - this.edges[n]) * (p - n);
+  }
+
+  /** Move the handle to p, and fill the segments before it. @param {number} p @param {string} heading */
+  show(p, heading) {
+    const x = this.place(p);
+    if (document.activeElement !== this.slider || !this.slider.matches(":active")) this.slider.value = x;
+    this.slider.setAttribute("aria-valuetext", heading);
+    for (const [n, node] of [...this.track.children].entries()) {
+      const [from, to] = this.data.scans[n].events.map((event) => this.edges[event]);
+      node.firstChild.style.width = `${100 * clamp((x - from) / (to - from || 1), 0, 1)}%`;
+    }
+  }
+
+  /** The end of the sum after p, or with a negative `by` before p. @param {number} p @param {number} by */
+  neighbor(p, by) {
+    if (by > 0) return this.stops.find((stop) => stop > p + 1e-6) ?? p;
+    return this.stops.findLast((stop) => stop < p - 1e-6) ?? 0;
+  }
+
+  /** The end of a sum that is nearest to p. @param {number} p */
+  nearest(p) {
+    return this.stops.reduce((a, b) => (Math.abs(b - p) < Math.abs(a - p) ? b : a));
+  }
+}

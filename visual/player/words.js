@@ -1,0 +1,146 @@
+// The words of a machine: the rules, the sentence of the event and its reason, the provenance of a
+// number, the table of results, and the legend.
+
+const START = "Press play, or drag the bar: each event is one step of one Scan.";
+const INK = { plain: "", name: "name", overwritten: "overwritten", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
+const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
+const LEGEND = [
+  ["overwritten", "overwritten", "read, then replaced"],
+  ["preserved", "preserved", "read, unchanged"],
+  ["saved", "saved value", "sets the factor"],
+  ["restored", "↺ restored", "written back"],
+  ["seed", "◤ seed", "initial gradient"],
+  ["pending", "pending", "nothing added yet"],
+  ["result", "result", "used by the cost, or returned"],
+];
+
+/**
+ * The parts whose sentences are shown: two, and of two runs one pair that differs if any does.
+ * @param {Group|undefined} group
+ * @returns {Part[]}
+ */
+function shownParts(group) {
+  const parts = group?.parts ?? [], second = parts.filter((part) => part.is_second);
+  const first = parts.filter((part) => !part.is_second);
+  if (!second.length || !first.length) return parts.slice(0, 2);
+  const n = Math.max(0, second.findIndex((part) => !first.some((other) => other.new === part.new)));
+  return [first[Math.min(n, first.length - 1)], second[n]];
+}
+
+/** The lines of a sentence: a piece with a line break ends one. @param {Phrase[]} pieces */
+function lines(pieces) {
+  const end = pieces.findIndex(({ text }) => text === "\n");
+  return end < 0 ? [pieces] : [pieces.slice(0, end), ...lines(pieces.slice(end + 1))];
+}
+
+/** Whether a group has more than one sentence. @param {any} record */
+const isLong = ({ parts, summary }) => (summary.length ? summary.some(({ text }) => text === "\n") : parts.length > 1);
+
+/**
+ * The provenance of a cell's number: the sum that computed it, the steps that read it, and the
+ * numbers that the slot has held.
+ * @param {any} data @param {number} number @param {Place} at
+ */
+function provenance(data, number, at) {
+  const cell = data.cells[number], readers = new Set(), reads = new Set();
+  const later = at.event?.groups.slice(at.group + 1).flatMap((group) => group.parts) ?? [];
+  const moment = later.some((part) => part.target === number) ? at.number - 1 : at.number; // its own sum comes later
+  let computed = null, when = 0, reason = "";
+  for (const [n, event] of data.events.entries())
+    for (const group of event.groups)
+      for (const part of group.parts) {
+        if (part.target === number && n < moment && part.kind !== "restored") [computed, when, reason] = [part, n + 1, group.reason];
+        const isRead = part.terms.some((move) => move.source === number || move.saved.includes(number));
+        if (isRead && n + 1 > when) { readers.add(part.target); reads.add(event.heading); }
+      }
+  const held = cell.keys.filter((key, n) => key.moment <= moment && key.text && key.text !== cell.keys[n - 1]?.text).map((key) => key.text);
+  const { text } = keyAt(cell, moment);
+  const history = [
+    reads.size ? `read by ${[...reads].slice(0, 3).join("; ")}${reads.size > 3 ? "; …" : ""}` : "no later step reads it",
+    held.length > 1 ? `the slot has held ${held.join(", then ")}` : "",
+  ];
+  const given = text ? `${cell.name} = ${text} is an initial ${data.scans[cell.scan - 1].order ? "gradient" : "value"}.` : `${cell.name} has no value yet.`;
+  const sentence = computed && computed.kind !== "fill" ? computed.exact || computed.sentence.map((piece) => piece.text).join("") : given;
+  return { part: computed, readers, sentence, reason, history: history.filter(Boolean).join(" · ") };
+}
+
+/** Append the legend. @param {Element} parent */
+function legend(parent) {
+  for (const [kind, term, meaning] of LEGEND)
+    html("i", {}, html("span", { class: kind, title: `${term}: ${meaning}` }, parent, term), `: ${meaning}`);
+}
+
+/** The words above and below the picture. */
+class Words {
+  /** @param {Element} above @param {Element} below */
+  constructor(above, below) {
+    this.rules = html("p", { class: "rules", hidden: "" }, above);
+    this.description = html("div", { class: "description" }, below);
+    this.sentence = html("div", { class: "scantape-sentence", "aria-live": "polite" }, this.description);
+    this.reason = html("div", { class: "reason" }, this.description);
+    this.more = html("div", { class: "more" }, this.description);
+    this.table = html("table", { hidden: "" }, this.description);
+  }
+
+  /** Show the rules and the results of another machine. @param {any} data @param {any} onExample */
+  open(data, onExample) {
+    this.data = data;
+    const rule = data.mistake;
+    for (const node of [this.rules, this.table]) node.hidden = !rule;
+    this.description.classList.toggle("compares", Boolean(rule));
+    if (!rule) return;
+    const [correct, faulty] = rule.rule === "accumulate-overwritten" ? ["s[k] ← g", "s[k] ← g + s[k]"] : ["", rule.change];
+    this.rules.replaceChildren();
+    if (correct) html("span", {}, this.rules, `✓ a replaced value: ${correct}   `);
+    html("span", { class: "wrong" }, this.rules, `✗ ${rule.rule}: ${faulty}`);
+    this.offer(rule, onExample);
+    this.table.replaceChildren();
+    for (const row of [HEADINGS, ...rule.table]) {
+      const line = html("tr", {}, this.table);
+      row.forEach((text, n) => html(n && row[0] ? "td" : "th", n === 2 && row[1] !== row[2] && row[0] ? { class: "wrong" } : {}, line, text));
+    }
+  }
+
+  /** If the rule changes no result, offer a loop in which it does. @param {any} rule @param {any} onExample */
+  offer({ example, offer }, onExample) {
+    if (!example) return;
+    html("span", {}, this.rules, "   It changes: ");
+    const node = html(onExample ? "button" : "span", {}, this.rules, offer);
+    if (onExample) node.onclick = () => onExample(example);
+  }
+
+  /** Describe the group that plays. @param {Place} at @param {number|null} entry @param {boolean} withBuffers */
+  say(at, entry, withBuffers) {
+    const { runs, results, mistake } = this.data, parts = shownParts(at.event?.groups[at.group]);
+    const group = at.event?.groups[at.group], many = at.event?.groups.length ?? 0;
+    const isPair = runs.length && group?.parts.some((part) => part.is_second);
+    this.sentence.replaceChildren();
+    if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
+    else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact, isPair ? `${runs[Number(part.is_second)]} ` : "");
+    if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
+    this.reason.textContent = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    this.more.textContent = [
+      many > 1 ? `sum ${at.group + 1} of ${many}` : "",
+      at.event?.heading,
+      withBuffers && parts.length ? parts[0].formula : "",
+      mistake && mistake.first_wrong === at.number && at.group === many - 1 ? "first wrong number" : "",
+      mistake?.first_read === at.number ? "first read of a wrong number" : "",
+      entry === null ? "" : `entry ${entry + 1} of each array`,
+    ].filter(Boolean).join(" · ");
+  }
+
+  /** @param {Phrase[]} sentence @param {string=} exact @param {string=} before */
+  line(sentence, exact = "", before = "") {
+    const line = html("div", { class: "line", title: exact }, this.sentence);
+    if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
+    for (const { text, ink } of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
+  }
+
+  /** Describe where a number comes from. @param {any} record a result of `provenance` */
+  explain({ sentence, reason, history }) {
+    this.sentence.replaceChildren();
+    html("div", { class: "line" }, this.sentence, sentence);
+    this.reason.textContent = reason;
+    this.more.textContent = history;
+  }
+}
