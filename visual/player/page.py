@@ -4,8 +4,8 @@
     >>> visual.Page(["square"], taps={"square": [(-1,), (-2, -1)]}, orders=[1, 2, 3]).save("a.html")
 
 The page contains the compressed machine of each combination of choices, with the instructions of
-its run. Each number refers to its instruction: when a given value changes, ``numbers.js`` computes the
-run again.
+its run. Each number refers to its instruction: when a given value changes, ``numbers.js`` computes
+the run again.
 """
 
 import json

@@ -39,7 +39,9 @@ from visual.widgets.widget import Widget, save_page
 
 Run = Trace | Breakage | Recording
 HERE = Path(__file__).parent
-PLAYER = scoped("Machine", *(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine")))
+PLAYER = scoped(
+    "Machine", *(HERE / f"{name}.js" for name in ("picture", "words", "bar", "machine"))
+)
 MODULE = bundle(PLAYER, HERE / "render.js")
 LOOKS = HERE / "machine.css"
 EXPECTED = (

@@ -123,10 +123,18 @@ class Words {
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
       withBuffers && parts.length ? parts[0].formula : "",
-      mistake && mistake.first_wrong === at.number && at.group === many - 1 ? "first wrong number" : "",
-      mistake?.first_read === at.number ? "first read of a wrong number" : "",
+      at.group === many - 1 ? this.effect(at.number) : "",
       entry === null ? "" : `entry ${entry + 1} of each array`,
     ].filter(Boolean).join(" · ");
+  }
+
+  /** The effect of a faulty rule that is first seen at a moment. @param {number} moment */
+  effect(moment) {
+    const { events, mistake } = this.data;
+    if (moment === mistake?.first_read) return "first read of a wrong number";
+    if (moment !== mistake?.first_wrong) return "";
+    const reader = events[mistake.first_read - 1];
+    return `first wrong number; ${reader ? `first read by ${reader.heading}` : "no step reads it"}`;
   }
 
   /** @param {Phrase[]} sentence @param {string=} exact @param {string=} before */

@@ -16,7 +16,8 @@ from lab.notation import number_text
 from lab.reports.breaking.rules import EXAMPLES
 from visual.pictures.machine.arrange import arrange
 from visual.pictures.machine.build import machine_of
-from visual.pictures.machine.content import PartKind
+from visual.pictures.machine.content import Ink, PartKind
+from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.tracks import track
 
 LOOPS = {
@@ -293,6 +294,17 @@ def test_rows_that_never_differ_are_drawn_once_and_a_number_is_wrong_only_once_i
         assert all(cell.at(m).full == correct[place].at(m).full for m in range(start))
     doubled = {row.scan for row in machine.rows if row.is_second}
     assert doubled == {3, 4}
+
+
+def test_wrong_numbers_are_red_in_the_sentences_of_the_faulty_rule():
+    """Two squarings at order 3: the first step that reads a wrong value computes 3.8·7.6."""
+    machine = pair_of(broken(replace(gallery.loops["square"], n_steps=2), 3))
+    event = machine.events[machine.mistake.first_read - 1]
+    correct, faulty = event.groups[-1].parts
+    assert [(p.text, p.ink) for p in correct.sentence if p.ink is Ink.WRONG] == []
+    assert [p.text for p in faulty.sentence if p.ink is Ink.WRONG] == ["28.88", "3.8", "7.6"]
+    same = (part for e in machine.events[:5] for group in e.groups for part in group.parts)
+    assert not any(piece.ink is Ink.WRONG for part in same for piece in part.sentence)
 
 
 def test_a_rule_that_changes_no_result_says_so():

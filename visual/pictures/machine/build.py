@@ -135,7 +135,9 @@ class _Builder:
             and bool(tape.tape.reads)
             and bool(np.any(tape.initial[slot.row : slot.row + 1]))
         )
-        return SlotCell(row, column, slot.position, self.wording.quantity(slot), tuple(keys), has_seed=has_seed)
+        return SlotCell(
+            row, column, slot.position, self.wording.quantity(slot), tuple(keys), has_seed=has_seed
+        )
 
     def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """Yield the moments at which role or number may change, with the moment of the run."""

@@ -17,9 +17,11 @@ from lab.traces.trace import Trace
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import MOST_COLUMNS
 from visual.pictures.machine.content import (
+    Ink,
     MachineContent,
     Movement,
     PartGroup,
+    Phrase,
     RuleEffect,
     SlotCell,
     TapeRow,
@@ -28,6 +30,7 @@ from visual.pictures.machine.stack import moved_part, stacked
 
 CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
+UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 TWICE = (
     "The gradient of the old value equals that of the new one. ✗ adds the old content as well, "
     "and counts it twice."
@@ -65,7 +68,7 @@ def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
     places = [[(c.row, c.column, c.name) for c in each.cells] for each in (correct, faulty)]
     both = _paired_rows if places[0] == places[1] and _alike(correct, faulty) else _both
-    machine = _differences_last(both(correct, faulty))
+    machine = _marked(_differences_last(both(correct, faulty)))
     mistake = _mistake(machine, breakage)
     if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
         machine = _explained(machine, mistake.first_wrong)
@@ -94,6 +97,40 @@ def _differences_last(machine: MachineContent) -> MachineContent:
 
         events.append(replace(event, groups=tuple(sorted(event.groups, key=key))))
     return replace(machine, events=tuple(events))
+
+
+def _marked(machine: MachineContent) -> MachineContent:
+    """Return a machine in whose sentences the wrong numbers of the faulty rule are red."""
+    events = [
+        replace(event, groups=tuple(_with_marks(group) for group in event.groups))
+        for event in machine.events
+    ]
+    return replace(machine, events=tuple(events))
+
+
+def _with_marks(group: PartGroup) -> PartGroup:
+    correct = {part.sentence[0].text: part.sentence for part in group.parts if not part.is_second}
+    marked = (
+        replace(part, sentence=_with_red(part.sentence, correct[part.sentence[0].text]))
+        if part.is_second and part.sentence[0].text in correct
+        else part
+        for part in group.parts
+    )
+    return replace(group, parts=tuple(marked))
+
+
+def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
+    """Return the sentence of the faulty rule, with red numbers where the correct one differs.
+
+    Of two sums with different terms, only the written values, after the names, are compared.
+    """
+    compared = len(faulty) if len(faulty) == len(correct) else 2
+    pairs = zip(faulty[:compared], correct[:compared], strict=True)
+    red = (
+        replace(a, ink=Ink.WRONG) if a.text != b.text and a.ink not in UNCOLORED else a
+        for a, b in pairs
+    )
+    return (*red, *faulty[compared:])
 
 
 def _alike(correct: MachineContent, faulty: MachineContent) -> bool:

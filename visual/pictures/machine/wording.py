@@ -148,7 +148,7 @@ class Wording:
         return Ink.PRESERVED if kept else INKS.get(read.role, Ink.SAVED)
 
     def quantity(self, slot: Slot) -> str:
-        """Return the quantity that a slot holds: ``dC/dx₂``, or the partial sum ``dC/dw so far``."""
+        """Return the quantity in a slot: ``dC/dx₂``, or the partial sum ``dC/dw so far``."""
         tape = self.run.trace.scans[slot.scan].tape(slot.argument)
         is_partial = tape is not None and tape.is_total and slot.row + 1 < len(tape.final)
         return f"{slot.quantity} so far" if is_partial else slot.quantity
