@@ -198,11 +198,11 @@ def test_a_wrong_command_is_seen(wrong, folder, capsys):
         run(wrong)
 
 
-@pytest.mark.parametrize("name", ["missing.svg", "a.svg", "a.pdf", "a.html", "a.py"])
-def test_a_wrong_file_is_seen(name, tmp_path):
-    (tmp_path / f"{name[0]}{Path(name).suffix}").write_text("<p> no", encoding="utf-8")
-    with pytest.raises((AssertionError, OSError, SyntaxError, ElementTree.ParseError)):
-        check_output(tmp_path / name)
+def test_a_wrong_file_is_seen(tmp_path):
+    for name in ("a.svg", "a.pdf", "a.html", "a.py"):
+        (tmp_path / name).write_text("<p> no", encoding="utf-8")
+        with pytest.raises((AssertionError, SyntaxError)):  # a ParseError is a SyntaxError
+            check_output(tmp_path / name)
 
 
 # Python

@@ -1,6 +1,7 @@
 from math import isclose
 
 import numpy as np
+from solving import rates
 
 
 def after_weeks(start, weeks=6):
@@ -9,17 +10,13 @@ def after_weeks(start, weeks=6):
     return start
 
 
-def slope_of(function, at, by=1e-6):
-    return (function(at + by) - function(at - by)) / (2 * by)
-
-
 assert isclose(x[6], after_weeks(0.01), rel_tol=1e-14)
-assert isclose(gradient, slope_of(after_weeks, 0.01), rel_tol=1e-8)
+assert isclose(gradient, rates(after_weeks, 0.01), rel_tol=1e-8)
 assert round(gradient) == 24
 assert round(1.8**6, 2) == 34.01
 assert round(1.8**5, 1) == 18.9
 # Slot k holds the derivative of the last state wrt state k.
-slopes = [slope_of(lambda start, k=k: after_weeks(start, 6 - k), x[k]) for k in range(7)]
+slopes = [rates(lambda start, k=k: after_weeks(start, 6 - k), x[k]) for k in range(7)]
 assert np.allclose(tape, slopes, rtol=1e-8)
 assert np.allclose(town.trace().scans[1].tapes[0].final[::-1], slopes, rtol=1e-8)
 

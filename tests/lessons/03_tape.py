@@ -1,6 +1,7 @@
 from math import isclose
 
 import numpy as np
+from solving import rates
 
 
 def states_from(start, steps=4):
@@ -8,10 +9,9 @@ def states_from(start, steps=4):
     return [start ** (2**k) for k in range(steps + 1)]
 
 
-def rate(cost, start=0.95, by=1e-6):
-    """How fast a cost of all states changes with the start: a central difference."""
-    up, down = cost(states_from(start + by)), cost(states_from(start - by))
-    return (up - down) / (2 * by)
+def rate(cost):
+    """Estimate the derivative of a cost of all states wrt the initial value."""
+    return rates(lambda start: cost(states_from(start)), 0.95)
 
 
 powers = [2**k * 0.95 ** (2**k - 1) for k in (1, 2, 3, 4)]  # of x**2, x**4, x**8 and x**16

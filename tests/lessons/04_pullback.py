@@ -1,4 +1,5 @@
 import numpy as np
+from solving import rates
 
 from lab.gradients.record import Verdict
 
@@ -9,17 +10,6 @@ def network_from(start, rows, matrix, squash=np.tanh):
     for row in rows:
         state = squash(matrix @ state + row)
     return state.sum()
-
-
-def rates(function, at, by=1e-6):
-    """The derivative wrt every entry: central differences."""
-    at = np.array(at, dtype=float)
-    found = np.zeros_like(at)
-    for index in np.ndindex(at.shape):
-        step = np.zeros_like(at)
-        step[index] = by
-        found[index] = (function(at + step) - function(at - step)) / (2 * by)
-    return found
 
 
 of_h = rates(lambda start: network_from(start, u, W), h[0])

@@ -1,20 +1,14 @@
+from solving import rates
+
 from lab.checks import check
 
 
 def moved(function, inputs, g):
-    """The gradient of sum(g * function) at every input, by moving its entries one by one."""
-    found = []
-    for number, given in enumerate(inputs):
-        sides = np.zeros(given.shape)
-        for place in range(given.size):
-            ends = []
-            for by in (1e-6, -1e-6):
-                changed = [np.array(one) for one in inputs]
-                changed[number][place] += by
-                ends.append(g @ np.asarray(function(*changed)))
-            sides[place] = (ends[0] - ends[1]) / 2e-6
-        found.append(sides)
-    return found
+    """Estimate the gradient of sum(g * function) wrt every input."""
+    return [
+        rates(lambda x, n=n: g @ function(*inputs[:n], x, *inputs[n + 1 :]), value)
+        for n, value in enumerate(inputs)
+    ]
 
 
 assert (J == [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]).all()

@@ -1,6 +1,7 @@
 from math import isclose
 
 import numpy as np
+from solving import rates
 
 
 def unrolled(values):
@@ -9,16 +10,14 @@ def unrolled(values):
     return (first * 2 * x1 + second) * 2 * x0 + last
 
 
-by = 1e-4 * np.eye(3)
-at = np.array([a0, b0, c0])
-rates = [(unrolled(at + d) - unrolled(at - d)) / 2e-4 for d in by]
-assert np.allclose([of_a, of_b_slot, of_c], rates, rtol=1e-10)
-wrong = [rates[0], 2 * rates[1], 2 * rates[2]]
+slopes = rates(unrolled, [a0, b0, c0], 1e-4)
+assert np.allclose([of_a, of_b_slot, of_c], slopes, rtol=1e-10)
+wrong = [slopes[0], 2 * slopes[1], 2 * slopes[2]]
 assert isclose(c1, 4 * x0 * x1)
 
 # The two machines differ in Scan 3, but not in ∂C′/∂x.
 scans = [side.scans[2].tapes for side in (broken.true, broken.broken)]
-for tapes, expected in zip(scans, (rates, [rates[0], *wrong[1:]]), strict=True):
+for tapes, expected in zip(scans, (slopes, wrong), strict=True):
     (slots,) = (t.final for t in tapes if t.name == "d2dx")
     assert np.allclose(slots[::-1], expected)
 shown = visual.machine(broken, moment=7).text()

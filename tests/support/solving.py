@@ -5,6 +5,8 @@ A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson
 
 import json
 
+import numpy as np
+
 from visual.exercises.answers import AnswerOutcome
 from visual.exercises.sheet import Single
 
@@ -24,6 +26,14 @@ def solve(exercise, right, *wrong):
         )
         assert len(verdict.reason) > 10, f"{answer!r} gets no reason"
     _solved.add(id(exercise))
+
+
+def rates(function, at, by=1e-6):
+    """Estimate the derivative of `function` wrt each entry of `at`, by central differences."""
+    at = np.array(at, dtype=float)
+    moves = [move.reshape(at.shape) for move in by * np.eye(at.size)]
+    slopes = [(function(at + move) - function(at - move)) / (2 * by) for move in moves]
+    return np.reshape(slopes, at.shape)
 
 
 def report(names):
