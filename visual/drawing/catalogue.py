@@ -14,7 +14,7 @@ from lab.gradients.derivation import derivation_of
 from lab.reports.runs.influence import influence as influence_of
 from visual.drawing.paper import missing_width, on_paper, sheet, wider
 from visual.drawing.study import Study
-from visual.layout.columns import Steps, one_or_more
+from visual.layout.columns import one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
@@ -43,9 +43,8 @@ from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
-from visual.pictures.unrolled.unrolled import fitting, unrolled
+from visual.pictures.unrolled.unrolled import unrolled, unrolled_loops
 from visual.retired import RETIRED_NAMES, RETIRED_OPTIONS, refuse_retired
-from visual.scene.combinators import gap
 from visual.scene.shapes import Scene
 
 
@@ -96,17 +95,10 @@ class PictureKind:
         }
 
 
-def _unrolled(
-    study: Study,
-    step: Steps = None,
-    scan: int | None = None,
-    sheet: Sheet = SCREEN,
-) -> Scene:
-    trace = study.trace_of_cost
-    loops = [number for number, one in enumerate(trace.scans) if not one.order]
+def _unrolled(study: Study, scan: int | None = None, **options: Value) -> Scene:
     if study.order or scan is not None:
-        return unrolled(trace, step, scan=scan, sheet=sheet)
-    return fitting(trace, loops, gap(), step, sheet=sheet)
+        return unrolled(study.trace_of_cost, scan=scan, **options)
+    return unrolled_loops(study.trace_of_cost, **options)
 
 
 def _influence(study: Study, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:

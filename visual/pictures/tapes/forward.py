@@ -6,7 +6,6 @@ import numpy as np
 
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, counted, value_symbol
-from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import kind_text
@@ -22,14 +21,12 @@ Slot = tuple[str, int]
 
 
 class Forward(Table):
-    """The values of a loop over time; if `faded`, unused values are pale."""
+    """The values of a loop over time; with `all`, all parameters and the kinds of all tapes."""
 
-    def __init__(self, named: NamedScan, sheet: Sheet, faded: bool = False) -> None:
-        self.named, self.scan, self.sheet, self.faded = named, named.scan, sheet, faded
+    def __init__(self, named: NamedScan, sheet: Sheet, all: bool = False) -> None:
+        self.named, self.scan, self.sheet, self.all = named, named.scan, sheet, all
         self.time = timeline(named.root.scan)
         self.outputs = outputs_reached(named)
-        goals = self.outputs | read_backwards(named) if faded else self.outputs
-        self.needed = _needed(self.scan, goals) if faded and self.outputs else None
         self.writers = {
             (tape.name, int(row)): step
             for tape in self.scan.held
@@ -67,7 +64,7 @@ class Forward(Table):
         if scan.stopped_early:
             lines[0] += " until its condition was met"
         lines[0] += f" · {loop_offsets(named)}"
-        if self.faded:
+        if self.all:
             lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
         if scan.untraced:
             lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
@@ -97,8 +94,6 @@ class Forward(Table):
     def _cell(self, name: str, index: int, role: Role, value: np.ndarray) -> tuple[Key, Cell]:
         if (name, index) in self.outputs:
             role = Role.SEED
-        elif self.needed is not None and (name, index) not in self.needed:
-            role = Role.UNNEEDED
         step, key = self.writers.get((name, index)), f"{self.named.number}:{name}:{index}"
         moment = (None, "") if step is None else self.named.moment(step)
         label = value_symbol(name, index)
@@ -116,7 +111,7 @@ class Forward(Table):
 
     def _parameters(self, columns: Sequence[Key]) -> Iterator[Row]:
         """Yield the values that do not change: numbers in low cells, arrays in full cells."""
-        shown = self.scan.parameters[: None if self.faded else MOST_PARAMETERS]
+        shown = self.scan.parameters[: None if self.all else MOST_PARAMETERS]
         low = not any(parameter.value.ndim for parameter in shown)
         places: list[Key | None] = [*columns] or [None]
         for start in range(0, len(shown), len(places)):
@@ -130,43 +125,6 @@ class Forward(Table):
         if shown != self.scan.parameters:
             hidden = len(self.scan.parameters) - len(shown)
             yield Row(note=f"⋯ {counted(hidden, 'more parameter')}: all=True shows them")
-
-
-def read_backwards(of: ScanOf) -> set[Slot]:
-    """Return the slots of a loop that its derivatives read and need."""
-    return {
-        (held.name, index)
-        for later in of.each(of.trace)
-        if later.parent is not None and later.root.number == of.number
-        for sequence in _useful_sequences(later)
-        for reader, held in [later.first_reader(sequence)]
-        if reader.number == of.number
-        for index in sequence.axis.index.tolist()
-    }
-
-
-def _useful_sequences(of: ScanOf) -> list[SequenceTrace]:
-    """Return the sequences that the tapes of a derivative depend on, or outputs passed on."""
-    scan = of.scan
-    idle = {output.argument for output in scan.outputs if not of.is_passed_on(output)}
-    read = {
-        leaf.argument
-        for formula in scan.formulas
-        if formula.target.argument not in idle
-        for leaf in formula.leaves
-    }
-    return [sequence for sequence in scan.sequences if sequence.argument in read]
-
-
-def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
-    """Return all slots that have a path of arrows to one of `outputs`."""
-    needed = set(outputs)
-    for step in reversed(range(scan.steps)):
-        for formula in scan.formulas:
-            if _slot(scan, formula.target, step) in needed:
-                reads = (_slot(scan, leaf, step) for leaf in formula.leaves)
-                needed |= {slot for slot in reads if slot is not None}
-    return needed
 
 
 def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:

@@ -1,4 +1,4 @@
-"""Local derivatives of the arrows between gradients: ∂x₄/∂x₃ = 2·x₃ = 1.327, and their labels."""
+"""Factors on the arrows between gradients: local derivatives, as ``∂x₄/∂x₃ = 2·x₃ = 1.327``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from lab.equations.events.events import Events
 from lab.equations.factors import without_names
 from lab.equations.spelling import Speller
 from lab.notation import Leaf, leaves_of, number_text, render, summands_of
-from lab.traces.trace import Formula, TapeTrace, Trace
+from lab.traces.trace import Formula, Trace
 from visual.layout.arrows import Label, Point, place_labels, points_along
 from visual.layout.canvas import HEIGHT
 from visual.layout.names import NamedScan
@@ -23,7 +23,7 @@ SHARES = (*(0.5, 0.35, 0.65, 0.25, 0.75, 0.43, 0.57), *(0.3, 0.7, 0.2, 0.8))  # 
 
 @dataclass(frozen=True)
 class Factor:
-    """The local derivative of a quantity wrt another: its name, its formula, its number.
+    """The local derivative of one quantity wrt another, with its name, formula, and number.
 
     The formula of an array is applied to the gradient ▢ and has no number.
     """
@@ -40,7 +40,7 @@ class Factor:
 
 
 def factor_along(run: Events, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
-    """Return the factor of an arrow between gradients, or None if no factor changes a gradient."""
+    """Return the factor of an edge between gradients; None for another edge, and for a factor 1."""
     formulas, numbers = list[str](), list[float | None]()
     for value, read in graph.uses.get(edge, ()):
         write = graph.flow.writes[value]
@@ -78,7 +78,7 @@ def _effect(formula: Formula, read: Leaf, name: Callable[[Leaf], str]) -> str:
 
 
 def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
-    """Name the local derivative of an arrow, as ``∂x₄/∂x₃``."""
+    """Return the name of the local derivative of an edge, as ``∂x₄/∂x₃``."""
     above, below = (_differentiated(trace, graph, node) for node in edge)
     return f"∂{above}/∂{below}" if above and below else ""
 
@@ -87,8 +87,8 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
     """Return the name of the quantity that the gradient in a node is wrt."""
     node = graph.nodes[number]
     named = NamedScan(trace, node.place.scan)
-    tape = next((t for t in named.scan.held if t.argument == node.place.argument), None)
-    if not isinstance(tape, TapeTrace) or tape.gradient_of is None or named.parent is None:
+    tape = named.scan.tape(node.place.argument)
+    if tape is None or tape.gradient_of is None or named.parent is None:
         return ""
     name = named.parent.quantity_name(tape.gradient_of, node.index)
     return f"({name})" if "/" in name else name

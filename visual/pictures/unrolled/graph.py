@@ -1,7 +1,7 @@
 """The graph of the unrolled picture: a node for every quantity, an edge for every use.
 
-An edge from Scan to Scan is a contribution: the gradient of a slot accumulates the contributions of
-its own Scan and the outputs of earlier Scans of the same derivative for the same slot.
+The gradient of a slot accumulates the contributions of its own Scan, and outputs of earlier Scans
+of the same derivative for the same slot. Each of these outputs is an edge from Scan to Scan.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from visual.scene.theme import Role
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """Summand `source` of the initial value that Scan `scan` reads from `into` at an index."""
+    """A summand, `source`, of the initial value at an `index` of the variable `into` of a Scan."""
 
     source: Value
     scan: int
@@ -26,7 +26,7 @@ class Contribution:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Scan, argument number of its variable, and index."""
+        """The Scan, the argument number of the variable, and the index."""
         return self.scan, self.into.argument, self.index
 
 
@@ -48,10 +48,10 @@ def unrolling(
 ) -> Unrolling:
     """Build the graph of the Scans with the numbers `scans` (default: all), the first as the loop.
 
-    The others are its derivatives, or further loops.  Values of other Scans are inputs.  With
-    `all_direct`, every gradient has its direct part, even if it is zero.  A node is faded if no
-    edge leads from it to a result.  If the reader of a tape's rows is unknown, all rows count as
-    results.
+    The other Scans are derivatives of the loop, or further loops. Values of Scans without a number
+    in `scans` are inputs. With `all_direct`, every gradient has its direct part, even if the part
+    is zero. A node is faded if no path leads from the node to a result. If the reader of a tape's
+    rows is unknown, all rows count as results.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
     values = flow(trace)
@@ -81,7 +81,7 @@ def unrolling(
 def _gradients(
     trace: Trace, chosen: tuple[int, ...], values: Flow
 ) -> tuple[list[Contribution], set[tuple[int, int]]]:
-    """Return the contributions between derivatives, and the tapes with unknown readers."""
+    """Return the contributions between derivatives, and the tapes whose readers are unknown."""
     parts: list[Contribution] = []
     unknown: set[tuple[int, int]] = set()
     for later in chosen:
@@ -99,7 +99,7 @@ def _gradients(
 
 
 def _uses(quantities: QuantityNodes) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
-    """Return the pairs of a read and a computed quantity, each with the values of both."""
+    """Return the edges within Scans, each with its pairs of a computed and a read value."""
     uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
         target = quantities.of.get(value)
@@ -176,7 +176,7 @@ def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[
 
 
 def is_read_by_steps(trace: Trace, feed: Feed, later: int) -> bool:
-    """Return whether a sequence reads the feed, with known values at every step."""
+    """Return whether the steps of Scan `later` read the feed as a sequence of known values."""
     into = trace.scans[later].variable(Leaf("", None, feed.into))
     if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False
@@ -187,11 +187,5 @@ def fed_places(trace: Trace) -> frozenset[tuple[int, int, int]]:
     """Return where gradients of one loop enter another loop; empty for a single loop."""
     if sum(scan.parent is None for scan in trace.scans) < 2:
         return frozenset()
-    values = flow(trace)
-    return frozenset(
-        part.place
-        for later, scan in enumerate(trace.scans)
-        for feed in scan.feeds
-        if scan.order == 1 and not is_read_by_steps(trace, feed, later)
-        for part in contributions(trace, feed, later, values)
-    )
+    parts, _ = _gradients(trace, tuple(range(len(trace.scans))), flow(trace))
+    return frozenset(part.place for part in parts)

@@ -1,4 +1,4 @@
-"""The texts at the left of an unrolled picture: titles of blocks and names of lanes."""
+"""The texts at the left of an unrolled picture: the titles of blocks and the names of lanes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Labels:
     room: Room
 
     def heading(self, number: int) -> Piece:
-        """Draw the title of a block: in a line above it, or left of the arrows that lead to it."""
+        """Draw the title of a block: a line above the block, or lines at the left of its arrows."""
         scan, small, room = self.trace.scans[number], self.room.small, self.room.headings
         in_line = self.room.open and (number == self.chosen[0] or not self.placing.readings)
         margin = self.room.margin
@@ -60,7 +60,7 @@ class Labels:
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
     def label(self, row: Lane, y: float) -> Iterator[Text]:
-        """Yield the lines of the name of a lane, at its left."""
+        """Yield the lines of the name of a lane, to the left of the boxes."""
         words, right = self._name(row.place), self.room.left - 12
         strong = not (row.is_lasting or row.place.direct)
         size = 13 if strong else self.room.small
@@ -73,7 +73,7 @@ class Labels:
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _name(self, place: LanePlace) -> str:
-        """Return the name of the values in a row: x, dC/dx, ∂C′/∂x."""
+        """Return the name of the values in a lane: x, dC/dx, or ∂C′/∂x."""
         of = NamedScan(self.trace, place.scan)
         variables: list[TapeTrace | SequenceTrace] = [*of.scan.held, *of.scan.sequences]
         for variable in variables:
@@ -86,7 +86,7 @@ class Labels:
         return place.variable
 
     def _sources(self, place: LanePlace) -> list[str]:
-        """Name the Scans that compute a direct part, if any."""
+        """Return a line with the Scans that compute a direct part, or no line."""
         feeds = self.trace.scans[place.scan].feeds
         scans = sorted({feed.scan + 1 for feed in feeds if feed.into == place.argument})
         return [f"from Scan{'s' * (len(scans) > 1)} {ranges_text(scans)}"] if scans else []

@@ -1,4 +1,4 @@
-"""A strip of cards: all Scans of a trace, with a frame around the Scan drawn below."""
+"""A strip of cards, one for each Scan of a trace; the Scan drawn below the strip has a frame."""
 
 from lab.notation import counted, ranges_text
 from lab.tape import Kind
@@ -21,7 +21,7 @@ EVERYTHING = f"{ANOTHER}, all=True shows all"
 def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
     """Draw the Scans in execution order, in lines of up to four.
 
-    The `opened` Scan has a frame, and the Scans that it reads have a thin frame.  Of more than
+    The `opened` Scan has a frame, and the Scans that it reads have a thin frame. Of more than
     eight Scans, the strip shows the first, the last, the `opened` Scan, and the Scan that it
     differentiates.
     """

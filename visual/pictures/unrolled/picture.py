@@ -18,7 +18,7 @@ from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
 from visual.pictures.unrolled.overview import given_at
-from visual.pictures.unrolled.placing import Lane, PlacedNode, Placing
+from visual.pictures.unrolled.placing import PlacedNode, Placing
 from visual.pictures.unrolled.quantities import QuantityNode
 from visual.pictures.unrolled.room import FOLD, FREE, Room
 from visual.scene.combinators import (
@@ -48,7 +48,7 @@ LEAST, NARROW = 0.64, 56  # the smallest fraction of a box's width; too narrow f
 
 
 class Picture:
-    """The graph and its placing, drawn within a width; `fits` if that width is large enough."""
+    """The graph with its placing, drawn within a width; `fits` if that width is large enough."""
 
     def __init__(
         self,
@@ -60,11 +60,13 @@ class Picture:
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
-        first = 0 if room.open else min(chosen)  # a picture of some Scans plays only these
+        first = 0 if room.open else min(chosen)  # the first Scan whose moments the picture has
         self.begin, _ = NamedScan(trace, first).moment(0)
-        gradients = [n for n in chosen if trace.scans[n].parent is not None]
+        edges: list[tuple[int, int]] = []
         if room.open:
+            gradients = [n for n in chosen if trace.scans[n].parent is not None]
             placing = placing.thinned(graph.nodes, gradients)
+            edges = [(a.node, b.node) for a, b in placing.arrows]
         self.placing = placing
         self.labels = Labels(trace, chosen, placing, room)
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
@@ -74,17 +76,15 @@ class Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ends = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
         run = events(trace)
         factors = ((n, factor_along(run, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in factors if factor is not None}
-        ends = [self.ends[number] for number in self.factors]
+        named = [self.ends[number] for number in self.factors]
         labeled = {
-            a.lane for a, b in ends if a.lane == b.lane and not is_straight(a, b, self.taken)
+            a.lane for a, b in named if a.lane == b.lane and not is_straight(a, b, self.taken)
         }
         self.tracks = assign_tracks(self.ends, self.taken, labeled)
-        widths = (self._box_width(self.nodes[item.node]) for item in placing.items)
-        wanted = max(widths, default=0.0)
+        wanted = max((self._box_width(self.nodes[item.node]) for item in placing.items), default=0)
         names = (text_width(factor.name, SIZE) + 8 for factor in self.factors.values())
         words = max(names, default=0.0)
         width, self.between = room.sizes(self.columns, wanted, self.tracks.count, words)
@@ -92,7 +92,7 @@ class Picture:
         self.fits = self.width == width
 
     def _box_width(self, node: QuantityNode) -> float:
-        """Return the preferred width of a box; the name of an array takes half of it."""
+        """Return the preferred width of a box; the name of an array takes half of the box."""
         name = text_width(node.label, 12, bold=True)
         return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
 
@@ -109,7 +109,7 @@ class Picture:
         return replace(whole, envelope=Envelope(0, 0, right, lanes.envelope.bottom))
 
     def notes(self) -> list[str]:
-        """Return sentences about hidden moments, arrows, and the formulas of the factors."""
+        """Return sentences about hidden moments, about arrows, and about the factors on arrows."""
         lines = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
             hint = self.room.sheet.hint("step=STEP shows more")
@@ -117,11 +117,12 @@ class Picture:
         if any(self._is_faint(*pair) for pair in self.placing.arrows):
             lines.append("gray arrow: a step reads a value of another Scan")
         formulas: dict[object, str] = {}
-        alike = self._alike()
         for number, factor in self.factors.items():
+            start, end = self.placing.arrows[number]
+            every_step = start.row, end.row, end.column - start.column
             if factor.name:
                 equals = ": " if "▢" in factor.formula else " = "
-                formulas.setdefault(alike[number], f"{factor.name}{equals}{factor.formula}")
+                formulas.setdefault(every_step, f"{factor.name}{equals}{factor.formula}")
         if formulas:
             shown = [shortened(f, LONGEST, 12) for f in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
@@ -133,12 +134,8 @@ class Picture:
         derived = any(self.trace.scans[number].order for number in self.chosen)
         return [*lines, *(result_words(self.trace) if derived else ())]
 
-    def _alike(self) -> list[tuple[Lane, Lane, int]]:
-        """Return a key for each arrow, equal for the same arrow of other steps."""
-        return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
-
     def _lanes(self) -> Iterator[Piece]:
-        """Yield the headings of blocks and the labeled lanes, from top to bottom."""
+        """Yield the headings of blocks and the lanes with their names, from top to bottom."""
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
@@ -148,7 +145,7 @@ class Picture:
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
-        """Return the space for factors of arrows along a lane and of diagonal arrows below it."""
+        """Return the space below a lane for factors on its arrows and on diagonal arrows."""
         ends = [self.ends[number] for number in self.factors]
         near = ((a, b) for a, b in ends if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
@@ -165,24 +162,21 @@ class Picture:
 
     def _arrows(self, grid: LaneGrid, boxes: Iterable[Box]) -> Iterator[Shape]:
         """Yield all arrows with their factors, each in the moment of its target."""
-        arrows = []
-        corners = routes(self.ends, grid, self.tracks)
-        for (first, last), points in zip(self.placing.arrows, corners, strict=True):
-            start, end = self.nodes[first.node], self.nodes[last.node]
-            arrow = Arrow(
+        arrows = [
+            Arrow(
                 points,
                 faint=self._is_faint(first, last),
                 straight=True,
-                faded=(start.faded and not self._is_top(first))
-                or (end.faded and not self._is_top(last)),
+                faded=self._is_faded(first) or self._is_faded(last),
             )
-            arrows.append(arrow)
+            for (first, last), points in zip(
+                self.placing.arrows, routes(self.ends, grid, self.tracks), strict=True
+            )
+        ]
         outside = Envelope(self.room.right + self.room.margin, -inf, inf, inf)
         texts = factor_labels(arrows, self.factors, [outside, *map(envelope_of, boxes)])
-        for number, (arrow, (first, last)) in enumerate(
-            zip(arrows, self.placing.arrows, strict=True)
-        ):
-            drawn = self._at(self.nodes[last.node], (arrow, *texts.get(number, ())))
+        for number, (first, last) in enumerate(self.placing.arrows):
+            drawn = self._at(self.nodes[last.node], (arrows[number], *texts.get(number, ())))
             reads = (self.nodes[first.node].key,)
             yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
 
@@ -190,22 +184,21 @@ class Picture:
         """Return whether an arrow leads to another Scan."""
         return self.nodes[first.node].place.scan != self.nodes[last.node].place.scan
 
-    def _is_top(self, item: PlacedNode) -> bool:
-        """Return whether an item is in the first block of an open picture."""
-        return self.room.open and item.row.block == 0
+    def _is_faded(self, item: PlacedNode) -> bool:
+        """Return whether a box is pale; the first block of an open picture has no pale boxes."""
+        return self.nodes[item.node].faded and not (self.room.open and item.row.block == 0)
 
     def _box(self, item: PlacedNode, spot: Spot, grid: LaneGrid) -> Box:
-        node = self.nodes[item.node]
-        faded = node.faded and not self._is_top(item)
-        left, top = grid.lefts[spot.column], grid.tops[spot.lane]
-        return Box(left, top, grid.width, grid.heights[spot.lane], node.role, faded=faded)
+        left, top, role = grid.lefts[spot.column], grid.tops[spot.lane], self.nodes[item.node].role
+        high = grid.heights[spot.lane]
+        return Box(left, top, grid.width, high, role, faded=self._is_faded(item))
 
     def _cell(self, item: PlacedNode, box: Box) -> Shape:
         node = self.nodes[item.node]
         return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
 
     def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
-        """Return the shapes in the moment of a node, if it has one."""
+        """Return the shapes in the moment of a node, if the node has a moment."""
         moment = self._moment(node)
         if moment is None or moment[0] < self.begin:
             return shapes[0] if len(shapes) == 1 else Group(shapes)
@@ -218,18 +211,17 @@ class Picture:
 
     def _moment(self, node: QuantityNode) -> tuple[int, str] | None:
         """Return the moment of the run that computes the value of a node, and its name."""
-        of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
-        step = node.step
-        if step is not None:
-            return of.moment(step)
-        tape = next((t for t in of.scan.held if t.argument == node.place.argument), None)
+        named, values = NamedScan(self.trace, node.place.scan), self.graph.flow
+        if node.step is not None:
+            return named.moment(node.step)
+        tape = named.scan.tape(node.place.argument)
         if node.lasting and tape is None:  # a parameter
             return None
         if tape is not None and (node.lasting or node.place.scan not in self.chosen):
-            write = values.writes.get(values.latest(of.number, tape, node.row))
+            write = values.writes.get(values.latest(named.number, tape, node.row))
             if write is not None:
-                return of.moment(write.step)
-        return given_at(of)
+                return named.moment(write.step)
+        return given_at(named)
 
     def _gaps(self, grid: LaneGrid) -> Iterator[Text]:
         for left, column in zip(grid.lefts, self.columns, strict=True):

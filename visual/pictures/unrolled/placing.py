@@ -1,8 +1,7 @@
 """The lane and the column of each quantity of an unrolled loop.
 
-Each Scan has a block of lanes.  A column is a moment of the loop.  The last lane of a block
-contains the values that belong to no single moment, such as parameters.  Arrows lead from one
-block to a later one.
+Each Scan has a block of lanes. A column is a moment of the loop. The last lanes of a block have the
+values that belong to all steps, such as parameters. Arrows lead from a block to a later block.
 """
 
 from collections.abc import Container, Sequence
@@ -62,9 +61,9 @@ class PlacedNode:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items, the arrows between them, and the places of omitted rows.
+    """All items, the arrows between items, and the places of omitted lanes.
 
-    It has `readings` if arrows lead from values to gradients.
+    `readings` is whether arrows lead from values to gradients.
     """
 
     items: tuple[PlacedNode, ...]
@@ -75,9 +74,9 @@ class Placing:
     def thinned(self, nodes: Sequence[QuantityNode], gradients: Container[int]) -> "Placing":
         """Return the placing without the arrows from other Scans to the Scans `gradients`.
 
-        If each of these values is directly above its reader, they are kept.  Otherwise the direct
-        parts of the first gradient move to the top, and gradients that feed each other are next to
-        each other.
+        If each of these arrows leads straight down to the next box, the placing is unchanged.
+        Otherwise the direct parts of the first gradient move to the top, so that gradients with
+        arrows between them are neighbors.
         """
         columns: dict[int, list[Order]] = {}
         for item in self.items:
@@ -113,10 +112,10 @@ def place(
     sheet: Sheet,
     ends: int | None = None,
 ) -> Placing:
-    """Place the nodes of `graph`; of a long loop, the nodes of `ends` and `requested` steps.
+    """Place the nodes of `graph`; of a long loop, only `ends` steps at both ends and `requested`.
 
-    The sheet can select other steps, which all chosen Scans must run.  With 0 `ends`, one step of
-    the last Scan is shown.
+    The sheet can select other steps; every chosen Scan must run these. If `ends` is 0, the placing
+    has one step of the last Scan.
     """
     only = sheet.steps
     for number in chosen:

@@ -1,8 +1,8 @@
 """The quantities of a run: the values of a trace, grouped into boxes of a picture.
 
-Every write creates a new value.  The values that a slot accumulates by addition are the same
-quantity, the gradient; the initial value of the slot is its direct part.  A direct part of zero
-is omitted unless `all_direct` is set.  If no step adds to a direct part, it is the total
+Every write creates a new value. The values that a slot accumulates by addition are one quantity, a
+gradient; the initial value of the slot is the direct part of the gradient. A direct part of zero is
+omitted unless `all_direct` is set. If no step adds to a direct part, the direct part is the total
 gradient, the seed.
 """
 
@@ -36,12 +36,11 @@ class LanePlace:
 
 @dataclass(frozen=True, eq=False)
 class QuantityNode:
-    """A quantity: name, value, and role.
+    """A quantity with its name, its value, and its role: ``variable[index]``, or the gradient.
 
-    It is ``variable[index]``, or its gradient; `index` is None if the time is unknown, `row` is
-    the row of the array.  `step` is the step that computed the value, None for an input.
-    `lasting` marks a parameter or its gradient, equal at all steps; `faded` marks a value that
-    does not affect the result.
+    `index` is None if the time is unknown; `row` is the row of the array. `step` is the step that
+    computed the value, None for an input. A `lasting` quantity, a parameter or the gradient of a
+    parameter, belongs to all steps. A `faded` quantity does not affect the result.
     """
 
     place: LanePlace
@@ -60,9 +59,10 @@ class QuantityNode:
 class QuantityNodes:
     """The nodes so far, and the values that they represent.
 
-    `of` maps a value to its node number.  `acted_on` maps a Scan, variable, and index to the node
-    that receives other gradients of the same quantity.  `parts` are pairs of a direct part and
-    its gradient.  `fed` lists the slots that receive gradients of other Scans, even if zero.
+    `of` maps a value to the number of its node. `acted_on` maps a Scan, a variable, and an index to
+    the node that receives other gradients of the same quantity. `parts` are pairs of the numbers of
+    a direct part and of the total gradient. `fed` has the slots that receive gradients of other
+    Scans, even if these are zero.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class QuantityNodes:
             self._slot(number, tape, row, role, Role.INPUT if loop else given)
 
     def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
-        """Add nodes for all values of a slot; its initial value has the role `given`."""
+        """Add nodes for all values of a slot: with `role`, the initial value with `given`."""
         first, *written = self.flow.chain(number, tape, row)
         initial = tape.initial[row]
         changes = (self.flow.writes[value] for value in written)
@@ -147,7 +147,8 @@ class QuantityNodes:
             write = self.flow.writes[value]
             before = self.of.get(write.old)
             held = before is not None and not self.nodes[before].place.direct
-            content = self._made(tape, write)
+            tap = write.formula.target.tap
+            content = next(a.values[write.step] for a in tape.writes if a.tap == tap)
             if before is not None and (passes_on(write) or (held and adds_old(write.formula))):
                 self.of[value] = before
                 step = self.nodes[before].step if passes_on(write) else write.step
@@ -209,12 +210,8 @@ class QuantityNodes:
             self.of[value] = len(self.nodes)
         self.nodes.append(node)
 
-    def _made(self, tape: TapeTrace, write: SlotWrite) -> np.ndarray:
-        tap = write.formula.target.tap
-        return next(a.values[write.step] for a in tape.writes if a.tap == tap)
-
     def _reached(self, number: int, tape: TapeTrace) -> set[int]:
-        """Return the rows of a tape of the loop on which the cost acts, or may act."""
+        """Return the rows of a tape of a loop with a direct gradient, which can be zero."""
         if self.all_direct and tape.tape.reads:
             return set(range(tape.tape.origin, len(tape.initial)))
         return reached_rows(self.named(number), tape, self.fed)
@@ -231,24 +228,23 @@ class QuantityNodes:
         scan = named.scan
         place = LanePlace(value.scan, value.variable, value.argument)
         if value.argument >= 0:
-            tape = next(tape for tape in scan.held if tape.argument == value.argument)
+            tape = scan.tape(value.argument)
+            assert tape is not None, f"{value}: a value with an argument is in a slot of a tape"
             return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
+        name, index = value.variable, value.row
         for parameter in scan.parameters:
-            if parameter.name == value.variable:
-                key = named.cell_key(value.variable, None, 0)
-                label = value.variable
-                node = QuantityNode(place, "", None, 0, label, parameter.value, Role.INPUT, key)
+            if parameter.name == name:
+                key = named.cell_key(name, None, 0)
+                node = QuantityNode(place, "", None, 0, name, parameter.value, Role.INPUT, key)
                 return replace(node, lasting=True)
         sequence, step = _reading(scan, value)
-        index = value.row
-        key = named.cell_key(value.variable, index, step)
-        variable, held = sequence.axis.variable, sequence.values[step]
-        label = named.quantity_name(sequence.name, index)
+        content, variable = sequence.values[step], sequence.axis.variable
+        label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
+        node = QuantityNode(place, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:
-            return QuantityNode(place, variable, index, index, label, held, Role.INPUT, key)
-        node = QuantityNode(place, variable, index, index, label, held, Role.SEED, key)
-        fed = (value.scan, sequence.argument, index) in self.fed
-        return replace(node, faded=not (fed or np.any(held != 0)))
+            return node
+        is_fed = (value.scan, sequence.argument, index) in self.fed
+        return replace(node, role=Role.SEED, faded=not (is_fed or np.any(content != 0)))
 
 
 def passes_on(write: SlotWrite) -> bool:
@@ -259,9 +255,9 @@ def passes_on(write: SlotWrite) -> bool:
 def reached_rows(
     of: ScanOf, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
 ) -> set[int]:
-    """Return the rows of a tape with a seed, the nonzero start of a gradient.
+    """Return the rows of a tape of a loop whose gradients start with a nonzero value, a seed.
 
-    Rows in `fed` receive their gradient from other Scans and are excluded.
+    The result has no row whose gradient is in `fed`, the slots that other Scans fill.
     """
     places: set[tuple[int, int, int]] = set()
     for later, other in enumerate(of.trace.scans):

@@ -4,7 +4,7 @@ The step reads the values at the left and computes the values at the right. Arro
 lead from each computed value to the taps that read it in later steps.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
@@ -36,7 +36,7 @@ SHORTEST, LONGEST = 24, 44  # letters of a formula in the box, and below it
 
 
 def rolled(of: NamedScan, sheet: Sheet) -> Piece:
-    """Draw the step of a loop as one box; of more than eight values, the first are drawn."""
+    """Draw the step of a loop as one box, with at most eight values at each side."""
     formulas, speller = of.scan.formulas, Speller(of)
     leaves = {leaf for formula in formulas for leaf in leaves_of(formula.expression)}
     read = sorted(leaves, key=lambda leaf: (leaf.argument, leaf.tap or 0))
@@ -67,13 +67,13 @@ def rolled(of: NamedScan, sheet: Sheet) -> Piece:
     )
     title = Text(0, 12, f"{of.number + 1} · {of.called}, rolled up", 13, bold=True)
     offsets = words(loop_offsets(of), 12, muted=True)
-    arrows = [*_straight(row.anchors), *_feedback(row.anchors, back, row.envelope.bottom)]
+    arrows = _arrows(row.anchors, back, row.envelope.bottom)
     below = [] if fits else [_formulas(lines)]
     return above(piece(title), offsets, over(row, piece(*arrows)), *below, apart=6)
 
 
 def _ports(of: NamedScan, verb: str, leaves: Sequence[Leaf], sheet: Sheet) -> Piece:
-    """Draw the values at one side of the step, below one another; their leaves are anchors."""
+    """Draw the values at one side of the step, below one another, each with its key as anchor."""
     labels = {leaf: Speller(of).general(leaf) for leaf in leaves[:MOST_PORTS]}
     widths = [text_width(label, 12, bold=True) + 16 for label in labels.values()]
     width = min(PORT, sheet.line / NARROW, max(widths, default=0.0))
@@ -95,7 +95,7 @@ def _key(verb: str, leaf: Leaf) -> str:
 
 
 def _step(lines: Sequence[str], high: float) -> Piece:
-    """Draw the box of the step with its lines, at least as high as the values beside it."""
+    """Draw the box of the step with lines of formulas, at least `high` pixels high."""
     formulas = _formulas(lines)
     width, height = formulas.envelope.width + 2 * INSIDE, formulas.envelope.height + 2 * INSIDE
     box = Box(0, 0, width, max(high, height), Role.PANEL)
@@ -112,31 +112,23 @@ def _formulas(lines: Sequence[str]) -> Piece:
     return sized(max((text.x + text.width for text in texts), default=0), LINE * len(lines), *texts)
 
 
-def _straight(places: Mapping[str, Envelope]) -> list[Arrow]:
-    """Return an arrow from each value that the step reads, and to each value that it computes."""
-    step, arrows = places["step"], list[Arrow]()
+def _arrows(
+    places: Mapping[str, Envelope], pairs: Sequence[tuple[Leaf, Leaf]], bottom: float
+) -> Iterator[Arrow | Text]:
+    """Yield the arrows into the step and out of it, and below it the arrows to later steps."""
+    step = places["step"]
     for name, place in places.items():
         _, y = place.place(0, 0.5)
-        if name != "step":
-            is_read = name.startswith("reads")
-            ends = (place.right, step.left - 1) if is_read else (step.right, place.left - 1)
-            arrows.append(Arrow(((ends[0], y), (ends[1], y))))
-    return arrows
-
-
-def _feedback(
-    places: Mapping[str, Envelope], pairs: Sequence[tuple[Leaf, Leaf]], bottom: float
-) -> list[Arrow | Text]:
-    """Return an arrow below the box for each value that a later step reads, with the distance."""
-    shapes = list[Arrow | Text]()
+        if name.startswith("reads"):
+            yield Arrow(((place.right, y), (step.left - 1, y)))
+        elif name.startswith("writes"):
+            yield Arrow(((step.right, y), (place.left - 1, y)))
     for number, (written, read) in enumerate(pairs, start=1):
         start, end = places[_key("writes", written)], places[_key("reads", read)]
-        right, left, low = start.right, end.left, bottom + BELOW * number
-        far = TRACK * number
-        (_, y0), (_, y1) = start.place(0, 0.5), end.place(0, 0.5)
-        corners = (right, y0), (right + far, y0), (right + far, low), (left - far, low)
-        shapes.append(Arrow((*corners, (left - far, y1), (left - 1, y1)), straight=True))
+        (_, y0), (_, y1), low = start.place(0, 0.5), end.place(0, 0.5), bottom + BELOW * number
+        right, left = start.right + TRACK * number, end.left - TRACK * number
+        corners = (start.right, y0), (right, y0), (right, low), (left, low), (left, y1)
+        yield Arrow((*corners, (end.left - 1, y1)), straight=True)
         later = (written.tap or 0) - (read.tap or 0)
-        when = "one step later" if later == 1 else f"{later} steps later"
-        shapes.append(fitted(left + 6, low - 5, f"{read.variable}: {when}", 200, 11, muted=True))
-    return shapes
+        words = f"{read.variable}: {'one step' if later == 1 else f'{later} steps'} later"
+        yield fitted(end.left + 6, low - 5, words, 200, 11, muted=True)

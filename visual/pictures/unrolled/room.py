@@ -1,4 +1,4 @@
-"""Space for an unrolled picture, and the width of its boxes."""
+"""The space for an unrolled picture, and the width of its boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ SLIM = 0.85  # smallest fraction of the width of a box, to leave space for label
 
 @dataclass(frozen=True)
 class Room:
-    """Positions and widths of the boxes, size of the smallest letters, and level of detail.
+    """The edges and widths of the boxes, and the size of the smallest letters.
 
-    Without `right`, the width is unlimited.  If `open`, arrows carry local derivatives, and the
-    loop on top has no faded values.
+    If `right` is infinite, so is the width. In an `open` picture, arrows have local derivatives,
+    and the loop on top has no pale boxes.
     """
 
     top: float = 40.0
@@ -31,12 +31,12 @@ class Room:
 
     @property
     def margin(self) -> float:
-        """Left margin of the sheet."""
+        """The left margin of the sheet."""
         return self.sheet.margin
 
     @property
     def headings(self) -> float:
-        """Width of the heading of a block, to the left of the arrows that lead to it."""
+        """The width of the heading of a block, to the left of the arrows into the block."""
         return self.left - 12 - self.margin
 
     @property
@@ -47,9 +47,9 @@ class Room:
     def sizes(
         self, columns: Sequence[int | Gap], wanted: float, count: int, words: float
     ) -> tuple[float, float]:
-        """Return the width of the boxes and their distance, with `count` tracks between them.
+        """Return the width of boxes, and their distance with `count` tracks between two columns.
 
-        Boxes become slightly narrower if labels of width `words` then fit between them.
+        The boxes are slightly narrower if labels of width `words` fit between narrower boxes.
         """
         width = min(max(self.narrowest, wanted), self.widest)
         between = 26.0 + TRACK * count
@@ -69,7 +69,7 @@ class Room:
 FREE = Room()
 
 
-def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
-    """Return the space on a sheet."""
+def room_on(sheet: Sheet, is_open: bool = True) -> Room:
+    """Return the space for a picture on a sheet."""
     sizes = sheet.labels - 2, sheet.width - sheet.margin, 72.0, 110.0
     return Room(16.0, *sizes, 11.0, is_open, sheet)

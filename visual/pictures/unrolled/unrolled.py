@@ -1,8 +1,8 @@
 """The unrolled picture: a loop over time, and below it the loops that differentiate it.
 
-A box is a quantity.  An arrow leads from a value to a value that is computed from it.  A column
-is a moment of the loop: each gradient is below the value that it belongs to, and backward Scans
-run to the left.  If later steps add to a gradient, its direct part is in the row below it.
+A box is a quantity. An arrow leads from a value to a value that is computed from it. A column is a
+moment of the loop: each gradient is below its value, and backward Scans run to the left. If later
+steps add to a gradient, its direct part is in the row below.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
 from visual.pictures.unrolled.rolled import rolled
-from visual.pictures.unrolled.room import FREE, opened_on
+from visual.pictures.unrolled.room import FREE, room_on
 from visual.scene.combinators import Piece, above, gap, over, shifted
 from visual.scene.shapes import Scene, picture_function
 
@@ -38,15 +38,17 @@ def unrolled(
     """Draw the unrolled picture of a trace, as wide as `sheet`: 840 pixels by default.
 
     The picture shows the Scan with the number `scan`, by default the Scan that computes the
-    result, below the Scan that it differentiates.  Its arrows carry local derivatives.  If the
-    trace has more Scans, a strip of cards shows all of them at the top.
+    result, below the Scan that it differentiates. Arrows between gradients have local derivatives.
+    If the trace has more Scans, a strip of cards at the top shows all of them. A trace without
+    derivatives shows all its loops, and above them each loop rolled up.
 
-    With the numbers of one or two `scans`, these are drawn in a picture of any size: the first as
-    the loop, the second as its derivative.  Scans are numbered as in the headings, from 1: number
-    1 is ``trace.scans[0]``.
+    `scans` are the numbers of one or two Scans for a picture of any size: the first is drawn as the
+    loop, the second as its derivative. Scans are numbered as in the headings, from 1: number 1 is
+    ``trace.scans[0]``.
 
-    With `all_direct`, every gradient has its direct part, even if it is zero.  If a loop has more
-    than 12 steps, or is too wide, the picture shows both of its ends and the steps next to `step`.
+    With `all_direct`, every gradient has its direct part, even if the part is zero. If a loop has
+    more than 12 steps, or is too wide, the picture shows both of its ends and the steps next to
+    `step`. Raises ArgumentError for Scans that do not exist, and for both `scan` and `scans`.
     """
     check_trace(trace)
     check_sheet(sheet)
@@ -59,38 +61,38 @@ def unrolled(
         if chosen[2:]:
             raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
         graph = unrolling(trace, chosen, all_direct)
-        room = FREE if sheet.width == SCREEN.width else opened_on(sheet, is_open=False)
+        room = FREE if sheet.width == SCREEN.width else room_on(sheet, is_open=False)
         picture = Picture(trace, chosen, graph, place(trace, chosen, graph, step, sheet), room)
         part = picture.draw()
         is_bound = room is not FREE and picture.fits
         width = sheet.width if is_bound else part.envelope.right + sheet.margin
         return _finished(part, (), trace, chosen, width, sheet)
+    if scan is None and not any(each.order for each in trace.scans):
+        return unrolled_loops(trace, step, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return fitting(trace, chosen, top, step, all_direct, sheet)
+    return _draw_open(trace, chosen, top, step, all_direct, sheet)
 
 
 @picture_function
-def fitting(
-    trace: Trace,
-    chosen: Sequence[int],
-    top: Piece,
-    step: Steps = None,
-    all_direct: bool = False,
-    sheet: Sheet = SCREEN,
-) -> Scene:
-    """Draw the Scans with the numbers `chosen`, from 0, below `top`, with the steps that fit.
+def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
+    """Draw the forward loops of a trace, without their derivatives."""
+    loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
+    return _draw_open(trace, loops, gap(), step, False, sheet)
 
-    If they are forward loops, each of them is also drawn rolled up.
-    """
+
+def _draw_open(
+    trace: Trace, chosen: Sequence[int], top: Piece, step: Steps, all_direct: bool, sheet: Sheet
+) -> Scene:
+    """Draw some Scans below `top`, with as many steps as fit, and each forward loop rolled up."""
     graph = unrolling(trace, chosen, all_direct)
     if all(trace.scans[number].parent is None for number in chosen):
         heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
         top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
     for ends in ENDS:
         placing = place(trace, chosen, graph, step, sheet, ends)
-        picture = Picture(trace, chosen, graph, placing, opened_on(sheet))
+        picture = Picture(trace, chosen, graph, placing, room_on(sheet))
         if picture.fits:
             break
     part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))

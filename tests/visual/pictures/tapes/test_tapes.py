@@ -196,18 +196,6 @@ def test_what_a_step_reads_is_called_as_where_it_was_made(name):
             assert group.cell.split(":")[1].startswith("d"), group.cell
 
 
-def test_values_that_are_not_needed_are_washed_out():
-    """Of three interleaved loops, the last value belongs to one."""
-    trace = gallery.loops["delay"].trace(order=1)
-
-    def unneeded(**options):
-        found = cells(trace, **options)
-        return {g.cell for g, _, role in found if role is Role.UNNEEDED and g.cell[:4] == "0:x:"}
-
-    assert unneeded(all=True) == {f"0:x:{i}" for i in (0, 2, 3, 5, 6)}
-    assert unneeded() == set()
-
-
 def test_memory_that_nobody_wrote_has_no_number():
     buffer = pt.set_subtensor(pt.empty((5,))[:1], pt.dvector("start"))
     from lab.scans.node import LoopVariable, ScanParts, build_scan
