@@ -1,10 +1,10 @@
 """The command ``scantape``, and checks of the installation.
 
-Ctrl-C ends the command at any time with one word and status 130, without a traceback.  Therefore
-it imports `visual.cli.main`, which does the work, only after it handles the signal.
+Ctrl-C ends the command with one line and status 130, without a traceback, even while it imports
+modules.  `command` therefore handles the signal before it imports `visual.cli.main`.
 
-`lab` and `visual` run this file by its path before their first import: their names are not unique,
-so neither can import the other half to find out whether it is ours.
+Other packages have the names `lab` and `visual` as well.  Each half runs this file by its path
+before its first import, and checks that the other half is the package of Scantape.
 """
 
 import atexit
@@ -24,11 +24,11 @@ REINSTALL = "pip install --force-reinstall --no-deps scantape"
 
 
 def command() -> None:
-    """Run the command and end the process, which is short: it collects no garbage."""
+    """Run the command and end the process."""
     signal.signal(signal.SIGINT, stop)
-    # When all is told, Python gives its signals back to the system, which would kill.
+    # Python restores the default handler at its exit; a late Ctrl-C would change the status.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    gc.disable()
+    gc.disable()  # the process is short
     try:
         check_half("lab")
         check_half("visual")
@@ -40,44 +40,44 @@ def command() -> None:
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal may lack letters
+    signal.signal(signal.SIGINT, interrupt)
     status = main()
+    signal.signal(signal.SIGINT, stop)
     gc.freeze()
     try:
         sys.stdout.flush()
-    except OSError:  # it was told; and Python flushes once more as it ends
+    except OSError:  # `main` has reported the error; Python must not flush again at its exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, AttributeError):  # the user's module has closed it, or taken it away
+    except (ValueError, AttributeError):  # the user's module has closed or removed the stream
         pass
     sys.exit(status)
 
 
 def check_half(name: str) -> None:
-    """Raise ImportError if ``import name`` finds something else than the package of Scantape."""
+    """Raise ImportError if ``import name`` finds another package than Scantape's."""
     ours = HERE / name / "__init__.py"
-    module = sys.modules.get(name)
-    spec = None if module else find_spec(name)
-    if module is None and spec is None:
-        return  # the import says so
-    place = getattr(module, "__file__", None) or getattr(spec, "origin", None)
-    if place is None:  # a folder without __init__.py, or an object that somebody put there
-        folders = getattr(module, "__path__", None) or getattr(
-            spec, "submodule_search_locations", None
-        )
-        place = next(iter(folders or ["this session"]))
-    if Path(place).resolve() != ours:
+    try:
+        spec = find_spec(name)
+    except ValueError:  # a module without a specification, which code of this session created
+        path = "this session"
+    else:
+        if spec is None:
+            return  # the import itself raises an error
+        path = spec.origin or next(iter(spec.submodule_search_locations or ["this session"]))
+    if Path(path).resolve() != ours:
         raise ImportError(
-            f"{name} = {place}: expected Scantape's package {ours.parent}, which this one shadows. "
+            f"{name} = {path}: expected Scantape's package {ours.parent}, which this one shadows. "
             "Rename or uninstall it, or start Python in another folder."
         )
     if "Scantape" not in ours.read_text(encoding="utf-8", errors="replace")[:200]:
         raise ImportError(
-            f"{name} = {place}: expected Scantape's package, which another one has overwritten. "
+            f"{name} = {path}: expected Scantape's package, which another one has overwritten. "
             f"Uninstall that one, then run: {REINSTALL}"
         )
 
 
 def warn_of_half(name: str) -> None:
-    """Warn of the same, for `lab`, which works without `visual`."""
+    """Warn if ``import name`` finds another package; `lab` works without `visual`."""
     try:
         check_half(name)
     except ImportError as error:
@@ -99,15 +99,21 @@ def check_pytensor() -> None:
 
 
 def setup(_: object) -> None:
-    """Refuse to be a Sphinx extension, which Scantape was before version 0.3."""
+    """Raise RuntimeError: Scantape was a Sphinx extension before version 0.3."""
     raise RuntimeError(
         "scantape: the directive was removed in version 0.3: use a code cell of MyST-NB with "
         "visual.draw, or an image that `scantape draw` writes."
     )
 
 
+def interrupt(*_: object) -> None:
+    """Let the first Ctrl-C raise KeyboardInterrupt, which removes unfinished files."""
+    signal.signal(signal.SIGINT, stop)
+    raise KeyboardInterrupt
+
+
 def stop(*_: object) -> None:
-    """End the process at once."""
+    """End the process immediately."""
     os.write(2, b"scantape: stopped.\n")
     os._exit(130)
 

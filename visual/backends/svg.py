@@ -1,17 +1,15 @@
 """Scenes as SVG: a self-contained document without styles, scripts, or identifiers.
 
 Without identifiers, several pictures can share a page. The same scene always has the same bytes.
-The document is short because the root has the most frequent attributes of all texts, and each group
-those of its texts.
+The root has the most frequent attributes of all texts; a text has only attributes that differ.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
-from types import MappingProxyType
+from typing import TypeGuard
 from zlib import crc32
 
 from visual.backends import dark
@@ -28,7 +26,6 @@ from visual.scene.shapes import (
     Shape,
     Text,
     hatching,
-    walk,
 )
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 
@@ -45,7 +42,7 @@ HARMLESS: dict[int, str | None] = {
     ord(">"): "&gt;",
     ord('"'): "&quot;",
 }
-Style = Mapping[str, str]
+Style = tuple[tuple[str, str], ...]  # names and values of attributes
 
 
 def to_svg(scene: Scene, animate: bool = False) -> str:
@@ -65,7 +62,7 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
-    shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
+    shapes = "".join(_shape(shape, scene.theme, usual, None) for shape in scene.shapes)
     shapes += "".join(_travels(scene, usual)) if animate else ""
     if not animate:
         return f"{head}>{words}{page}{shapes}</svg>\n"
@@ -140,109 +137,58 @@ def text(content: str) -> str:
     return content.translate(HARMLESS)
 
 
-def attributes(style: Style, inherited: Style | None = None) -> str:
+@lru_cache(maxsize=1024)
+def attributes(style: Style, inherited: Style = ()) -> str:
     """Return the attributes of `style` that are not inherited."""
-    if style is inherited:
-        return ""
-    known = inherited or {}
-    return "".join(
-        f' {name}="{value}"' for name, value in style.items() if known.get(name) != value
-    )
+    return "".join(f' {name}="{value}"' for name, value in style if (name, value) not in inherited)
 
 
 def _usual(texts: list[Text], theme: Theme) -> Style:
     """Return the most frequent value of every attribute of texts."""
-    styles = Counter(tuple(_style(shape, theme).items()) for shape in texts)
-    counts: dict[str, Counter[str]] = {}
-    for style, times in styles.items():
-        for name, value in style:
-            counts.setdefault(name, Counter())[value] += times
-    return {name: found.most_common(1)[0][0] for name, found in counts.items()}
+    columns = zip(*(_style(shape, theme) for shape in texts), strict=True)
+    return tuple(Counter(column).most_common(1)[0][0] for column in columns)
 
 
 def _style(shape: Text, theme: Theme) -> Style:
-    """Return the attributes that a text can inherit from a group."""
-    return _styled(shape.mono, shape.size, shape.bold, shape.anchor, shape.colour(theme))
-
-
-@lru_cache(maxsize=256)
-def _styled(mono: bool, size: float, bold: bool, anchor: str, colour: str) -> Style:
-    return MappingProxyType(
-        {
-            "font-family": MONO if mono else SANS,
-            "font-size": number(size),
-            "font-weight": "600" if bold else "400",
-            "text-anchor": anchor,
-            "fill": colour,
-        }
+    """Return the attributes of a text that the root of the document can have instead."""
+    return (
+        ("font-family", MONO if shape.mono else SANS),
+        ("font-size", number(shape.size)),
+        ("font-weight", "600" if shape.bold else "400"),
+        ("text-anchor", shape.anchor),
+        ("fill", shape.colour(theme)),
     )
 
 
-def _common(texts: Iterable[Text], theme: Theme, inherited: Style) -> Style:
-    """Return the attributes that `texts` share, or else the inherited ones."""
-    first, *others = [_style(shape, theme) for shape in texts] or [inherited]
-    if all(other is first for other in others):
-        return first
-    return {
-        name: value if all(other[name] == value for other in others) else inherited[name]
-        for name, value in first.items()
-    }
-
-
-def _shapes(
-    shapes: Iterable[Shape], theme: Theme, inherited: Style, step: float | None
-) -> Iterator[str]:
-    """Return all shapes; consecutive texts share their style in a group."""
-    for plain, run in groupby(shapes, _is_plain):
-        members = list(run)
-        if plain and len(members) > 1:
-            texts = (s for s in walk(members) if isinstance(s, Text))
-            common = _common(texts, theme, inherited)
-            inside = "".join(_shape(shape, theme, common, step) for shape in members)
-            shared = attributes(common, inherited)
-            yield f"<g{shared}>{inside}</g>" if shared else inside
-        else:
-            yield from (_shape(shape, theme, inherited, step) for shape in members)
-
-
-def _is_plain(shape: Shape) -> bool:
-    """Return whether a shape is a text without a tooltip."""
-    return isinstance(shape, Text) and not shape.title
-
-
-def _shape(shape: Shape, theme: Theme, inherited: Style, step: float | None) -> str:
+def _shape(shape: Shape, theme: Theme, usual: Style, step: float | None) -> str:
     if isinstance(shape, Group):
-        return _group(shape, theme, inherited, step)
+        return _group(shape, theme, usual, step)
     if isinstance(shape, Box):
         return _box(shape, theme)
     if isinstance(shape, Text):
-        return _text(shape, theme, inherited)
+        return _text(shape, theme, usual)
     if isinstance(shape, Polyline):
         return _polyline(shape, theme)
     return _arrow(shape, theme)
 
 
-def _group(
-    group: Group, theme: Theme, inherited: Style, step: float | None, motion: str = ""
-) -> str:
+def _group(group: Group, theme: Theme, usual: Style, step: float | None, motion: str = "") -> str:
     if group.path:
         return ""  # `_travels` draws it
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-until="{group.until}"' if group.until is not None else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
     marks += f' data-reads="{text("|".join(group.reads))}"' if group.reads else ""
-    common = inherited
-    if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell
-        common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     step = step if group.step is None else group.step
-    patches, others = _split(group.shapes)
-    inside = "".join(_shapes(others, theme, common, step)) + _patches(patches, theme)
-    return f"<g{marks}{attributes(common, inherited)}>{title}{inside}{motion}</g>"
+    patches = _patches(filter(_is_patch, group.shapes), theme)
+    others = (shape for shape in group.shapes if not _is_patch(shape))
+    inside = "".join(_shape(shape, theme, usual, step) for shape in others)
+    return f"<g{marks}>{title}{inside}{patches}{motion}</g>"
 
 
 def _box(box: Box, theme: Theme) -> str:
-    if box.heat is not None:
+    if _is_patch(box):
         return _patches([box], theme)
     look = theme.look(box.role, box.faded)
     width = HEAVY if look.line is LineStyle.HEAVY else WIDTH
@@ -259,15 +205,9 @@ def _box(box: Box, theme: Theme) -> str:
     return outer
 
 
-def _split(shapes: Iterable[Shape]) -> tuple[list[Box], list[Shape]]:
-    """Return the patches that no other shape hides, and all other shapes."""
-    patches, others = [], []
-    for shape in shapes:
-        if isinstance(shape, Box) and shape.heat is not None:
-            patches.append(shape)
-        else:
-            others.append(shape)
-    return patches, others
+def _is_patch(shape: Shape) -> TypeGuard[Box]:
+    """Return whether a shape is a colored rectangle of a heat map, which no other shape covers."""
+    return isinstance(shape, Box) and shape.heat is not None
 
 
 def _patches(patches: Iterable[Box], theme: Theme) -> str:
@@ -300,8 +240,8 @@ def _rect(
     return f'<rect {position}{round_} fill="{fill}"{edge}{dashed}/>'
 
 
-def _text(shape: Text, theme: Theme, inherited: Style) -> str:
-    own = attributes(_style(shape, theme), inherited)
+def _text(shape: Text, theme: Theme, usual: Style) -> str:
+    own = attributes(_style(shape, theme), usual)
     written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{text(shape.content)}</text>'
     ground = shape.ground(theme)
     if ground is not None:

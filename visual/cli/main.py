@@ -2,15 +2,12 @@
 
 import argparse
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
-from threading import current_thread, main_thread
 from typing import NoReturn
 
 from lab.errors import ArgumentError, LabError, check_choice, closest_match, printable, shorten
@@ -58,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.run is None:
             parser.print_help()
             return 0
-        with _interrupts(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # the message only
             options.run(options)
@@ -85,25 +82,6 @@ def _with_option(error: LabError, arguments: Sequence[str]) -> str:
             value = value or (following if not following.startswith("-") else "")
             return f"{f'{option} {shorten(value)}'.rstrip()}: {error.reason}"
     return str(error)
-
-
-@contextmanager
-def _interrupts() -> Iterator[None]:
-    """Let the first Ctrl-C raise KeyboardInterrupt, so that files are closed."""
-    before = signal.getsignal(signal.SIGINT)
-    if before in (None, signal.default_int_handler) or current_thread() is not main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _joined(arguments: Sequence[str]) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""Tasks that run in threads and can be canceled, while the kernel accepts messages.
+"""Jobs that run in threads and can be canceled, while the kernel accepts messages.
 
->>> task = Task()
->>> begin(lambda: draw(loop, order=6), task, print)  # in an event loop; returns immediately
->>> task.cancel()  # and nothing is printed
+>>> job = Job()
+>>> begin(lambda: draw(loop, order=6), job, print)  # in an event loop; returns immediately
+>>> job.cancel()  # and nothing is printed
 
-Without an event loop, `begin` runs the task immediately.
+Without an event loop, `begin` runs the job immediately.
 """
 
 import asyncio
@@ -13,43 +13,34 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
-from threading import Lock, RLock, Thread
+from threading import RLock, Thread
 from typing import TypeVar
 
 from lab.progress import Interrupted, watch_work
 
 T = TypeVar("T")
 WAKE_UP = 0.001  # seconds; enough for a waiting thread to continue
-TURN = 0.02  # seconds of a turn while other threads wait
+TURN = 0.02  # seconds after which a job lets other threads run
 
 
 class Turns:
-    """A lock for one task at a time in the process, because drawing libraries share settings.
-
-    A long task lets the waiting ones run first whenever it calls `pause`.
-    """
+    """A lock for one job at a time in the process, because drawing libraries share settings."""
 
     def __init__(self) -> None:
-        self._turn, self._count, self._waiting = RLock(), Lock(), 0
+        self._turn = RLock()
         self._since = 0.0  # the time at which the present turn started
 
     def __enter__(self) -> None:
-        with self._count:
-            self._waiting += 1
-        try:
-            self._turn.acquire()
-            self._since = time.monotonic()
-        finally:
-            with self._count:
-                self._waiting -= 1
+        self._turn.acquire()
+        self._since = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
         with suppress(RuntimeError):  # the wait for the next turn was interrupted
             self._turn.release()
 
     def pause(self) -> None:
-        """Let waiting threads run first, then wait for the next turn."""
-        if self._waiting and time.monotonic() - self._since > TURN:
+        """After a turn, let waiting threads run first, then wait for the next turn."""
+        if time.monotonic() - self._since > TURN:
             self._turn.release()
             time.sleep(WAKE_UP)
             self.__enter__()
@@ -69,14 +60,14 @@ class Job:
         self.is_canceled = True
 
     def pause(self) -> None:
-        """Let other threads run; raise Interrupted if the task is canceled."""
+        """Let other threads run; raise Interrupted if the job is canceled."""
         if not self.is_canceled:
             TURNS.pause()
         if self.is_canceled:
             raise Interrupted
 
     def run(self, compute: Callable[[], T]) -> T:
-        """Return the result of `compute`; raise Interrupted if the task is canceled."""
+        """Return the result of `compute`; raise Interrupted if the job is canceled."""
         with TURNS, watch_work(self.pause):
             self.pause()
             return compute()
@@ -100,27 +91,27 @@ def is_in_loop() -> bool:
 
 
 def begin(
-    compute: Callable[[], T], task: Job, done: Callable[[Future[T]], None], after: float = 0
+    compute: Callable[[], T], job: Job, done: Callable[[Future[T]], None], after: float = 0
 ) -> None:
     """Run `compute` in a new thread `after` some seconds, then `done` in this thread.
 
-    `done` gets the outcome; a canceled task does not call it. The thread has the context of the
+    `done` receives the outcome, unless the job is canceled. The thread has the context of the
     caller, so that its output appears below the same cell.
     """
     if not is_in_loop():
-        done(outcome_of(lambda: task.run(compute)))
+        done(outcome_of(lambda: job.run(compute)))
         return
     loop = asyncio.get_running_loop()
     context = copy_context()
 
     def finish(outcome: Future[T]) -> None:
-        if not task.is_canceled:
+        if not job.is_canceled:
             done(outcome)
 
     def run() -> None:
         time.sleep(after)
-        outcome = outcome_of(lambda: context.copy().run(task.run, compute))
-        if not task.is_canceled:
+        outcome = outcome_of(lambda: context.copy().run(job.run, compute))
+        if not job.is_canceled:
             with suppress(RuntimeError):  # the event loop has ended
                 loop.call_soon_threadsafe(finish, outcome, context=context)
 
