@@ -47,59 +47,6 @@ def test_every_option_changes_the_picture(capsys):
     assert len(set(pictures)) == len(pictures)
 
 
-SQUARE = "draw tapes --loop square"
-WRONG = {  # the words that are typed, and parts of the message
-    "draw boxes --loop square -o x.svg": ("boxes", "tapes"),
-    "draw tapes --loop circle -o x.svg": ("circle", "square"),
-    "draw tapes --loop no_module:loop -o x.svg": ("no_module",),
-    "draw tapes --loop math:pi -o x.svg": ("lab.Loop", "of type float"),
-    "draw tapes --loop math:sqrt -o x.svg": ("math:sqrt", "TypeError"),
-    "draw tapes --loop undefined --wrt v -o x.svg": ("undefined",),
-    f"{SQUARE} --taps=0 -o x.svg": ("below 0",),
-    f"{SQUARE} --taps=a -o x.svg": ("--taps a", "-2,-1"),
-    f"{SQUARE} --cost first -o x.svg": ("--cost first", "last"),
-    f"{SQUARE} --at x -o x.svg": ("--at x", "NAME=NUMBER"),
-    f'{SQUARE} --at x="a" -o x.svg': ("x", "'a'", "number"),
-    f"{SQUARE} --at x=[1,[2,3]] -o x.svg": ("x", "number"),
-    f"{SQUARE} --steps 0 -o x.svg": ("n_steps = 0",),
-    f"{SQUARE} --theme pink -o x.svg": ("pink", "dark"),
-    f"{SQUARE} --order two -o x.svg": ("--order two: expected an integer.",),
-    f"{SQUARE} --scale big -o x.png": ("--scale big: expected a number.",),
-    f"{SQUARE} --scale -1 -o x.png": ("scale",),
-    f"{SQUARE} -o x.dot": (".dot",),
-    f"{SQUARE} -o missing/x.svg": ("path = 'missing/x.svg'",),
-    "draw tapes -o -": ("--loop",),
-    "draw figure1 --loop square -o -": ("--loop", "a figure has no such choice"),
-    "draw figure1 --mode taylor -o -": ("--mode", "a figure has no such choice"),
-    "draw figure4 --width column -o x.svg": ("--width column", "figure 4", "needs"),
-    "draw figure9 -o -": ("expected figure1 to figure8",),
-    "draw unrolled --loop square --scans a -o -": ("--scans",),
-    "draw ssa --loop square --order 0 -o -": ("order 1",),
-    "draw taps --loop square --step 1 -o -": ("step",),
-    "export --loop square --formats doc -o x": ("formats",),
-    "compiled square --scan 9": ("--scan 9: expected 1; there is one Scan.",),
-    "compiled square --wrt z": ("--wrt z",),
-    "compare square --order 0": ("--order 0",),
-    "explain square -o x.svg": (".html or .txt",),
-}
-
-
-@pytest.mark.parametrize("typed", WRONG)
-def test_a_mistake_has_a_message_of_one_line(typed, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    try:
-        status = main(typed.split())
-    except SystemExit as end:  # argparse
-        status = end.code
-    assert status == 2
-    message = capsys.readouterr().err
-    assert message.startswith("scantape: ")
-    assert message.count("\n") == 1
-    for part in WRONG[typed]:
-        assert part in message
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_many_scans_are_told_on_standard_error():
     done = run("draw", "tapes", "--loop", "square", "--steps", "1", "--order", "5", "-o", "-")
     assert done.returncode == 0, done.stderr
