@@ -7,12 +7,14 @@ The checks of ``notebooks/01_loop.md`` are in ``tests/lessons/01_loop.py``: they
 exercises, in its kernel after its hidden solutions.
 """
 
+import asyncio
 import json
 import re
 
 import jupytext
 import nbformat
 import pytest
+from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import v4
@@ -36,9 +38,11 @@ APART = re.compile(r"<details>.*?</details>|```.*?```|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(r"\w[\w.'·]*")
 IMPORT = re.compile(r"(import|from) |$")
 SOLUTION = re.compile(r"<summary>One solution</summary>.*?```python\n(.*?)```", re.DOTALL)
-START = """\
+START = f"""\
+%reset -f
 %colors nocolor
 import os, sys, tempfile, warnings
+os.chdir({str(ROOT)!r})
 os.environ['SCANTAPE_PROGRESS'] = tempfile.mkdtemp() + '/progress.json'
 sys.path[:0] = ['.', 'tests/support']
 warnings.simplefilter('error')"""
@@ -57,7 +61,15 @@ def code_cells(lesson):
     return [cell for cell in lesson.cells if cell.cell_type == "code"]
 
 
-def run(lesson, checks):
+@pytest.fixture(scope="module")
+def kernel():
+    """A kernel for all lessons, which starts with the first. The site runs each in a new kernel."""
+    manager = AsyncKernelManager(kernel_name="python3", config=LOCAL)
+    yield manager
+    asyncio.run(manager.shutdown_kernel(now=True))
+
+
+def run(kernel, lesson, checks):
     """Run a lesson; return it with outputs, and whether the checks solve each exercise."""
     lesson = nbformat.from_dict(lesson)
     told = (cell.source for cell in lesson.cells if cell.cell_type == "markdown")
@@ -68,7 +80,11 @@ def run(lesson, checks):
     first, *others, last = map(nbformat.v4.new_code_cell, [*parts, END])
     lesson.cells = [first, *lesson.cells, *others, last]
     place = {"metadata": {"path": ROOT}}
-    NotebookClient(lesson, timeout=120, resources=place, config=LOCAL).execute()
+    client = NotebookClient(lesson, km=kernel, timeout=120, resources=place)
+    try:
+        client.execute()
+    finally:
+        client.kc.stop_channels()
     return lesson, json.loads(last.outputs[0].text)
 
 
@@ -128,9 +144,9 @@ def takes(ran, path):
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_runs_and_its_exercises_can_be_solved(path):
+def test_a_lesson_runs_and_its_exercises_can_be_solved(kernel, path):
     lesson = jupytext.read(path)
-    ran, exercises = run(lesson, (CHECKS / f"{path.stem}.py").read_text(encoding="utf-8"))
+    ran, exercises = run(kernel, lesson, (CHECKS / f"{path.stem}.py").read_text(encoding="utf-8"))
     told = [output for cell in code_cells(ran) for output in cell.outputs]
     assert [output.text for output in told if output.get("name") == "stderr"] == []
     assert exercises
@@ -160,18 +176,18 @@ def test_a_lesson_is_made_for_reading(path):
     assert "https://pytensor.readthedocs.io/" in text
 
 
-def test_what_is_wrong_with_a_lesson_is_found():
+def test_what_is_wrong_with_a_lesson_is_found(kernel):
     made = nbformat.v4.new_notebook()
     source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
     made.cells = [nbformat.v4.new_code_cell(source)]
-    assert run(made, "")[1] == {"left": False}
+    assert run(kernel, made, "")[1] == {"left": False}
     made.cells.append(nbformat.v4.new_markdown_cell("Call `visual.nothing(1)`."))
     with pytest.raises(CellExecutionError, match="nothing"):
-        run(made, "")
+        run(kernel, made, "")
     broken = nbformat.v4.new_notebook()
     broken.cells = [nbformat.v4.new_code_cell("import warnings; warnings.warn('old')")]
     with pytest.raises(CellExecutionError, match="UserWarning: old"):
-        run(broken, "")
+        run(kernel, broken, "")
 
 
 @pytest.mark.parametrize(
