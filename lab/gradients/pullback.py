@@ -14,7 +14,7 @@ the buffers of the forward Scan, not from a record of its reads, unless the buff
 contains a value that a step had read (see `lab.gradients.rows`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -157,8 +157,8 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
         if state in classes.reached and not step.undefined(state)
     )
     totals = remaining_outputs(task, step)  # phase 9
-    needed = rows.needed(task, step, (*states, *totals))
-    readings = rows.reverse_sequences(task, needed)  # phase 7
+    values = rows.values_read(task, step, (*states, *totals))
+    readings = rows.reverse_sequences(task, values)  # phase 7
     backward = _assemble(task, readings, states, totals)
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
     decided = task.steps, classes, step, states, readings, totals
@@ -211,7 +211,7 @@ def _assemble(
     totals: tuple[Total, ...],
 ) -> ScanParts:
     """Return the parts of the backward loop, with the parameters that its step reads."""
-    built = _variables_of((*readings, *states, *totals))
+    built = tuple(decision.variable for decision in (*readings, *states, *totals))
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
         part
@@ -227,33 +227,24 @@ def _assemble(
     )
 
 
-def _variables_of(
-    decisions: Iterable[Reading | ReverseState | Total],
-) -> tuple[LoopVariable, ...]:
-    return tuple(decision.variable for decision in decisions)
-
-
 def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
     """Phase 11: return one gradient per outer input of the forward Scan, in their order."""
-    forward, steps = task.forward, task.steps
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
     produced: dict[LoopVariable, Variable] = {}
     for reverse in derivation.states:
         state, tape = reverse.state, as_tensor(filled[reverse.variable])[::-1]
-        produced[state] = rows.initial_gradient(
-            tape, task.given[state.filled], state, forward, steps, rows.fits(task, state)
-        )
+        produced[state] = rows.initial_gradient(task, state, tape)
     for total in derivation.totals:
         part, series = total.source, as_tensor(filled[total.variable])
         produced[part] = (
             series[-1]
             if part.kind is Kind.PARAMETER
-            else rows.sequence_gradient(series[::-1], part, forward, steps, task.exact)
+            else rows.sequence_gradient(task, part, series[::-1])
         )
     pattern = task.op.connection_pattern(next(iter(task.given)).owner)
     pattern = with_initial_values(task.op, pattern)
     gradients = []
-    parts: list[LoopVariable | None] = [None, *forward.variables]  # the step count is first
+    parts: list[LoopVariable | None] = [None, *task.forward.variables]  # the step count is first
     for target, connections in zip(parts, pattern, strict=True):
         connected = any(
             to_output and not isinstance(status_of(gradient), Disconnected)

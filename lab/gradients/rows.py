@@ -1,10 +1,10 @@
-"""Select, reverse, and pad rows of arrays: the outer side of a pullback.
+"""Select, reverse, and pad the rows of arrays that a backward loop reads and returns.
 
 A backward loop reads the arrays of the forward loop from the last step to the first, and fills its
 own tapes from the last slot to the first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -30,21 +30,21 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
-Needed = tuple[
-    ReadingGroup, LoopVariable, int, Variable
-]  # group, source, tap, argument of the step
+# A value that a backward step reads: its group, its forward variable and tap, and the argument of
+# the step that stands for the value.
+ValueRead = tuple[ReadingGroup, LoopVariable, int, Variable]
 
 
-def needed(
+def values_read(
     task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
-) -> tuple[Needed, ...]:
-    """Phase 7, in the step: return the forward values and cotangents that the backward steps read.
+) -> tuple[ValueRead, ...]:
+    """Phase 7, in the step: return the forward values and cotangents that the backward step reads.
 
-    There are five groups; only values on which a gradient depends are returned.
+    The result excludes values on which no gradient depends.
     """
     forward, group = task.forward, ReadingGroup
     used = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
-    candidates: list[Needed] = [
+    candidates: list[ValueRead] = [
         (group.SEQUENCE, part, tap, argument)
         for part in forward.of_kind(Kind.SEQUENCE)
         for tap, argument in part.reads
@@ -68,12 +68,12 @@ def needed(
     return tuple(candidate for candidate in candidates if candidate[-1] in used)
 
 
-def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, ...]:
-    """Phase 7, outside: build a reversed sequence for each of the values `needed`."""
-    group, members = ReadingGroup, tuple(members)
-    lost = _lost_values(task.forward, {v for *_, v in members}) if task.rule.replays else {}
+def reverse_sequences(task: Task, values: Sequence[ValueRead]) -> tuple[Reading, ...]:
+    """Phase 7, outside: build a reversed sequence for each of the `values`."""
+    group = ReadingGroup
+    lost = _lost_values(task.forward, {v for *_, v in values}) if task.rule.replays else {}
     readings = []
-    for kind, part, tap, argument in members:
+    for kind, part, tap, argument in values:
         if kind is group.SEQUENCE:
             array = part.outer_input
         elif kind is group.NIT_SOT_GRADIENT:
@@ -81,26 +81,28 @@ def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, .
         else:
             array = task.rule.recalls(part)
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
-        values, slices = reversed_rows(as_tensor(array), first, task.steps, task.rule)
+        rows, slices = _reversed_rows(as_tensor(array), first, task.steps, task.rule)
         name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
-        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
+        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), rows, (argument,))
         readings.append(Reading(kind, part, tap, variable, slices))
     return tuple(readings)
 
 
-def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tuple[Variable, int]]:
-    """Map arguments at mit-mot taps whose slot was overwritten to a new array and its first row.
+def _lost_values(
+    forward: ScanParts, arguments: set[Variable]
+) -> dict[Variable, tuple[Variable, int]]:
+    """Map arguments whose values the filled buffers no longer contain to an array and a first row.
 
-    The filled buffer contains the last value written to a slot.  A slot that is read at tap r can
-    then be written at any tap up to r.  If such a write changes the slot, the forward loop runs
-    again and outputs the values that it reads.  Loops of `pytensor.scan` and backward loops never
-    need this, because their overwritten values enter linearly.
+    After a step reads a slot of a mit-mot at tap r, this step or a later step can write the slot
+    again, at any tap up to r.  If a write changes the slot, the forward loop runs again, with the
+    values that it reads as outputs.  Loops by `pytensor.scan` and backward loops need no second
+    run, because no gradient depends on the values that they overwrite.
     """
     lost = []
     for part in forward.of_kind(Kind.MIT_MOT):
-        arguments = dict(part.reads)
-        changed = [tap for tap, result in part.writes if result is not arguments.get(tap)]
-        lost += [v for tap, v in part.reads if v in needed and any(w <= tap for w in changed)]
+        reads = dict(part.reads)
+        changed = [tap for tap, result in part.writes if result is not reads.get(tap)]
+        lost += [v for tap, v in part.reads if v in arguments and any(w <= tap for w in changed)]
     if not lost:
         return {}
     records = tuple(
@@ -114,7 +116,7 @@ def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tu
     return {v: (filled[record], 0) for v, record in zip(lost, records, strict=True)}
 
 
-def reversed_rows(
+def _reversed_rows(
     array: TensorVariable, first: int, steps: StepCount, rule: PullbackRule
 ) -> tuple[TensorVariable, str]:
     """Return the rows of `array` for the reversed steps, last step first, and the slices as text.
@@ -137,28 +139,45 @@ def reversed_rows(
     return array[last:stop:-1], f"[{last}:{stop}:-1]"
 
 
-def reversed_gradient(
-    gradient: Variable, state: LoopVariable, steps: StepCount, fits: bool
-) -> TensorVariable:
-    """Return the external gradients of a state, last slot first: initial values of a tape."""
+def reversed_gradient(task: Task, state: LoopVariable) -> TensorVariable:
+    """Return the external gradients of a state, last slot first: the initial values of a tape."""
+    gradient = task.given[state.filled]
     if isinstance(status_of(gradient), Disconnected):
         gradient = pt.zeros_like(state.filled)
-    if not fits:
-        touched = _touched(state, steps)
+    if not _has_exact_rows(task, state):
+        rows = _rows_in_use(task, state)
         message = (
             f"the buffer of {state.name} has fewer rows than its loop touches; values that the "
             "gradient needs were overwritten"
         )
-        checked = Assert(message)(gradient, pt.ge(as_tensor(gradient).shape[0], touched))
-        gradient = as_tensor(checked)[:touched]
+        checked = Assert(message)(gradient, pt.ge(as_tensor(gradient).shape[0], rows))
+        gradient = as_tensor(checked)[:rows]
     return cast_like(gradient, state.filled)[::-1]
 
 
-def fits(task: Task, state: LoopVariable) -> bool:
-    """Return whether the buffer of a state has exactly the rows that its loop touches.
+def initial_gradient(task: Task, state: LoopVariable, tape: TensorVariable) -> TensorVariable:
+    """Return the gradient wrt the initial buffer of `state` from its `tape`, in time order."""
+    is_exact = _has_exact_rows(task, state)
+    if is_exact and task.forward.until is None:
+        return tape
+    if is_exact:
+        return _padded(tape, as_tensor(state.outer_input))
+    buffer = pt.zeros_like(state.outer_input, dtype=tape.type.dtype)
+    if state.kind is not Kind.MIT_MOT:
+        # The steps overwrite all other rows before any read.
+        origin = state.tape.origin
+        return pt.set_subtensor(buffer[:origin], tape[:origin])
+    gradient = task.given[state.filled]
+    if not isinstance(status_of(gradient), Disconnected):
+        buffer = as_tensor(gradient)
+    return pt.set_subtensor(buffer[: _rows_in_use(task, state)], tape)
 
-    This holds for buffers from `pytensor.scan` and from backward loops.  A buffer that the user
-    passes to a Scan can be longer, and can depend on other values.
+
+def _has_exact_rows(task: Task, state: LoopVariable) -> bool:
+    """Return whether the buffer of a state has exactly the rows that its loop reads or writes.
+
+    `pytensor.scan` and the backward loops allocate such buffers.  A buffer that the user passes to
+    a Scan can be longer, and can depend on other values.
     """
     if task.forward.until is not None and state.kind is Kind.MIT_MOT:
         return False  # a mit-mot keeps its length when the loop stops early
@@ -166,57 +185,29 @@ def fits(task: Task, state: LoopVariable) -> bool:
     return task.exact or is_freshly_allocated(state.outer_input, task.forward.n_steps, reach)
 
 
-def initial_gradient(
-    rows: TensorVariable,
-    gradient: Variable,
-    state: LoopVariable,
-    forward: ScanParts,
-    steps: StepCount,
-    fits: bool,
-) -> TensorVariable:
-    """Return the gradient wrt the initial buffer of `state`; `rows` is its tape, in time order."""
-    if fits and forward.until is None:
-        return rows
-    if fits:
-        return _padded(rows, as_tensor(state.outer_input))
-    buffer = pt.zeros_like(state.outer_input, dtype=rows.type.dtype)
-    if state.kind is not Kind.MIT_MOT:
-        # The steps overwrite all other rows before any read.
-        origin = state.tape.origin
-        return pt.set_subtensor(buffer[:origin], rows[:origin])
-    if not isinstance(status_of(gradient), Disconnected):
-        buffer = as_tensor(gradient)
-    return pt.set_subtensor(buffer[: _touched(state, steps)], rows)
+def _rows_in_use(task: Task, state: LoopVariable) -> TensorVariable:
+    """Return the number of rows that the loop reads or writes in the buffer of a state."""
+    return state.tape.origin + max(state.tape.taps) + task.steps.made
 
 
-def sequence_gradient(
-    rows: TensorVariable,
-    sequence: LoopVariable,
-    forward: ScanParts,
-    steps: StepCount,
-    made_here: bool,
-) -> TensorVariable:
+def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) -> TensorVariable:
     """Return the gradient wrt a sequence from `rows`, a row for each step, in time order."""
     whole = as_tensor(sequence.outer_input)
-    if rows.type.ndim > 1 and constant_value(steps.made) is None:
+    if rows.type.ndim > 1 and constant_value(task.steps.made) is None:
         # With 0 steps, the width of the outputs of a Scan is unknown.
         rows = rows.reshape((rows.shape[0], *whole.shape[1:]))
-    fits = made_here or is_cut_to(whole, forward.n_steps)
-    return rows if fits and forward.until is None else _padded(rows, whole)
+    is_exact = task.exact or is_cut_to(whole, task.forward.n_steps)
+    return rows if is_exact and task.forward.until is None else _padded(rows, whole)
 
 
-def running_total(like: TensorVariable, argument: Variable, steps: StepCount) -> TensorVariable:
-    """Return zeros for the initial value of a parameter's gradient and for each step."""
-    known = constant_value(steps.reversed)
-    count = steps.reversed + 1 if known is None else known + 1
-    shape = [
-        like.shape[axis] if size is None else size for axis, size in enumerate(like.type.shape)
-    ]
-    return pt.zeros((count, *shape), dtype=gradient_dtype(argument))
-
-
-def _touched(state: LoopVariable, steps: StepCount) -> TensorVariable:
-    return state.tape.origin + max(state.tape.taps) + steps.made
+def running_total(task: Task, parameter: LoopVariable) -> TensorVariable:
+    """Return zeros: the initial value of a parameter's gradient, and a row for each step."""
+    like = as_tensor(parameter.outer_input)
+    known = constant_value(task.steps.reversed)
+    count = task.steps.reversed + 1 if known is None else known + 1
+    lengths = enumerate(like.type.shape)
+    shape = [like.shape[axis] if length is None else length for axis, length in lengths]
+    return pt.zeros((count, *shape), dtype=gradient_dtype(parameter.inner_inputs[0]))
 
 
 def _padded(rows: TensorVariable, like: TensorVariable) -> TensorVariable:

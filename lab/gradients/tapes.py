@@ -121,7 +121,5 @@ def _outer(task: Task, source: LoopVariable) -> Variable:
     if source.kind is Kind.SEQUENCE:
         return task.steps.made
     if source.kind is Kind.PARAMETER:
-        like = as_tensor(source.outer_input)
-        return rows.running_total(like, source.inner_inputs[0], task.steps)
-    given, fits = task.given[source.filled], rows.fits(task, source)
-    return rows.reversed_gradient(given, source, task.steps, fits)
+        return rows.running_total(task, source)
+    return rows.reversed_gradient(task, source)

@@ -130,13 +130,6 @@ def _escaped(text: str) -> str:
     return escape(printable(text))
 
 
-def paragraph(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
-    """Wrap `text` into lines; the first begins with `first`, the others with `rest`."""
-    return wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def paragraph(text: str, width: int = WIDTH) -> list[str]:
+    """Wrap `text` into lines of at most `width` characters, except for longer words."""
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False)

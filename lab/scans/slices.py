@@ -2,8 +2,8 @@
 
 For a sequence with several taps, a Scan receives several arrays, cut from a single one by
 ``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
-iterates over such a chain of Subtensors, `cut_of` finds the row of step 0, `is_cut_by_tap`
-recognizes the slices of taps, and `before_end` finds where a reversed slice begins.
+iterates over such a chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap`
+recognizes the slices of taps.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -169,26 +169,6 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
         return None
     below = cut_of(link.base)
     return Cut(link.base, stop - 1, -1) if below.base is link.base else None
-
-
-def before_end(variable: Variable, array: Variable) -> int | None:
-    """Return the distance of the first row of a reversed slice from the last row of `array`.
-
-    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``; None if unknown.
-    """
-    chain = list(links(variable, (array,)))
-    cuts = [link.rows for link in chain if link.rows is not None]
-    if not chain or chain[-1].base is not array or len(cuts) < len(chain):
-        return None
-    end = 0
-    for rows in reversed(cuts):
-        if constant_value(rows.step) == -1:
-            return end if rows.start is None else None
-        stop = constant_value(rows.stop)
-        if rows.stop is not None and (stop is None or stop >= 0):
-            return None
-        end += stop or 0
-    return None
 
 
 def selected(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:

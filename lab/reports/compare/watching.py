@@ -30,7 +30,7 @@ from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import exchanged
 from lab.scans.node import LoopVariable, ScanLabels, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
-from lab.scans.slices import before_end
+from lab.scans.slices import cut_of
 from lab.tape import Kind
 from lab.traces.origins import sources
 
@@ -122,8 +122,9 @@ def _reading(
     """Return the record of a sequence, with the tap of the forward step that read or wrote it."""
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
-        before = before_end(variable.outer_input, source.filled)
-        tap = max(source.tape.taps) + (before or 0)
+        cut = cut_of(variable.outer_input)
+        from_end = cut.first + 1 if cut.base is source.filled and cut.way == -1 else 0
+        tap = max(source.tape.taps) + from_end
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
     return Reading(group, source, tap, new, "unknown")

@@ -22,7 +22,7 @@ from lab.reports.compare.comparison import Agreement
 from lab.reports.compare.subject import subject_of
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import before_end
+from lab.scans.slices import cut_of
 from lab.traces.parting import contrast, far
 
 OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
@@ -335,6 +335,7 @@ CUTS = {
 @pytest.mark.parametrize("text", CUTS)
 def test_the_first_row_of_a_reversed_slice(text):
     a, rows = pt.dvector("a"), np.arange(7)
-    assert before_end(CUTS[text](a), a) == CUTS[text](rows)[0] - 6
-    assert before_end(a[3::-1], a) is None
-    assert before_end(a[:2][::-1], a) is None
+    cut = cut_of(CUTS[text](a))
+    assert (cut.base, cut.first, cut.way) == (a, CUTS[text](rows)[0] - 7, -1)
+    for unknown in (a[3::-1], a[:2][::-1]):
+        assert cut_of(unknown).base is not a
