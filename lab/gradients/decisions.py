@@ -24,16 +24,16 @@ from lab.tape import Tape
 
 @dataclass(frozen=True)
 class PullbackRule:
-    """The decisions of the pullback that a faulty pullback gets wrong, as values.
+    """The decisions of the pullback that a faulty pullback can get wrong.
 
-    `accumulates` returns the read taps of a tape at which the gradient is added to the
-    contributions of later readers in the slot: the preserved taps, because no later step reads an
-    overwritten value.  If `reverses`, forward values are read from the last step to the first.  If
-    `replays`, values that a mit-mot overwrites are recomputed, and not read from the filled buffer.
-    `recalls` returns the array from which the values of a state or output are read: the filled
-    buffer.  `binds` returns the order of the read taps as arguments of a backward step: the order
-    of the tape.  `lab.reports.breaking.rules` contains faulty values of these fields and their
-    effects.
+    The default values are correct; `lab.reports.breaking.rules` contains faulty values.
+
+    `accumulates` maps a tape to the read taps at which a backward step adds its contribution to the
+    old value of the slot.  Later steps read preserved values only, so these are the preserved taps.
+    `reverses` selects the order of forward values: from the last step to the first.  With
+    `replays`, the pullback recomputes values that a mit-mot has overwritten.  `recalls` maps a
+    state or output to the array that contains its forward values: the filled buffer.  `binds` maps
+    a tape to the order of its read taps as arguments of a backward step: the order of the tape.
     """
 
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
@@ -53,12 +53,12 @@ class ReadingGroup(StrEnum):
     TAPS = "value of a mit-mot or mit-sot"
     SIT_SOT = "value of a sit-sot"
     NIT_SOT_GRADIENT = "gradient of a nit-sot"
-    RESULT = "result of the step, not computed again"
+    RESULT = "result of the step, not recomputed"
 
 
 @dataclass(frozen=True, eq=False)
 class StepCount:
-    """Phase 1: the number of forward steps, and of steps that the gradient goes back through."""
+    """Phase 1: the number `made` of forward steps, and the number `reversed` of backward steps."""
 
     made: TensorVariable
     reversed: TensorVariable
@@ -78,9 +78,9 @@ class Task:
 
     @property
     def exact(self) -> bool:
-        """Whether no array of the loop is longer than necessary, as in Scans built here.
+        """Whether every array of the loop has exactly the rows that the steps read or write.
 
-        A truncated derivative leaves slots unused, and is therefore not exact.
+        This holds for derivatives that this package has built, unless they are truncated.
         """
         made_here = decisions_of(self.op) is not None
         return made_here and self.forward.truncate_gradient == -1
@@ -98,9 +98,10 @@ class Classification:
 class StepGradients:
     """Phases 3 to 5: the derivative of one step.
 
-    `output_cotangents` are placeholders for the gradients of the results, and `gradients` are
-    those of the arguments, computed from them.  `reused` are results that are read, not computed
-    again.  `statuses` are the statuses of the arguments' gradients after all steps.
+    `output_cotangents` are placeholders for the gradients of the results, and `gradients` are the
+    gradients of the arguments as expressions in these placeholders.  `reused` maps results that
+    the backward step reads to their placeholders.  `statuses` maps the arguments to the statuses of
+    their gradients after all steps.
     """
 
     output_cotangents: dict[tuple[LoopVariable, int], TensorVariable]
@@ -115,7 +116,7 @@ class StepGradients:
 
 @dataclass(frozen=True, eq=False)
 class ReverseState:
-    """Phases 6 and 8: the mit-mot that a state becomes."""
+    """Phases 6 and 8: the mit-mot that contains the gradients of a state."""
 
     state: LoopVariable
     variable: LoopVariable
@@ -146,8 +147,8 @@ class Total:
 class Decisions:
     """The reverse derivative of one Scan: the results of all phases.
 
-    `gradients` has an entry for every outer input of the forward Scan, in its order.  `node` is the
-    backward Scan; it is None if no gradient depends on the steps.
+    `gradients` has an entry for every outer input of the forward Scan, in the order of the inputs.
+    `node` is the backward Scan; None if no gradient depends on the steps.
     """
 
     forward: ScanParts
@@ -170,7 +171,7 @@ class Decisions:
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
-        """By backward variable: the forward variable that it reads, or stores the gradient of."""
+        """The forward variable whose values or gradients each backward variable contains."""
         built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
         built |= {reverse.variable: reverse.state for reverse in self.states}
         return built | {total.variable: total.source for total in self.totals}
@@ -183,11 +184,11 @@ def decisions_of(op: Op) -> Decisions | None:
 
 
 def scan_names(nodes: Sequence[Apply]) -> tuple[str, ...]:
-    """Name Scans, in topological order; loops of equal names are numbered, as ``scan_fn2``.
+    """Return unique names for the loops among `nodes`, and names of derivatives that contain them.
 
-    A derivative has the name of its loop: ``gradient of scan_fn2``.  The loop of a derivative that
-    PyTensor has built is the only one of that name from which it is computed without another Scan;
-    if there are several, the name has no number.
+    `nodes` are in topological order.  Loops of equal names are numbered, as ``scan_fn2``.  The loop
+    of a derivative by PyTensor is the only loop of that name that the derivative reads without
+    another Scan in between.  If there are several such loops, the name has no number.
     """
     loops = [node for node in nodes if not split_name(_plain_name(node))[0]]
     names = dict(zip(loops, unique_names([scan_name(node.op) for node in loops]), strict=True))
@@ -207,7 +208,7 @@ def _plain_name(node: Apply) -> str:
 
 
 def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
-    """Return the loop of a derivative: as it is recorded, or the only one of some `loops`."""
+    """Return the loop of a derivative by its record, or the only one of `loops` that it reads."""
     while (decisions := decisions_of(node.op)) is not None:
         node = decisions.parent
     if node in loops:

@@ -64,7 +64,7 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
 
 
 def _texts(d: Decisions, names: PartNames) -> Texts:
-    """Return all expressions of the phases as plain text, simplified together."""
+    """Map the results and gradients of a derivation to their simplified formulas as text."""
     results: list[Variable] = [*d.step.reused]
     results += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
     variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
@@ -91,7 +91,9 @@ def _slots(part: LoopVariable) -> str:
 
 def _steps(d: Decisions) -> Iterator[Item]:
     yield Item("steps made", f"read from {d.steps.source}", _count(d.steps.made))
-    yield Item("steps reversed", "the backward Scan makes as many", _count(d.steps.reversed))
+    yield Item(
+        "steps reversed", "the number of steps of the backward Scan", _count(d.steps.reversed)
+    )
 
 
 def _count(steps: Variable) -> str:
@@ -106,14 +108,14 @@ def _classes(d: Decisions, names: PartNames) -> Iterator[Item]:
         )
         verdict = Verdict.NOTED
         if part.kind is Kind.UNTRACED:
-            decision, verdict = "left out: no gradient passes through it", Verdict.UNTRACED
+            decision, verdict = "excluded: no gradient passes through it", Verdict.UNTRACED
         elif part in d.classes.reached:
-            decision = f"hands a gradient on; {d.classes.reached[part]}"
+            decision = f"its output has a gradient; {d.classes.reached[part]}"
             verdict = verdict_of(d.classes.reached[part])
         elif part.inner_inputs and reached:
             decision, verdict = "receives a gradient", Verdict.CONNECTED
         else:
-            decision, verdict = "no gradient reaches it", Verdict.DISCONNECTED
+            decision, verdict = "receives no gradient", Verdict.DISCONNECTED
         yield Item(names.parts[part], f"{part.kind}; {decision}", _slots(part), verdict)
 
 
@@ -121,17 +123,17 @@ def _rule(d: Decisions, names: PartNames) -> Iterator[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
     results = listing(tap_symbol(part.name, tap) for part, tap in d.step.output_cotangents)
     rule = "gradient of an argument = sum over the results of cotangent × d result / d argument"
-    yield Item("rule", rule, "PyTensor's grad of the step, with the gradients of its results given")
+    yield Item("rule", rule, "PyTensor's grad of the step, with known gradients of its results")
     yield Item("arguments", inputs)
     yield Item("results", results)
 
 
 def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     for (part, tap), cotangent in d.step.output_cotangents.items():
-        come = "its gradient will come in as"
-        yield Item(tap_symbol(part.name, tap), come, names.argument(cotangent))
+        text = "placeholder of its gradient"
+        yield Item(tap_symbol(part.name, tap), text, names.argument(cotangent))
     for result, stand_in in d.step.reused.items():
-        text = "its recorded value can be read instead of computed again"
+        text = "placeholder of its stored value, which replaces this expression"
         yield Item(names.argument(stand_in), text, texts[result], Verdict.REUSED)
 
 
@@ -151,28 +153,26 @@ def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
         for result in part.inner_outputs:
             if result in d.step.reused:
-                text = "forward result reused, not computed again"
+                text = "forward result reused, not recomputed"
                 stand_in = names.argument(d.step.reused[result])
                 yield Item(stand_in, text, verdict=Verdict.REUSED)
     if d.forward.of_kind(Kind.MIT_MOT):
-        yield Item("mit-mots", "never reused: their slots may have been written again")
+        yield Item("mit-mots", "never reused: later steps can overwrite their slots")
 
 
 def _accumulation(d: Decisions) -> Iterator[Item]:
     for reverse in d.states:
         state = reverse.state
         for tap, _ in state.reads:
-            decision = "accumulates what later readers of the slot have left in it"
+            decision = "adds its contribution to the contributions of later readers"
             verdict = Verdict.ACCUMULATED
             if tap not in reverse.accumulated:
-                decision = (
-                    "nothing is added: the step has replaced the value, so no later step reads it"
-                )
+                decision = "writes its contribution only: no later step reads the replaced value"
                 verdict = Verdict.OVERWRITTEN
             kind = "overwritten" if tap in state.tape.overwritten else "preserved"
             yield Item(f"{tap_symbol(state.name, tap)}, {kind}", decision, verdict=verdict)
         for tap in reverse.cleared:
-            text = "written without being read: its gradient is cleared"
+            text = "written but not read: its gradient becomes 0"
             yield Item(tap_symbol(state.name, -tap), text, verdict=Verdict.CLEARED)
 
 
@@ -180,7 +180,7 @@ def _sequences(d: Decisions, names: PartNames) -> Iterator[Item]:
     for group in ReadingGroup:
         members = [reading for reading in d.readings if reading.group is group]
         if not members:
-            yield Item(str(group), "none is needed", verdict=Verdict.ABSENT)
+            yield Item(str(group), "none", verdict=Verdict.ABSENT)
         for reading in members:
             source = names.parts[reading.source]
             subject = source if source.endswith("]") else tap_symbol(source, reading.tap)
@@ -205,9 +205,9 @@ def _tapes(d: Decisions, texts: Texts) -> Iterator[Item]:
 def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     items = []
     for total in d.totals:
-        how, verdict = "one at every step (nit-sot)", Verdict.PER_STEP
+        how, verdict = "one value per step (nit-sot)", Verdict.PER_STEP
         if total.source.kind is Kind.PARAMETER:
-            how, verdict = "summed up over the steps (sit-sot)", Verdict.SUMMED
+            how, verdict = "sum over the steps (sit-sot)", Verdict.SUMMED
         (result,) = total.variable.inner_outputs
         items.append(Item(names.parts[total.variable], how, texts[result], verdict))
     for part in d.forward.variables:
@@ -222,7 +222,7 @@ def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
             text = "untraced: no gradient exists"
             items.append(Item(names.parts[part], text, verdict=Verdict.UNTRACED))
     if not items:
-        text = "every gradient is that of a state, and has its tape"
+        text = "none: every gradient belongs to a state and has a tape"
         items.append(Item("sequences, parameters", text, verdict=Verdict.ABSENT))
     return items
 
@@ -237,7 +237,7 @@ def _scan(d: Decisions, names: PartNames) -> Iterator[Item]:
 
 
 def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
-    text = f"{Disconnected('a count of steps cannot change a little')}"
+    text = f"{Disconnected('a number of steps cannot change slightly')}"
     yield Item("number of steps", text, verdict=Verdict.DISCONNECTED)
     for outcome in outcomes:
         yield Item(

@@ -67,8 +67,8 @@ class Descent:
 class Derivative:
     """The derivatives of a cost up to an order: ``values[k]`` is the k-th derivative.
 
-    `given` contains known values of inputs of the graph.  `by` is the label of `wrt`, such as x₀,
-    if it differs from its name.  `cost` is the label of the cost, such as x₄; by default its name.
+    `given` has known values of inputs of the graph.  `by` is the label of `wrt`, such as x₀, and
+    `cost` is the label of the cost, such as x₄; the default labels are the names of the variables.
     `mode` and `direction` are the arguments of `lab.derivative`.
     """
 
@@ -135,10 +135,11 @@ def derivative(
 ) -> Derivative:
     """Return the derivatives of a scalar `cost` with respect to `wrt`, up to `order`.
 
-    In mode "reverse", each order is the pullback of the previous order: 2ⁿ Scans.  In mode
-    "taylor", it is n! times a coefficient of a power series, which a single Scan computes with its
-    values; if `wrt` is not a scalar, there are two Scans, for the cost and for its gradient.  Both
-    modes return the same values.  The second coefficient of x has the name x⟨2⟩.
+    Both modes return the same values.  In mode "reverse", each order is the pullback of the
+    previous order: the graph has 2ⁿ Scans at order n.  In mode "taylor", the derivative of order n
+    is n! times a coefficient of a power series.  One Scan computes the values and all coefficients.
+    If `wrt` is not a scalar, two Scans compute them, one for the cost and one for its gradient.
+    The second coefficient of x has the name x⟨2⟩.
 
     If `wrt` is not a scalar, derivative k+1 is the gradient of the inner product of derivative k
     with `direction` (default: ones).  The graph is not modified: all Scans are copied as
@@ -195,7 +196,7 @@ def check_scan_count(cost: Variable, order: int) -> None:
 def _reverse(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
-    """Return the derivatives; each is the pullback of the previous one, along the direction."""
+    """Return the derivatives of all orders, each as the gradient of the previous derivative."""
     values = [cost]
     for number in range(1, order + 1):
         pause()
@@ -210,7 +211,7 @@ def _reverse(
 def _taylor(
     cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
 ) -> list[TensorVariable]:
-    """Return k! times the coefficients of the cost, or of its gradient if that is an array."""
+    """Return the derivatives of all orders: k! times coefficients of the cost or its gradient."""
     for node in scan_nodes([cost]):
         if (limit := node.op.truncate_gradient) != -1:
             raise GradientError(
@@ -233,7 +234,7 @@ def _taylor(
 
 
 MODES = {"reverse": _reverse, "taylor": _taylor}
-HIGHEST = 64  # orders in Taylor mode
+HIGHEST = 64  # order in Taylor mode
 
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:

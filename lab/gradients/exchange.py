@@ -21,7 +21,7 @@ from lab.scans.node import with_initial_values
 Replacement = Callable[..., Any]  # receives the original method, then its arguments
 _NONE: Mapping[type[Scan], Mapping[str, Replacement]] = MappingProxyType({})
 _CHOSEN = ContextVar("exchanged", default=_NONE)
-_LOCK = Lock()  # classes are shared: the first thread replaces methods, the last one restores them
+_LOCK = Lock()  # all threads share a class: the first user replaces methods, the last restores them
 _USERS: Counter[type[Scan]] = Counter()
 _OWN: dict[type[Scan], Mapping[str, object]] = {}  # methods that the class does not inherit
 METHODS = ("pullback", "connection_pattern")
@@ -63,10 +63,10 @@ def _chosen(kind: type[Scan], name: str, original: Replacement) -> Replacement:
 def our_pullback() -> Iterator[None]:
     """Context manager: differentiate PyTensor's Scans by `lab.pullback` in this thread.
 
-    ``pytensor.grad``, and every function that calls it, then builds `TapeScan`s with a
-    `derivation`. Their gradients use `lab.pullback` even after the context ends.  Other threads are
-    not affected, and an exception restores PyTensor's pullback.  An OpFromGraph caches its first
-    derivative.
+    In the context, ``pytensor.grad`` and every function that calls it build `TapeScan`s with a
+    `derivation`.  Gradients of these Scans use `lab.pullback` even after the context ends.  Other
+    threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph keeps
+    its first derivative, which may be PyTensor's.
     """
     with exchanged(
         Scan,

@@ -1,13 +1,13 @@
-"""The gradient of every outer input of a Scan, the reason for it, and unique names.
+"""The gradient of every outer input of a Scan with a reason, and unique names of variables.
 
-`outcomes` returns for each input: a gradient and the expression that contains it; zero; or no
-gradient, because the cost does not depend on the input, because no derivative exists, or because
-the values that it needs are not stored.
+The outcome of an input is a gradient (with the expression that contains it), zero, or no gradient.
+There is no gradient if the cost does not depend on the input, if no derivative exists, or if a
+derivative needs values that are not stored.
 
-`PartNames` makes names of variables unique.  A derivative reads a variable at several taps through
-as many sequences, and has a gradient for each of them: x[-2] and x[-1], d2x[-2] and d2x[-1], with
-the taps of the loop.  Several sequences cut from one array have the index that step 0 reads:
-u[0], u[1] and u[2].
+`PartNames` contains unique names.  A derivative has one sequence for each tap at which it reads a
+variable, and one gradient for each of these sequences.  Their names contain the taps of the loop:
+x[-2] and x[-1], d2x[-2] and d2x[-1].  The names of sequences cut from the same array contain the
+index that step 0 reads: u[0], u[1], and u[2].
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ class PartNames:
 
     @classmethod
     def of(cls, d: Decisions) -> "PartNames":
-        """Return the names of a derivation; equal steps share their variables."""
+        """Return the names for a derivation."""
         parts = {**_forward(d), **_backward(d)}
         arguments: dict[Variable, str] = {}
         totals = {total.variable for total in d.totals}
@@ -95,7 +95,7 @@ def _start(sequence: Variable) -> int:
 
 
 def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
-    """Return the name of every variable, or its `full` name if another one has the same name."""
+    """Return the name of each variable; the `full` name for variables that share a name."""
     alike = Counter(part.name for part in parts)
     names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}
     seen: Counter[str] = Counter()
@@ -126,10 +126,10 @@ def outcomes(d: Decisions) -> tuple[Outcome, ...]:
 def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
     name, status = names.parts[part], status_of(gradient)
     if part.kind is Kind.UNTRACED:
-        reason = "replaced at every step, and no record is kept of its values"
+        reason = "every step replaces its value, and earlier values are not stored"
         return Outcome(name, part.kind, Verdict.UNTRACED, reason)
     if part.kind is Kind.NIT_SOT:
-        reason = "what goes in is the number of its rows, which cannot change a little"
+        reason = "its input is a number of rows, an integer, which cannot change slightly"
         return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
     if isinstance(status, Undefined):
         known = (d.step.statuses.get(argument) for argument in part.inner_inputs)

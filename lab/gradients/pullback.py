@@ -98,11 +98,11 @@ def derive(
 ) -> Derivation:
     """Build the reverse derivative of a Scan, and record the decisions of each phase.
 
-    Arguments are those of `pullback`.  `rule` may be a faulty rule, for demonstrations; derivatives
-    of the result follow the same rule.
+    The arguments are the arguments of `pullback`, and a `rule`, which can be a faulty rule for
+    demonstrations.  Derivatives of the result follow the same rule.
 
     Raises GradientError if no correct gradient can be computed: for a loop with an until condition
-    and no output whose rows count its steps, and for a mit-mot that writes below all its read taps.
+    and no output that counts its steps, and for a mit-mot that writes below all its read taps.
     """
     pause()
     check_type("op", op, Scan, "the op of a Scan's node")
@@ -140,7 +140,7 @@ def derive(
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
-    """Return the order of a gradient: above that of `op`, and at least that of its inputs."""
+    """Return the order of a gradient: above that of `op`, and not below that of a cotangent."""
     own = decisions_of(op)
     nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
     orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
@@ -166,7 +166,7 @@ def _build_derivation(task: Task, classes: Classification) -> Derivation:
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
-    """Check that `given` are `count` variables, and return them."""
+    """Return `given` as a tuple, if it contains `count` variables; raise an error otherwise."""
     variables = check_sequence(argument, given, "a list of PyTensor variables", Variable)
     if len(variables) != count:
         raise argument_error(argument, given, f"expected {count} variables, as this Scan has.")
@@ -174,9 +174,9 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
 
 
 def _count_steps(forward: ScanParts) -> StepCount:
-    """Phase 1: count the forward steps, and the steps that the gradient goes back through."""
+    """Phase 1: return the numbers of forward steps and of backward steps."""
     if forward.until is None:
-        count, source = forward.n_steps, "the number of steps that the loop was given"
+        count, source = forward.n_steps, "the input n_steps of the loop"
     else:
         count, source = _count_until_steps(forward)
     limit = forward.truncate_gradient
@@ -188,7 +188,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """Count the steps of an until loop from the rows of an output, which end where it stopped."""
+    """Return the number of steps of an until loop, from the rows of an output, and its source."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"
@@ -228,7 +228,7 @@ def _assemble(
 
 
 def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
-    """Phase 11: return one gradient per outer input of the forward Scan, in their order."""
+    """Phase 11: return the gradients wrt the outer inputs of the forward Scan, in their order."""
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
     produced: dict[LoopVariable, Variable] = {}
     for reverse in derivation.states:
@@ -260,7 +260,7 @@ def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Va
 
 
 def _zero_or_undefined(part: LoopVariable, derivation: Derivation) -> Variable:
-    """Return the gradient of an input that is connected for PyTensor, but has no gradient here."""
+    """Return the gradient wrt an input that PyTensor calls connected but no step differentiates."""
     if part.kind is Kind.UNTRACED:
         return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
     for status in map(derivation.step.statuses.get, part.inner_inputs):

@@ -10,17 +10,17 @@ from lab.tape import Kind
 
 
 class Verdict(StrEnum):
-    """The decision of a phase, for decisions that determine whether a gradient is correct."""
+    """The kind of a decision in a phase."""
 
-    NOTED = "noted"  # a fact without a decision
+    NOTED = "noted"  # a fact that needs no decision
     ABSENT = "absent"
     READ = "read"
     REUSED = "reused"
     ACCUMULATED = "accumulated"
     OVERWRITTEN = "nothing added"
     CLEARED = "cleared"
-    SUMMED = "summed up"
-    PER_STEP = "one a step"
+    SUMMED = "summed"
+    PER_STEP = "one per step"
     CONNECTED = "connected"
     ZERO = "zero"
     DISCONNECTED = "disconnected"

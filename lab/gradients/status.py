@@ -23,8 +23,8 @@ from lab.scans.buffers import as_tensor
 
 AnyVariable = TypeVar("AnyVariable", bound=Variable)
 
-# PyTensor gives the reason for a missing gradient as text, from `grad_undefined` and
-# `grad_not_implemented`.  Text that does not match is quoted unchanged.
+# The text of PyTensor's functions `grad_undefined` and `grad_not_implemented`.  Other reasons for a
+# missing gradient are quoted unchanged.
 NO_GRADIENT = re.compile(
     r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
     r"(not implemented|mathematically undefined)\.?(.*)",
@@ -92,7 +92,7 @@ def status_of(gradient: Variable | None) -> Status:
 
 
 def _reason(why_null: str) -> str:
-    """Return PyTensor's reason as a sentence that counts arguments from 1."""
+    """Rewrite PyTensor's reason as a sentence that counts arguments from 1."""
     match = NO_GRADIENT.match(why_null)
     if match is None:
         return why_null
@@ -157,7 +157,7 @@ def cast_like(variable: Variable, like: Variable) -> TensorVariable:
 
 
 def fit(gradient: Variable, output: Variable) -> Variable:
-    """Return `gradient` with the static shape of `output`."""
+    """Return `gradient` with the static shape of `output`; markers are returned unchanged."""
     if not isinstance(status_of(gradient), Connected):
         return gradient
     known = output.type.clone(dtype=gradient.type.dtype)

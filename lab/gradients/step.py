@@ -37,10 +37,11 @@ def classify(
     given: Mapping[Variable, Variable],
     connections: Mapping[Variable, Set[Variable]],
 ) -> Classification:
-    """Phase 2: find variables whose outputs have a gradient, and arguments that receive one.
+    """Phase 2: find variables whose outputs have a gradient, and arguments that receive a gradient.
 
-    A state is reached if the gradient of its buffer is connected, or if a reached result depends on
-    its slots.  `connections` is the result of `inner_connections`.
+    A gradient reaches a variable if the gradient of its output is connected.  A gradient also
+    reaches a state if a reached variable is computed from the state.  `connections` is the result
+    of `inner_connections`.
     """
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
@@ -114,10 +115,11 @@ def _is_differentiable(part: LoopVariable) -> bool:
 def _grad_of(
     known: dict[TensorVariable, TensorVariable], wrt: list[Variable]
 ) -> dict[Variable, Variable]:
-    """Return the connected gradients of `wrt`, from the gradients `known` of the results.
+    """Return the connected gradients wrt `wrt`, from the gradients `known` of the results.
 
-    `grad` uses a known gradient as the total gradient of a variable.  Therefore a result that is an
-    argument, or part of another result, is differentiated as a copy.
+    `grad` uses a known gradient as the total gradient of a variable.  A result that is also an
+    argument, or a part of another result, has more contributions.  Therefore `grad` receives a copy
+    of such a result.
     """
     if not known or not wrt:
         return {}
@@ -148,10 +150,10 @@ def _settle(
     output_cotangents: dict[tuple[LoopVariable, int], TensorVariable],
     gradients: dict[Variable, Variable],
 ) -> dict[Variable, Status]:
-    """Propagate undefined gradients through the recurrence, and return all statuses.
+    """Propagate undefined gradients through the recurrence; return the statuses of all gradients.
 
-    If the gradient of a state is undefined, so is the gradient of every variable that affects the
-    cost only through that state, one step earlier.
+    If the gradient of a state is undefined, then the gradient of every argument from which a step
+    computes the state is undefined as well.
     """
     uses = {argument: set(ancestors([gradient])) for argument, gradient in gradients.items()}
     statuses = {argument: status_of(gradient) for argument, gradient in gradients.items()}
@@ -189,9 +191,10 @@ def _settle(
 
 @dataclass
 class Numbering:
-    """A number for every variable; two variables with the same number have the same value.
+    """Numbers of variables: two variables with the same number have the same value.
 
-    The same operation on the same values is the same computation.
+    Two results have the same number if the same operation computes them from inputs with the same
+    numbers.
     """
 
     known: dict[Variable, int] = field(default_factory=dict)
@@ -214,14 +217,14 @@ class Numbering:
 def reuse(
     expressions: Sequence[Variable], replacements: Mapping[Variable, Variable]
 ) -> tuple[list[Variable], set[Variable]]:
-    """Replace copies of the keys of `replacements` in `expressions` by their values.
+    """Read stored results in `expressions` instead of computing the results again.
 
-    The derivative of ``y = tanh(x)`` is ``1 - tanh(x)**2``.  The loop has stored y.  PyTensor's
-    rules often build a new ``tanh(x)`` instead of using the variable y; this function finds such
-    copies by their structure.  Equal values of another structure (``exp(x + 0)`` for ``exp(x)``)
-    are computed again.
+    `replacements` maps results to placeholders of their stored values.  The derivative of
+    ``y = tanh(x)`` is ``1 - tanh(x)**2``, and PyTensor's rules often build a new ``tanh(x)``
+    instead of reading y.  This function finds copies of results by their structure.  It does not
+    find equal values of another structure, such as ``exp(x + 0)`` for ``exp(x)``.
 
-    Returns the new expressions and the keys that were replaced.
+    Returns the new expressions and the results that they read.
     """
     expressions, stored = list(expressions), list(replacements)
     if not expressions or not stored:

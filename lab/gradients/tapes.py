@@ -20,11 +20,11 @@ from lab.tape import Kind, Tape
 def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> ReverseState:
     """Phases 6 and 8: return the mit-mot of the gradient of a state.
 
-    A slot that the forward step reads receives a contribution.  If the forward step preserves the
-    slot, later steps read it as well, and their contributions are in the slot of the gradient: the
-    contribution is added to them.  If the forward step overwrites the slot, the slot of the
-    gradient contains the gradient of the new value, which the backward step has just used: nothing
-    is added to it.
+    The gradient of a slot that the forward step reads receives a contribution.  If the forward step
+    preserves the slot, later steps read the slot as well, and the slot of the gradient contains
+    their contributions.  The backward step adds its contribution to them.  If the forward step
+    overwrites the slot, the slot of the gradient contains the gradient of the new value, which the
+    backward step has just read.  The backward step replaces that gradient.
     """
     _check_broadcasting(task, state)
     tape, cleared = _reverse_tape(task, state)
@@ -56,23 +56,23 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
 
 
 def _check_broadcasting(task: Task, state: LoopVariable) -> None:
-    """Raise BroadcastError if a step changes the type of a slot, which PyTensor's Scan ignores."""
+    """Raise BroadcastError if a step changes the broadcastable axes of a slot, as Scan allows."""
     before = state.inner_inputs[0].type
     for _, result in state.writes:
         if result.type.broadcastable != before.broadcastable:
             raise BroadcastError(
-                f"{task.forward.called}: {state.name} comes in as {before} and goes out as "
-                f"{result.type}; of one of its dimensions, only one of them knows that its length "
-                "is 1. Use pytensor.tensor.specify_shape on what the step returns, or start from "
-                "a variable that does not know it."
+                f"{task.forward.called}: a step reads {state.name} as {before} and returns it as "
+                f"{result.type}. The two types differ in a dimension of which only one type states "
+                "that its length is 1. Apply pytensor.tensor.specify_shape to the result of the "
+                "step, or to the initial value."
             )
 
 
 def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
-    """Return the reverse of a state's tape, and its write taps that only clear a slot.
+    """Return the reverse of a state's tape, and the write taps at which a backward step writes 0.
 
     A mit-mot built by hand can write a slot that the step does not read.  The old value of the slot
-    is lost, and its gradient must be 0.  Sit-sots and mit-sots never return to such a slot.
+    is lost, and its gradient must be 0.  The steps of sit-sots and mit-sots write each slot once.
     """
     tape = state.tape.reverse()
     if state.kind is not Kind.MIT_MOT:

@@ -23,7 +23,7 @@ from lab.errors import (
 
 
 def mode_named(mode: Mode | str | None) -> Mode:
-    """Return the PyTensor mode of this name; return a mode unchanged, and the default for None."""
+    """Return a mode of PyTensor by its name; None stands for PyTensor's default mode."""
     try:
         found = get_mode(mode)
     except Exception as error:  # PyTensor raises many types
@@ -42,9 +42,9 @@ def verify(
 ) -> float:
     """Return the largest difference between a `run` of `outputs` and PyTensor's results.
 
-    `mode` is the compilation mode.  `others` are alternative graphs of the first ``len(others)``
-    outputs, whose results are compared, too.  Differences are absolute where the values are below
-    1, and relative above 1; nan and infinities are equal to themselves.  Raises ArgumentError for a
+    `mode` is the compilation mode.  `others` are other graphs of the first ``len(others)`` outputs,
+    whose results are compared as well.  Differences are absolute for values below 1, and relative
+    for larger values; nan and infinities are equal to themselves.  Raises ArgumentError for a
     run of another graph, and LabError if PyTensor fails.
     """
     if not isinstance(getattr(run, "inputs", None), tuple):

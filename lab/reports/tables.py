@@ -12,7 +12,7 @@ from textwrap import wrap
 from lab.errors import printable
 
 WIDTH = 96  # characters per line of text
-NARROWEST = 30  # characters of a last column that is wrapped
+NARROWEST = 30  # smallest width of a wrapped last column, in characters
 
 
 @dataclass(frozen=True)

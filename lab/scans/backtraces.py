@@ -13,10 +13,10 @@ from pytensor.printing import debugprint
 
 from lab.errors import MAX_CHARACTERS, shorten
 
-MAX_PRINTED = 20_000  # operations; larger graphs are not printed
+MAX_PRINTED = 20_000  # operations of the largest graph that is printed
 PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 
-# While a thread is inside: the original value of the flag, then an entry for each thread.
+# The original value of PyTensor's flag, then an entry for each thread in `without_backtraces`.
 _LOCK = Lock()
 _limits: list[int] = []
 
@@ -25,8 +25,8 @@ _limits: list[int] = []
 def without_backtraces() -> Iterator[None]:
     """Context manager: build variables without recording the source lines that create them.
 
-    The source lines of internal graphs are of no use, and recording them takes a third of the
-    time. PyTensor has one flag for all threads: the last thread to leave restores it.
+    Nobody reads the source lines of internal graphs, and recording takes a third of the time.
+    PyTensor has one flag for all threads: the last thread that leaves the context restores it.
     """
     with _LOCK:
         if not _limits:
@@ -57,7 +57,10 @@ def line_of(variable: Variable) -> str:
 
 
 def printed_ids(outputs: Sequence[Variable]) -> Mapping[object, str]:
-    """Return the ids that ``pytensor.dprint`` prints, such as ``[id B]``; empty for huge graphs."""
+    """Map nodes and variables to the ids that ``pytensor.dprint`` prints, such as ``[id B]``.
+
+    The result is empty for a graph of more than `MAX_PRINTED` operations.
+    """
     ids: dict[object, str] = {}
     if len(list(toposort(outputs))) <= MAX_PRINTED:
         debugprint(list(outputs), file="str", used_ids=ids)  # type: ignore[arg-type]

@@ -38,9 +38,10 @@ def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
 
 
 def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:
-    """Return whether `buffer` is `reach` initial values and a row for each step.
+    """Return whether `buffer` has exactly `reach` initial values and a row for each step.
 
-    PyTensor builds the buffers of states as ``set_subtensor(empty(n_steps + k)[:k], initial)``.
+    The graph of `buffer` must show this, in the form in which PyTensor builds the buffers of
+    states: ``set_subtensor(empty(n_steps + k)[:k], initial)``.
     """
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
@@ -81,10 +82,7 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
 
 
 def rows_of_buffer(buffer: Variable) -> int | Variable | None:
-    """Return the number of rows of `buffer`: an integer, a variable, or None if unknown.
-
-    PyTensor allocates an empty buffer and writes the initial values into it.
-    """
+    """Return the number of rows of `buffer`: an integer, a variable, or None if unknown."""
     if buffer.type.ndim and buffer.type.shape[0] is not None:
         return int(buffer.type.shape[0])
     node = buffer.owner
@@ -112,7 +110,7 @@ def _stop_of(node: Apply) -> Variable | None:
 
 
 def _has_rows(initial: Variable, count: int) -> bool:
-    """Return whether `initial` has `count` rows, or is cut to at most `count`."""
+    """Return whether `initial` has `count` rows, or is the slice ``[:count]`` of an array."""
     if initial.type.ndim == 0:  # a number, broadcast over all rows
         return False
     if initial.type.shape[0] is not None:
@@ -137,7 +135,7 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
     if node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc:
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
-            # Apply the same indices to a list of row numbers.
+            # The same indices, applied to row numbers, select the written rows.
             mask[selected(node, np.arange(len(mask)), values)] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)
@@ -146,9 +144,9 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
 def rows_of(
     variable: Variable, values: Mapping[Variable, object], known: Container[Variable] = ()
 ) -> tuple[Variable, np.ndarray]:
-    """Return the array that `variable` was cut from by slices, and the indices of its rows.
+    """Return the array from which slices cut `variable`, and the indices of the selected rows.
 
-    The search stops at the first array among the `known` ones.
+    The search stops at the first array in `known`.
     """
     chain = list(links(variable, known))
     base = chain[-1].base if chain else variable

@@ -65,13 +65,13 @@ def opened_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> l
 
 
 def _batch_length(arrays: Iterable[TensorVariable], axis: int) -> Variable:
-    """Return the length of a batch axis; only entries of known length 1 are repeated."""
+    """Return the length of a batch axis; arrays of known length 1 are repeated along the axis."""
     whole = (value.shape[axis] for value in arrays if value.type.shape[axis] != 1)
     return next(whole, pt.constant(1, dtype="int64"))
 
 
 def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
-    """Return the number of steps, which must be equal for all entries."""
+    """Return the number of steps, with an Assert that all entries run the same number."""
     first = steps.flatten()[0]
     different = Assert(
         f"{label}: its entries run different numbers of steps. Trace a single entry."
@@ -80,7 +80,7 @@ def _common_steps(steps: TensorVariable, label: str) -> TensorVariable:
 
 
 def _without_batch(values: TensorVariable, dims: int) -> TensorVariable:
-    """Return the value that all entries share, without the batch axes."""
+    """Remove the batch axes of a value that all entries share."""
     node = values.owner
     if node is not None and isinstance(node.op, DimShuffle):
         order = (*("x",) * dims, *range(values.type.ndim - dims))
@@ -111,7 +111,7 @@ def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) ->
 
 
 def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> ScanParts:
-    """Return a Scan with the `opened` variables and a step that is vectorized over the batch."""
+    """Return the parts of a Scan with the variables `opened` and a vectorized step."""
     arguments = {
         old: new
         for before, after in zip(parts.variables, opened, strict=True)

@@ -23,7 +23,7 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, describe, is_row, passed_on, reshaped
 from lab.scans.slices import index_parts
 
-# A nested product of at most so many factors is joined; longer ones could double at each level.
+# Most factors of a nested product that is joined.  Longer products could double at each level.
 FACTORS = 8
 # Excluded rewrites: the first two move a new axis into every factor, which is harder to read.  The
 # others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.
@@ -37,7 +37,7 @@ SPREADING = (
 # grows exponentially: beyond MOST, only equal operations are merged.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
-# A longer formula is truncated when it is written, and simplifying it would be slow.
+# Most operations of a graph that is simplified.  The text of a longer formula is truncated anyway.
 MOST_OPERATIONS = 500
 
 
@@ -78,7 +78,7 @@ def _joined_length(nodes: Sequence[Apply]) -> int:
 def formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
-    """Return the simplified expressions of `results`; `leaves` maps step arguments to leaves."""
+    """Return the simplified expressions of `results`; `leaves` names the arguments of the step."""
     pause()
     return _uninterrupted_formulas(results, leaves)
 
@@ -86,7 +86,7 @@ def formulas(
 def _uninterrupted_formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
-    """Return `formulas` without a pause, so that a cached call pauses as often as a new one."""
+    """Return the same as `formulas`, without the pause for other threads."""
     terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
     for node in toposort(simple, blockers=leaves):  # not recursively: graphs can be deep
@@ -112,7 +112,10 @@ def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Express
 def _cached_formulas(
     graph: FunctionGraph, leaves: tuple[Leaf, ...], names: tuple[str, ...]
 ) -> tuple[Expression, ...]:
-    """Cache `step_formulas`; `names` are names of inner loops, which graph equality ignores."""
+    """Compute `step_formulas` once for equal steps.
+
+    `names` are the names of inner loops, which the equality of graphs ignores.
+    """
     arguments, results = fresh_graph(graph)
     return _uninterrupted_formulas(results, dict(zip(arguments, leaves, strict=True)))
 
@@ -242,7 +245,7 @@ def _product(arguments: tuple[Term, ...]) -> Term:
 
 
 def written(data: object) -> str:
-    """Return a constant with up to six digits; arrays of at most four entries in full."""
+    """Write a constant with at most six digits, and a larger array as its shape."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:

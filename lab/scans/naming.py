@@ -22,53 +22,54 @@ from lab.notation import (
     leaves_of,
 )
 
-MAX_DEPTH = 24  # levels of nested operations; a deeper part receives a name
-MENTION = 8  # letters of a definition: ``; a := `` and the name
+MAX_DEPTH = 24  # levels of nested operations without a name
+MENTION = 8  # letters that a definition adds: ``; a := `` and the name
 INDEX = 3  # letters of a typical index
-LETTERS = "abcdfghjmpqrsuvwxyz"  # without step counters and easily confused letters
+LETTERS = "abcdfghjmpqrsuvwxyz"  # excludes step counters and letters that look like digits
 
 
 def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
-    """Return several expressions as arguments of a single call, with common names for shared parts.
+    """Return one call whose arguments are the `expressions`, with names for their common parts.
 
-    Operations in `always` have a name even if they are used once.
+    An operation in `always` receives a name even if it is used once.
     """
     known: dict[object, Term] = {}
 
     def whole(term: Term, named: Mapping[str, Term]) -> Term:
-        """Return the term without names; equal parts are the same object."""
+        """Return the term without names, in which equal parts are the same object."""
         if isinstance(term, SharedTerm):
             return named[term.name]
         inside = [whole(part, named) for part in _parts(term)]
         if inside:
-            term = _rebuilt(term, dict(zip(map(id, _parts(term)), inside, strict=True)))
+            term = _with_parts(term, dict(zip(map(id, _parts(term)), inside, strict=True)))
         name: object = term.name if isinstance(term, Call) else ()
         if isinstance(term, Slice):
             name = term.start is None, term.stop is None
         return known.setdefault((name, *map(id, inside)) if inside else term, term)
 
-    found, taken = list[Term](), set[str]()
-    for one in expressions:
+    bodies, taken = list[Term](), set[str]()
+    for expression in expressions:
         named: dict[str, Term] = {}
-        for binding in reversed(one.bindings) if isinstance(one, Let) else ():
+        for binding in reversed(expression.bindings) if isinstance(expression, Let) else ():
             named[binding.name] = whole(binding.term, named)
-        found.append(whole(body_of(one), named))
-        taken |= {leaf.variable for leaf in leaves_of(one)}
-    made = shared(Call("", tuple(found)), taken, always)
-    return made if isinstance(made, Let) else Let((), made)
+        bodies.append(whole(body_of(expression), named))
+        taken |= {leaf.variable for leaf in leaves_of(expression)}
+    call = shared(Call("", tuple(bodies)), taken, always)
+    return call if isinstance(call, Let) else Let((), call)
 
 
 def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
-    """Return `term` with names for the parts that it uses twice and that are long to write.
+    """Return `term` with names for repeated parts, if the names make its text shorter.
 
-    No name is in `taken`.  Operations in `always` have a name even if they are used once.
+    The names differ from the names in `taken`.  An operation in `always` receives a name even if
+    it is used once.
     """
-    order = list(_upwards(term))
+    order = list(_parts_first(term))
     uses = dict.fromkeys(map(id, order), 0)
     for user in order:
         for part in _parts(user):
             uses[id(part)] += 1
-    letters: dict[int, int] = {}  # of each part, with names written for named parts
+    letters: dict[int, int] = {}  # the length of each part, in which names replace named parts
     levels: dict[int, int] = {}
     named: list[Term] = []
     for part in order:
@@ -84,14 +85,14 @@ def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()
     if not named:
         return term
     names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
-    written: dict[int, Term] = {}  # the term to write for each part
+    replacements: dict[int, Term] = {}  # for each part: its name, or a term that contains names
     bound: list[Binding] = []
     for part in order:
-        tree = _rebuilt(part, written)
+        tree = _with_parts(part, replacements)
         name = names.get(id(part))
         if name is not None:
             bound.append(Binding(name, tree))
-        written[id(part)] = tree if name is None else SharedTerm(name)
+        replacements[id(part)] = tree if name is None else SharedTerm(name)
     return Let(tuple(reversed(bound)), tree)
 
 
@@ -103,7 +104,7 @@ def _parts(term: Term) -> tuple[Term, ...]:
     return ()
 
 
-def _upwards(term: Term) -> Iterator[Term]:
+def _parts_first(term: Term) -> Iterator[Term]:
     """Yield every object in `term` once, after its parts."""
     seen, done, waiting = set[int](), set[int](), [term]
     while waiting:
@@ -119,7 +120,7 @@ def _upwards(term: Term) -> Iterator[Term]:
 
 
 def _own_letters(term: Term) -> int:
-    """Estimate the number of letters of a part, without its own parts."""
+    """Estimate the number of letters that a part adds to the letters of its own parts."""
     if isinstance(term, Leaf):
         return len(term.variable) + INDEX
     if isinstance(term, Number):
@@ -127,20 +128,20 @@ def _own_letters(term: Term) -> int:
     return len(term.name) + 2 * len(term.arguments) if isinstance(term, Call) else 2
 
 
-def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
-    """Return a term with its parts replaced by `written`; the same object if nothing changes."""
-    inside = tuple(written[id(part)] for part in _parts(term))
+def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
+    """Return a term with other parts, by the ids of its parts; `term` itself if they are equal."""
+    inside = tuple(replacements[id(part)] for part in _parts(term))
     if all(new is old for new, old in zip(inside, _parts(term), strict=True)):
         return term
     if isinstance(term, Call):
         return replace(term, arguments=inside)
     assert isinstance(term, Slice)
     ends = term.start, term.stop, term.step
-    return Slice(*(None if end is None else written[id(end)] for end in ends))
+    return Slice(*(None if end is None else replacements[id(end)] for end in ends))
 
 
 def _names(taken: Collection[str]) -> Iterator[str]:
-    """Yield ``a``, ``b``, …, ``z``, ``a2``, … without names in `taken`."""
+    """Yield ``a``, ``b``, …, ``z``, ``a2``, …, except the names in `taken`."""
     for number in count(1):
         for letter in LETTERS:
             name = f"{letter}{number if number > 1 else ''}"

@@ -51,10 +51,10 @@ OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED
 class LoopVariable:
     """A variable of a loop, outside and inside of the step.
 
-    `outer_input` is the buffer with the initial values, the sequence, the parameter, or for a
-    nit-sot the number of rows; `outer_output` is the filled buffer.  Each read tap has an inner
-    input, and each write tap an inner output.  A parameter reads the same slot at every step; an
-    untraced state has a single slot, which every step replaces.
+    `outer_input` is the buffer with the initial values of a state, the sequence, or the parameter;
+    for a nit-sot, it is the number of rows.  `outer_output` is the filled buffer.  Each read tap
+    has an inner input, and each write tap has an inner output.  A parameter has a single slot,
+    which every step reads.  An untraced state has a single slot, which every step replaces.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class LoopVariable:
 
     @property
     def filled(self) -> TensorVariable:
-        """The outer output: the buffer after the run. The variable must have one."""
+        """The outer output: the buffer after the run, of a variable that has a buffer."""
         return as_tensor(self.outer_output)
 
     @property
@@ -98,7 +98,7 @@ class ScanParts:
 
     @property
     def called(self) -> str:
-        """The name for readers, see `readable`; `name` is the name of the operation."""
+        """The name for readers; `name` is the name of the operation (see `readable`)."""
         return readable(self.name)
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
@@ -124,18 +124,13 @@ class ScanParts:
         return results if self.until is None else [*results, self.until]
 
     def with_results(self, results: Mapping[Variable, Variable]) -> "ScanParts":
-        """Return a copy with step results replaced by `results`; missing ones are unchanged."""
+        """Return a copy in which `results` maps old results of the step to new results."""
         variables = tuple(
             replace(v, inner_outputs=tuple(results.get(r, r) for r in v.inner_outputs))
             for v in self.variables
         )
         until = None if self.until is None else results.get(self.until, self.until)
         return replace(self, variables=variables, until=until)
-
-    @property
-    def outer_inputs(self) -> list[Variable]:
-        """All arguments of the node, in PyTensor's order."""
-        return [self.n_steps, *(variable.outer_input for variable in self.variables)]
 
 
 Pullback = Callable[
@@ -145,10 +140,10 @@ Pullback = Callable[
 
 @dataclass(frozen=True, eq=False)
 class ScanLabels:
-    """Information on a Scan apart from its computation.
+    """The origin of a Scan, and the names of its variables.
 
     `names` are the names of its loop variables in the order of `OUTER_INPUTS`.  `derivation` is the
-    `lab.Derivation` that built it; None if it is not a derivative.
+    `lab.Derivation` that built the Scan; None if the Scan is not a derivative.
     """
 
     names: tuple[str, ...] = ()
@@ -164,11 +159,11 @@ class TapeScan(Scan):
     _pullback: ClassVar[Pullback]
     labels: ScanLabels = ScanLabels()
     rule: object | None = None
-    _connected: tuple[object, list[list[bool]]] | None = None  # the graph, and its pattern
+    _connected: tuple[object, list[list[bool]]] | None = None  # a graph, and its cached pattern
 
     @property
     def derivation(self) -> object | None:
-        """The `lab.Derivation` that built this Scan; None if it is not a derivative."""
+        """The `lab.Derivation` that built this Scan; None if the Scan is not a derivative."""
         return self.labels.derivation
 
     @classmethod
@@ -187,7 +182,7 @@ class TapeScan(Scan):
         return self._pullback(inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Return a matrix of bools: element [i][j] says whether input i affects output j.
+        """Return a matrix whose element [i][j] is True if input i affects output j.
 
         In contrast to PyTensor's pattern, the initial values in a buffer affect the filled buffer.
         """
@@ -200,16 +195,17 @@ class TapeScan(Scan):
 
 
 def _states_of(op: Scan) -> int:
-    """Return the number of mit-mots, mit-sots and sit-sots."""
+    """Return the number of mit-mots, mit-sots, and sit-sots."""
     return op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot
 
 
 def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
-    """Return PyTensor's connection pattern of a Scan, completed by initial values.
+    """Return PyTensor's connection pattern of a Scan, with connections of the initial values.
 
-    A buffer contains its initial values; without them, derivatives wrt the start of a delay line
-    are lost.  A start that no step reads stays disconnected, because the result of `scan` does not
-    contain it.  PyTensor caches its pattern; therefore this function returns a copy.
+    A filled buffer contains its initial values.  PyTensor's pattern lacks this connection and
+    therefore loses derivatives wrt the initial values of a delay line.  An initial value that no
+    step reads stays disconnected, because the result of `scan` does not contain it.  The result is
+    a copy, because PyTensor caches its pattern.
     """
     pattern = [list(row) for row in pattern]
     for index in range(_states_of(op)):
@@ -218,8 +214,8 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     return pattern
 
 
-# PyTensor's Scans have no attribute for labels.  The key is the identity, because two equal Scans
-# can be different loops.
+# The labels of PyTensor's own Scans, which have no attribute for them.  The keys are ids, because
+# two equal Scans can be different loops.
 _LABELS: dict[int, ScanLabels] = {}
 
 
@@ -319,17 +315,17 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
     label(op, ScanLabels(tuple(v.name for v in parts.variables)))
     if isinstance(op, TapeScan):
         op.rule = rule
-    return op.make_node(*parts.outer_inputs)
+    return op.make_node(parts.n_steps, *(variable.outer_input for variable in parts.variables))
 
 
 def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:
-    """Map every variable with an outer output to its output of the `node` built from `parts`."""
+    """Map every variable of `parts` that has an outer output to that output of `node`."""
     variables = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
     return dict(zip(variables, node.outputs, strict=True))
 
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
-    """Return a copy of the graph inside `op`, such as the step of a Scan: arguments, results."""
+    """Return the arguments and results of a copy of the graph inside `op`, such as a step."""
     return fresh_graph(op.fgraph)
 
 
@@ -345,7 +341,7 @@ def fresh_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[V
 
 
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
-    """Map every result of the step to the arguments of which it is a differentiable function."""
+    """Map every result of the step to the arguments that a gradient of the result can reach."""
     pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
     return {
         result: {

@@ -40,7 +40,7 @@ def plain_name(node: Apply) -> str:
 
 
 def operation_name(node: Apply, output: Variable) -> str:
-    """Return the operator or function, with its axes, that computes `output` in a formula."""
+    """Return the name that a formula has for the operation of `output`, with reduced axes."""
     name, axes, part = describe(node, output)
     if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
         return PARTS[name]
@@ -58,7 +58,7 @@ def operation_name(node: Apply, output: Variable) -> str:
 
 
 def passed_on(node: Apply, output: Variable) -> int | None:
-    """Return the index of the input that `output` only reshapes or casts; None if it computes."""
+    """Return the index of the input whose values `output` repeats; None for computed values."""
     name, *_ = describe(node, output)
     if name == "Second":
         return 1
@@ -71,8 +71,8 @@ def passed_on(node: Apply, output: Variable) -> int | None:
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
     """Return the name of an operation, its reduced axes, and the index of `output`.
 
-    The axes are None if the operation reduces none or all.  The index is None for a single output
-    and for a random draw.
+    The axes are None unless the operation reduces some of several axes.  The index is None for a
+    single output and for a random draw.
     """
     op = node.op
     if isinstance(op, Elemwise):
@@ -119,7 +119,7 @@ def reshaped(node: Apply) -> tuple[bool, list[str]]:
 
 
 def is_row(variable: Variable) -> bool:
-    """Return whether the first axis of `variable` was added; its formula has no such axis."""
+    """Return whether `variable` is a vector with an added first axis, which formulas omit."""
     node = variable.owner
     if node is None:
         return isinstance(variable, Constant)

@@ -18,12 +18,12 @@ from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
     """Copy the graph of `outputs` with a `TapeScan` for every plain Scan.
 
-    Returns the copy of every variable that changes; the graph and its inputs are unchanged.  An
-    OpFromGraph that contains a Scan is inlined, because its gradient would be PyTensor's.
+    Return the copy of every variable that changes.  The graph itself is not modified.  An
+    OpFromGraph that contains a Scan is inlined, because otherwise PyTensor would differentiate it.
     """
 
     def wanted(op: Scan) -> bool:
-        """Return whether a Scan is PyTensor's, or follows another rule and is no derivative."""
+        """Return whether to replace a Scan: a plain Scan, or a loop that follows another rule."""
         if not isinstance(op, TapeScan):
             return True
         return rule is not None and op.rule is not rule and op.derivation is None
@@ -51,7 +51,7 @@ def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
 
 @dataclass(frozen=True)
 class _Copying:
-    """Copy graphs, and convert the Scans that satisfy `wanted` to the class `kind`."""
+    """A copy of graphs in which the Scans that satisfy `wanted` have the class `kind`."""
 
     kind: type[Scan]
     wanted: Callable[[Scan], bool]
@@ -86,7 +86,8 @@ class _Copying:
         """Inline an OpFromGraph and convert its Scans."""
         if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
             raise GraphError(
-                f"{node.op}: there is a Scan inside it, whose gradient is not ours to build."
+                f"{node.op}: it contains a Scan and has a gradient of its own. Scantape cannot "
+                "replace that gradient."
             )
         arguments, results = inner_graph(node.op)
         copies = self.of(results)
@@ -100,7 +101,7 @@ def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
 
 
 def enclosed_scans(outputs: Sequence[Variable]) -> dict[Apply, int]:
-    """Count the Scans inside each other operation, such as Blockwise."""
+    """Map each operation that contains Scans, such as a Blockwise, to their number."""
     counts = {node: _scans_in(node) for node in toposort(outputs) if not is_scan(node)}
     return {node: count for node, count in counts.items() if count}
 

@@ -74,7 +74,7 @@ class Link:
 def links(array: Variable, known: Container[Variable] = ()) -> Iterator[Link]:
     """Yield the Subtensors from which `array` was cut, last first.
 
-    Iteration stops at an array among the `known` ones, or at an array that is not a slice.
+    The iteration stops at an array in `known`, and at an array that is not a slice.
     """
     while array not in known and array.owner is not None:
         if not isinstance(array.owner.op, Subtensor):
@@ -97,20 +97,20 @@ class Cut:
 
 
 def call_now(array: Variable, row: int) -> None:
-    """Mark the row of an array that step 0 reads as its value at t."""
+    """Store the row of an array that step 0 reads as the value at t."""
     array.tag.now = row
 
 
 def now_of(array: Variable) -> int:
-    """Return the row of an array that step 0 reads as its value at t; 0 by default."""
+    """Return the row of an array that step 0 reads as the value at t (default: 0)."""
     return int(getattr(array.tag, "now", 0))
 
 
 def is_cut_by_tap(array: Variable) -> bool:
-    """Return whether `array` was cut as PyTensor cuts a sequence for a tap.
+    """Return whether `array` is a slice that PyTensor cuts from a sequence for a tap.
 
-    That is ``u[start:]`` or ``u[start:stop]`` with an explicit start, even if it is 0, then
-    optionally reversed and cut to the number of steps.
+    Such a slice is ``u[start:]`` or ``u[start:stop]`` with an explicit start, which can be 0.  It
+    may also be reversed and cut to the number of steps.
     """
     for link in links(array):
         rows = link.only_rows
@@ -122,7 +122,10 @@ def is_cut_by_tap(array: Variable) -> bool:
 
 
 def cut_of(array: Variable) -> Cut:
-    """Return the array from which `array` was cut, as far as the rows are known without values."""
+    """Return the rows that `array` selects of another array.
+
+    The graph must determine these rows; otherwise the result selects rows of a nearer array.
+    """
     link = next(links(array), None)
     rows = None if link is None else link.only_rows
     if link is None or rows is None or (array.name and "[" not in array.name):
@@ -137,7 +140,7 @@ def cut_of(array: Variable) -> Cut:
     if start < 0 and below.base is not base:  # from the end of a slice
         return _from_behind(base, step) or Cut(base, start, step)
     if below.first < 0 <= first or (first < 0 <= below.first and start >= 0):
-        return Cut(base, start, step)  # it would pass the end of the array
+        return Cut(base, start, step)  # the rows would continue beyond the end of the array
     return Cut(below.base, first, way)
 
 
@@ -157,7 +160,10 @@ def _start(base: Variable, rows: slice, step: int | None) -> int | None:
 
 
 def _from_behind(base: Variable, step: int) -> Cut | None:
-    """Return the reverse of an array that was cut a known number of rows before its end."""
+    """Return the rows of the reverse of `base`, if `base` ends at a known distance from the end.
+
+    Such an array is ``x[:-1]``.  None for other arrays and other steps.
+    """
     link = next(links(base), None)
     rows = None if link is None else link.rows
     if link is None or rows is None or step != -1:
@@ -172,7 +178,7 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
 
 
 def selected(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
-    """Apply the indices of `node`, a Subtensor or IncSubtensor, to the list `rows`."""
+    """Return the entries of `rows` that the indices of a Subtensor or IncSubtensor select."""
     first = 1 if isinstance(node.op, Subtensor) else 2
     reader = Subtensor(node.op.idx_list)
     cell: list[np.ndarray | None] = [None]

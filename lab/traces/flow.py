@@ -40,7 +40,7 @@ class SlotWrite:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """The writes of a run, by their result, and the number of versions of each slot."""
+    """The writes of a run by the values that they write, and the number of writes of each slot."""
 
     writes: Mapping[Value, SlotWrite]
     versions: Mapping[tuple[int, int, int], int]
@@ -114,7 +114,7 @@ def adds_old(formula: Formula) -> bool:
 
 
 def parameter_of(of: ScanOf, name: str) -> Value:
-    """Return a parameter, as a value of the first Scan in the line of descent that has it."""
+    """Return a parameter as a value of the first differentiated Scan with this parameter."""
     giver, parent = of.number, of.parent
     while parent is not None:
         if name in {parameter.name for parameter in parent.scan.parameters}:

@@ -21,7 +21,7 @@ from lab.traces.trace import Access
 # A value of a variable: an array, a generator, or a number.
 Computed = Any
 Cell = list[Computed]  # one entry, as in PyTensor's thunks
-MOST_BYTES = 50_000_000  # recorded values of an operation inside the step
+MOST_BYTES = 50_000_000  # of the recorded values of one operation inside the step
 
 
 @dataclass(eq=False)
@@ -36,8 +36,8 @@ class Within:
 class ScanRecording:
     """The reads and writes of a Scan, from step number `first` on.
 
-    If only a window of steps was recorded, `lengths` contains the numbers of rows of the variables.
-    `nested` contains the recordings of Scans inside the steps.
+    For a window of steps, `lengths` has the numbers of rows of the whole arrays.  `nested` has the
+    recordings of Scans inside the steps.
     """
 
     node: Apply
@@ -61,7 +61,7 @@ class ScanRecording:
 
 
 class Step(Protocol):
-    """The step of a Scan, which computes its results from its arguments, all in `cells`."""
+    """The step of a Scan; `cells` contain its arguments, its results, and the values between."""
 
     cells: dict[Variable, Cell]
 
@@ -78,8 +78,8 @@ class Step(Protocol):
 class LoopRun:
     """One run of a Scan: its buffers, its step, and its recording.
 
-    `unwritten` marks the uninitialized rows of the states.  They become zeros, so that equal runs
-    have equal recordings.
+    `unwritten` marks the uninitialized rows of the states.  The recording has zeros in these rows,
+    so that equal runs have equal recordings.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class LoopRun:
         return write
 
     def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
-        """Return the recorded values that the writes at a tap replace, if there are any."""
+        """Return the values that the writes at a tap replace; None if no array has these values."""
         if part.kind is Kind.MIT_MOT:
             reads = self.recording.reads[part]
             return next((access.values for access in reads if access.tap == tap), None)
@@ -328,7 +328,7 @@ class _Column:
 
 
 def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:
-    """Return a copy of an array with only the marked rows; the system allocates no other rows."""
+    """Return a copy of the marked rows, with zeros elsewhere that take no memory until a write."""
     if rows.all():
         return np.array(array)
     copy = np.zeros(array.shape, array.dtype)

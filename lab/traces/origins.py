@@ -29,17 +29,17 @@ NUMBERS = {
 }
 
 
-PAIRS, BUNDLES = 1 << 40, 1 << 60  # first number of a pair, of a bundle
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first number of a sum, and of a bundle
 
 
 class RowOrigins:
     """The origins of rows of the arrays of a graph.
 
     `filled` maps outputs of Scans to the numbers of the recording and of the variable; `values`
-    contains the values of arrays.  Every row of an output has a number, every sum of two origins
-    has one, and so has every bundle of origins that another operation combines; 0 means no origin.
-    The origins of an array are a vector with a number for each row, or a single number for the
-    whole array.
+    contains the values of arrays.  An origin is a number: of a row of an output, of a sum of two
+    origins, or of a bundle of the origins that another operation combines.  The number 0 stands for
+    no origin.  The origins of an array are a vector with a number for each row, or a single number
+    for the whole array.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RowOrigins:
     ) -> None:
         self.filled, self.recordings, self.values = filled, recordings, values
         self.known: dict[Variable, np.ndarray] = {}
-        self.starts: dict[Variable, int] = {}  # the numbers of the first rows of outputs
+        self.starts: dict[Variable, int] = {}  # the number of the first row of each output
         self.next = 1
         self.pairs = np.zeros((2, 0), int)
         self.bundles: list[np.ndarray] = []
@@ -199,11 +199,11 @@ def feeds(
     values: Mapping[Variable, Computed] | None = None,
     first: int = 0,
 ) -> tuple[Feed, ...]:
-    """Return the feeds of the numbered variables `made`, without other Scans in between.
+    """Return the Scans from which variables are computed without another Scan in between.
 
-    Only values count: a Scan whose result determines the length of a buffer is no feed.  For each
-    variable, `made` contains the number of recorded rows, starting at `first`.  With `values`, the
-    result also contains whether other terms are added.
+    `made` has the number of each variable, the variable, and the number of its recorded rows, which
+    start at `first`.  A Scan that determines only the length of a buffer is no feed.  With
+    `values`, the field `more` of each feed shows whether other terms are added.
     """
     found = []
     for into, variable, count in made:

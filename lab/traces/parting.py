@@ -15,9 +15,9 @@ Path = tuple[str | int, ...]
 class Parting:
     """The first value that two runs write differently.
 
-    `scan` and `tape` are the numbers of its Scan in the first trace and of its tape among the
-    arguments of that Scan; `other_scan` and `other_tape` are the same numbers in the second trace.
-    `true` and `broken` are the values that `step` writes to `row` at `tap`.
+    In the first trace, `scan` is the number of the Scan, and `tape` the number of the tape among
+    the arguments of that Scan.  `other_scan` and `other_tape` are the same numbers in the second
+    trace.  `true` and `broken` are the values that `step` writes to `row` at `tap`.
     """
 
     scan: int
@@ -46,7 +46,7 @@ class Contrast:
     unlike: tuple[str, ...] = ()
 
 
-RULES = ("by the true rule", "by the broken rule")
+RULES = ("by the correct rule", "by the faulty rule")
 
 
 def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Contrast:
@@ -105,7 +105,7 @@ class _Pair:
 
 
 def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
-    """Return the tapes of a Scan by name, variable, and a count of equal keys."""
+    """Return the tapes of a Scan by name, differentiated variable, and a number for equal tapes."""
     tapes: dict[tuple[str, str | None, int], TapeTrace] = {}
     for tape in scan.held:
         count = sum(key[:2] == (tape.name, tape.gradient_of) for key in tapes)

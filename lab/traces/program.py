@@ -6,9 +6,9 @@
 
 The graph runs as in `lab.traces.run`, over the same buffers; but instead of a number, each array
 entry is the index of the instruction that computes the number.  An operation that only moves
-numbers moves the indices and is no instruction.  `numbers` is therefore a trace like the trace of
-the run itself, with indices of instructions as values.  Integers keep their values: they count and
-select.
+entries moves the indices, and needs no instruction.  `numbers` is therefore a trace like the trace
+of the run itself, with indices of instructions as values.  Integers keep their values, because they
+count or select.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,16 +33,16 @@ from lab.traces.trace import Trace
 from lab.traces.tracing import traced
 
 Instruction = tuple[str | float | int, ...]
-MOST = 20_000  # instructions: of more, no page computes thirty times a second
+MOST = 20_000  # instructions that a page can compute thirty times per second
 
-# What a page computes, by the names that formulas have for it; any number of terms and factors.
+# The operations that a page computes, by their names in formulas.
 KNOWN = {
     *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sgn", "sqrt"),
     *("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
     *("arcsin", "arccos", "arctan", "max", "min", "where", "GT", "LT", "GE", "LE", "EQ", "NEQ"),
-    "largest",  # in size, of the finite ones
+    "largest",  # the largest absolute value of the finite operands
 }
-# What only moves numbers about, whatever they are.
+# Operations that only move entries.
 MOVING = {
     *("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "Alloc", "DimShuffle", "Join"),
     *("MakeVector", "Reshape", "SpecifyShape", "Unbroadcast", "TensorFromScalar", "Split"),
@@ -52,19 +52,19 @@ COUNTING = ("Shape", "Shape_i")
 
 
 class Instructions:
-    """A program that is being written, each instruction once.
+    """A list of different instructions.
 
-    An instruction is ``("constant", 2.0)``, ``("input", "x", 0)``, an entry of what was given, or
-    an operation and the places of what it is made of, all of them before it.
+    An instruction is ``("constant", 2.0)``, ``("input", "x", 0)`` for an entry of an input, or the
+    name of an operation with the indices of its operands, which precede the instruction.
     """
 
     def __init__(self) -> None:
         self.lines: list[Instruction] = []
         self.known: dict[Instruction, int] = {}
-        self.add("constant", 0.0)  # which blank memory holds
+        self.add("constant", 0.0)  # the value of uninitialized memory
 
     def add(self, name: str, *operands: float | str) -> int:
-        """Return the place of an instruction, which is written if it is new."""
+        """Return the index of an instruction, which is appended if the list lacks it."""
         if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
             name, operands = "Sqr", operands[:1]
         if name not in KNOWN and name not in ("constant", "input"):
@@ -78,14 +78,14 @@ class Instructions:
         return self.known[key]
 
     def each(self, name: str, *operands: Computed) -> np.ndarray:
-        """Return the places of an operation on every entry, after broadcasting."""
+        """Return the indices of an operation on every entry, after broadcasting."""
         broadcast = np.broadcast(*operands)
         kind = float if name == "constant" else int
         places = [self.add(name, *map(kind, entry)) for entry in broadcast]
         return np.array(places, dtype="float64").reshape(broadcast.shape)
 
     def product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the places of a matrix product, of vectors as well."""
+        """Return the indices of a product of matrices or vectors."""
         shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
         left = first if first.ndim > 1 else first[None]
         right = second if second.ndim > 1 else second[:, None]
@@ -94,12 +94,12 @@ class Instructions:
         return reduce(lambda one, other: self.each("Add", one, other), rows).reshape(shape)
 
     def norm(self, places: np.ndarray) -> int:
-        """Return the place of the Euclidean norm of all entries."""
+        """Return the index of the Euclidean norm of all entries."""
         squares = [self.add("Sqr", int(place)) for place in places.ravel()]
         return self.add("sqrt", self.add("Add", *squares)) if squares else 0
 
     def term(self, expression: Expression, leaf: Callable[[Leaf], np.ndarray | int]) -> np.ndarray:
-        """Return the places of an expression; `leaf` returns those of a leaf.
+        """Return the indices of an expression; `leaf` returns the indices of a leaf.
 
         Raises GraphError for an operation that a page does not compute.
         """
@@ -174,7 +174,7 @@ def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 class _Places(Ready):
-    """Run a graph on indices of instructions instead of numbers, and append the instructions."""
+    """The computation of a graph on indices of instructions, which appends the instructions."""
 
     def __init__(self, instructions: Instructions) -> None:
         super().__init__()
@@ -182,9 +182,9 @@ class _Places(Ready):
         self._product = instructions.product
 
     def given(self, variable: Variable, value: object) -> Computed:
-        """Return the places of the entries of an input."""
+        """Return the indices of the entries of an input."""
         if not hasattr(variable.type, "dtype"):
-            raise GraphError("Random draws are not repeated on a page.")
+            raise GraphError("A page cannot compute random draws.")
         array = np.asarray(checked(variable, value))
         if not _is_place(variable):
             return array
@@ -192,7 +192,7 @@ class _Places(Ready):
         return np.array(places, dtype="float64").reshape(array.shape)
 
     def known(self, variable: Variable) -> Computed:
-        """Return the places of a constant."""
+        """Return the indices of a constant."""
         value = super().known(variable)
         return self._each("constant", np.asarray(value)) if _is_place(variable) else value
 
@@ -214,9 +214,9 @@ class _Places(Ready):
             return super().perform(node, inputs)
         if not _is_place(output):
             raise GraphError(
-                f"{name} counts or selects by computed numbers, which a page cannot do."
+                f"{name} counts or selects by computed numbers. A page cannot do that."
             )
-        # Integer inputs of these operations select or count, and are no operands.
+        # Integer inputs of these operations select or count: they need no instruction.
         only_chooses = name in MOVING | {"AllocEmpty", "IncSubtensor"}
         inputs = [
             value if only_chooses or _is_place(v) else self._each("constant", value)

@@ -48,7 +48,7 @@ def _rewritten(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
-    """Return the Scan of `node` on other `inputs`, with a rewritten step and the same labels."""
+    """Return a Scan with the labels and the rewritten step of `node`, on other `inputs`."""
     parts = read_scan(node.op, inputs, node.outputs)
     results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
     rule = node.op.rule if isinstance(node.op, TapeScan) else None

@@ -1,8 +1,7 @@
 """Run a graph without compiling it: node by node, and every Scan step by step.
 
-The graph is not rewritten either.  The numbers are therefore those of the original graph, and every
-intermediate value is available.  For each Scan, the run returns a `ScanRecording` of all reads and
-writes, in arrays over steps.
+The graph is not rewritten.  Therefore the run has every intermediate value of the original graph.
+For each Scan, the run returns a `ScanRecording` of all reads and writes, in arrays over steps.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +38,9 @@ Thunk = Callable[[], object]
 
 
 class Ready:
-    """Data that the runs of a graph share: its Scans and inner graphs, read once.
+    """The Scans and inner graphs of a graph, which several runs share.
 
-    Subclasses can compute with other objects than numbers.
+    A subclass can compute with other objects than numbers.
     """
 
     def __init__(self) -> None:
@@ -57,7 +56,7 @@ class Ready:
         return variable.data
 
     def call(self, node: Apply, cells: dict[Variable, Cell]) -> Thunk:
-        """Return a function that runs such a node on `cells`."""
+        """Return a function that runs a node of a step, which is no Scan and no OpFromGraph."""
         return _thunk(node, cells)[0]
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
@@ -106,7 +105,7 @@ def run(
 
 
 def checked_values(given: object) -> dict[Variable, Computed]:
-    """Return the values `given`, each converted to its variable; ArgumentError for others."""
+    """Convert the values `given` to the types of their variables; ArgumentError if this fails."""
     if not isinstance(given, Mapping):
         raise argument_error(
             "given", given, "expected a dict of variables and their values.", KindError
@@ -174,7 +173,7 @@ def _run_inner(
     outer: dict[Variable, Computed] | None = None,
     recordings: list[ScanRecording] | None = None,
 ) -> list[Computed]:
-    """Run an OpFromGraph in place, without compiling it; its values are added to `outer`."""
+    """Run the graph inside an OpFromGraph, and add its values to `outer`."""
     arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
     run_nodes(results, values, recordings, progress, ready)

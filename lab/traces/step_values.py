@@ -1,8 +1,8 @@
-"""The step of a Scan as a graph of operations with their values, and repeated operations.
+"""The operations of a step with their values, and the operations that a gradient repeats.
 
-A backward step often needs values of the forward step.  If such a value is a result of the forward
-step, its stored value is read; others are computed again.  The same operation on the same values is
-the same computation, which identifies repetitions.
+A backward step often needs values of the forward step.  The backward step reads results of the
+forward step from a buffer, and computes other values again.  A repetition is the same operation on
+the same values.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
 
 
 def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
-    """Yield the targets of a step, a variable and its write tap, with the written results."""
+    """Yield each variable that a step writes, with its write tap, and the written result."""
     for number, part in enumerate(parts.variables):
         if part.kind.is_state or part.kind is Kind.NIT_SOT:
             for tap, result in part.writes:
@@ -112,7 +112,7 @@ class StepValues:
         return tuple(found), tuple(results)
 
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Number the arguments that are values of the parent's step like those values."""
+        """Give the arguments that are values of the parent's step the numbers of these values."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}
         above = parent.variables

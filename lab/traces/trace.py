@@ -77,7 +77,7 @@ class TapeTrace:
 
     @property
     def collects(self) -> bool:
-        """Whether it is the tape of a state, which accumulates all parts of a gradient."""
+        """Whether the tape belongs to a state, whose parts of a gradient it accumulates."""
         return bool(self.tape.reads) and not self.is_total
 
     def position(self, row: int) -> int:
@@ -143,7 +143,7 @@ class SequenceTrace:
 
     @property
     def is_outer_gradient(self) -> bool:
-        """Whether it is the gradient of an output, computed outside of the Scan."""
+        """Whether the values are gradients of an output, computed outside of the Scan."""
         return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
@@ -191,9 +191,9 @@ class StepResult:
 class Feed:
     """The filled tape or output `variable` of Scan `scan`, from which another value is computed.
 
-    `into` is the number of an argument of a Scan, or of an output of the trace, that is computed
-    without another Scan in between; `rows` are the rows of both.  If an output has `more`, other
-    terms are added, as 5x₀ to the gradient of x[-1] + 5x₀²/2.
+    `into` is the number of that other value: an argument of a Scan, or an output of the trace.  No
+    other Scan is in between.  `rows` relates the rows of both values.  If an output has `more`, it
+    is a sum with other terms, such as 5x₀ in the gradient of x[-1] + 5x₀²/2.
     """
 
     into: int
@@ -278,7 +278,7 @@ class ScanTrace:
 
     @property
     def carries(self) -> bool:
-        """Whether it is a loop with tangents or power series next to its values."""
+        """Whether the Scan is a loop that also computes tangents or power series."""
         made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
         return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
@@ -333,10 +333,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Untaken:
-    """A branch that a `where` did not select, but whose gradient is nan, as 0·∞ is.
+    """A branch that a `where` did not select, and whose gradient 0·∞ is nan.
 
-    Step `step` of Scan `scan` is the first that computes such a `product`, for the gradient of
-    `branch`. If known, step `forward_step` of Scan `forward` did not select the branch.
+    Step `step` of Scan `scan` is the first step that computes the `product`, for the gradient of
+    `branch`.  Step `forward_step` of Scan `forward`, if known, did not select the branch.
     """
 
     scan: int
@@ -356,10 +356,10 @@ class Untaken:
 class OuterFault:
     """An operation outside of all Scans that computes nan or infinity from other values.
 
-    `inputs` are its inputs, named by their formulas.  `cause` is the index in `Trace.outside` of
-    the fault on which an input depends.  `reaches` lists the values that are not finite because of
-    the fault: arguments of Scans, as the numbers of the Scan and of the argument, and outputs of
-    the trace, as None and the number of the output.
+    The names of its `inputs` are their formulas.  `cause` is the index in `Trace.outside` of the
+    fault on which an input depends.  `reaches` lists the values that are not finite because of the
+    fault.  An argument of a Scan is a pair of the numbers of the Scan and of the argument; an
+    output of the trace is None with the number of the output.
     """
 
     operation: str
@@ -402,8 +402,8 @@ class Trace:
     def shares(self) -> Mapping[tuple[int, int], int]:
         """The number of each part of a gradient, by Scan and argument of its tape.
 
-        The parts of a gradient are counted from 1; a single part has number 0.  A tape that
-        accumulates parts is a part itself if more terms are added to its gradient.
+        The parts of a gradient have the numbers 1, 2, …; a single part has number 0.  A tape that
+        accumulates parts is also a part if the graph adds more terms to its gradient.
         """
         more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
@@ -424,7 +424,7 @@ class Trace:
         return found
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
-        """Return the first Scan in the line of descent with a variable, and its name there."""
+        """Return the first Scan, among the differentiated Scans, with a variable, and its name."""
         scan = self.scans[number]
         if scan.parent is None:
             return number, name

@@ -51,16 +51,16 @@ def trace(
 ) -> Trace:
     """Run the graph of `outputs` uncompiled, and record the reads and writes of its Scans.
 
-    `outputs` can be a `Derivative`: its values and names are used.  `given` has a value for every
-    input that the derivative of a loop does not contain.  `also` are further variables whose Scans
-    are recorded, and `names` the names of the outputs.  The graph runs as it is, or with
-    `rewritten` after PyTensor's canonicalizing and stabilizing rewrites, as in the mode
-    FAST_COMPILE.  A run of more than a second shows its progress and can be interrupted.
+    `outputs` are variables with the `names`, or a `Derivative` with names of its own.  `given` has
+    values of inputs; the derivative of a loop has default values.  Scans on which only the
+    variables `also` depend are recorded as well.  With `rewritten`, the graph runs after PyTensor's
+    canonicalizing and stabilizing rewrites, as in the mode FAST_COMPILE.  A run of more than a
+    second shows its progress and can be interrupted.
 
     For a long loop, `keep` selects the steps to record: "all", the "last" step of each Scan, or a
     range of the loop's steps (a slice, or "500:510") and the corresponding steps of its
     derivatives.  PyTensor then compiles the graph in its mode `pytensor.config.mode`, and runs
-    it; the recorded steps are computed again from the contents of the buffers.
+    it; the recorded steps are recomputed from the contents of the buffers.
 
     Raises GraphError for a graph without Scans, and ArgumentError if a value is missing or has the
     wrong type, or if a sequence is too short.
@@ -114,10 +114,10 @@ _DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace in u
 
 
 def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
-    """Return the derivative of which `trace` is a run, and the values of its inputs.
+    """Return the derivative that `trace` records, and the values of its inputs.
 
-    A trace is plain data without a graph.  The process that recorded a trace stores its graph as
-    long as the trace is in use.  None for any other trace.
+    A trace is plain data without a graph.  The process that recorded the trace stores its graph as
+    long as the trace is in use.  Returns None for any other trace.
     """
     return _DERIVED.get(id(trace))
 

@@ -38,7 +38,7 @@ MAX_DEPTH = 5  # nested operations of a formula; deeper ones are written as …
 
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
-    """Return each branch of `scans` whose gradient is 0·∞ once, with its first step."""
+    """Return the branches of `scans` whose gradient is 0·∞, each with its first step."""
     found: dict[tuple[int, Expression], Untaken] = {}
     for number, scan in enumerate(scans):
         for one in _find_products(scans, number, scan):
@@ -47,8 +47,8 @@ def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
 
 
 def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
-    """Yield the products in a gradient's step that multiply a zero of a `where` to nan."""
-    zeros: dict[int, tuple[int, np.ndarray]] = {}  # by value: its where, and its zero entries
+    """Yield the products of a backward step that are nan because of a zero from a `where`."""
+    zeros: dict[int, tuple[int, np.ndarray]] = {}  # by value: the where, and a mask of its zeros
     for place, value in enumerate(scan.inside):
         if not len(value.values) or value.values.dtype.kind != "f":
             continue
@@ -74,7 +74,7 @@ def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> 
 
 
 def _zero_mask(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
-    """Return a mask of steps and entries for which `where` selects a constant 0."""
+    """Return a mask of the steps and entries at which a `where` selects a constant 0, or None."""
     condition = values_of(scan, inputs[0])
     for branch, taken in ((inputs[1], True), (inputs[2], False)):
         if condition is not None and _is_zero(scan, branch):
@@ -111,7 +111,7 @@ def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Broadcast a mask to the shape of `values`; if that fails, by whole steps."""
+    """Broadcast a mask to the shape of `values`; if that fails, mark all entries of its steps."""
     try:
         return np.broadcast_to(_rows(mask, values), values.shape)
     except ValueError:
@@ -120,7 +120,7 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
-    """Return the record, for the loop that contains the `where` if it is known."""
+    """Return the record of a product, with the step of the loop if the loop has the `where`."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
     made = written(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
@@ -158,7 +158,7 @@ def outer_faults(
     """
     if not any(_not_finite(values.get(v)).any() for v in ends.values()):
         return ()
-    origins: dict[Variable, int] = {}  # by value that is not finite: its fault
+    origins: dict[Variable, int] = {}  # the fault of each value that is not finite
     found: list[OuterFault] = []
     for node in toposort(list(ends.values())):
         if is_scan(node) or plain_name(node) == "AllocEmpty":

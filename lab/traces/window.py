@@ -37,12 +37,12 @@ from lab.traces.loop_run import Computed, LoopRun, ScanRecording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
 Keep = str | slice
-REMEMBERED = 8  # compiled graphs
+REMEMBERED = 8  # compiled graphs in the cache
 MOST_BYTES = 4_000_000_000  # of a trace
 
 
 def check_keep(keep: object) -> Keep:
-    """Return `keep` as "all", "last", or a slice; ArgumentError for others."""
+    """Return `keep` as "all", "last", or a slice; raise ArgumentError for another value."""
     if isinstance(keep, str):
         found = re.fullmatch(r"(-?[0-9]{1,15})?:(-?[0-9]{1,15})?", keep)
         if keep in ("all", "last"):
@@ -113,10 +113,10 @@ class Window:
         return self.stop - self.start
 
     def rows(self, array: Variable, length: int, first: int, count: int) -> TensorVariable:
-        """Return `count` rows of an array, from `first` rows after the start of the window on.
+        """Return `count` rows of an array of `length` rows, `first` rows after the window starts.
 
-        `length` is the length of the array.  At the end of a run, rows are counted from the end:
-        PyTensor then keeps only those in memory.
+        The rows of a window at the end of a run are counted from the end, so that PyTensor keeps
+        only these rows in memory.
         """
         start = self.start + first
         if self.stop < self.steps:
@@ -135,9 +135,9 @@ def run_window(
     given: Mapping[Variable, object],
     keep: Keep,
 ) -> tuple[dict[Variable, Computed], list[ScanRecording]]:
-    """Return the same as `lab.traces.run.run` for the window; `values` suffices for a `Trace`.
+    """Return the values that a `Trace` needs, and the recordings of the steps in the window.
 
-    Arrays that are not recorded are replaced by empty arrays of the same length.
+    Empty arrays of the same length replace the arrays that are not recorded.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -155,11 +155,11 @@ def run_window(
 def earliest(
     outputs: Sequence[Variable], given: Values, look: Callable[[np.ndarray], np.ndarray]
 ) -> slice | None:
-    """Return steps of the loop around the first step at which a Scan writes a value of interest.
+    """Return the steps of the loop around the first step that writes a match; None without one.
 
-    `look` marks values of interest.  The compiled Scans are searched in the order of execution,
-    except running totals of gradients and values inside the steps.  A step of a gradient is
-    converted to the step of the loop that it differentiates.
+    `look` returns a mask of matching entries.  PyTensor runs the compiled Scans, which are searched
+    in the order of execution.  Values inside the steps and running totals of gradients are not
+    searched.  For a match in a gradient, the result is about the differentiated step of the loop.
     """
     known = checked_values(given)
     with without_backtraces():
@@ -196,10 +196,7 @@ def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] |
 
 
 class _Graph:
-    """A graph with its Scans, read once, and the lengths of their arrays.
-
-    `lengths` are those of the latest run.
-    """
+    """A graph with its Scans, and the `lengths` of their arrays in the latest run."""
 
     def __init__(self, outputs: tuple[Variable, ...], also: tuple[Variable, ...]) -> None:
         self.outputs, self.also = outputs, also
@@ -221,7 +218,7 @@ class _Graph:
         self._function: Callable[..., list[Computed]] | None = None
 
     def _told(self) -> Iterator[Variable]:
-        """Yield the numbers and arrays of which a trace needs the value or the length."""
+        """Yield the numbers whose values, and the arrays whose lengths, a trace needs."""
         for parts in self.scans.values():
             yield parts.n_steps
             for part in parts.variables:
@@ -232,7 +229,7 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """Return the values of the numbers, and for each array an empty array of its length."""
+        """Return values of numbers, and empty arrays that have the lengths of the arrays."""
         if self._function is None:
             numbers = [_number(v) for v in self._asked]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
@@ -250,7 +247,7 @@ class _Graph:
         return values
 
     def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
-        """Return the window of each Scan; a gradient has the steps that differentiate it."""
+        """Return the window of each Scan; a gradient records the steps that differentiate it."""
         found: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])
@@ -275,7 +272,7 @@ _graph = lru_cache(maxsize=REMEMBERED)(_Graph)
 
 
 def _number(variable: Variable) -> Variable:
-    """Return a number unchanged, and the length of an array."""
+    """Return the length of an array, or a number unchanged."""
     if not isinstance(variable, TensorVariable):
         return as_tensor(tensor_from_scalar(variable))
     return variable.shape[0] if variable.type.ndim else variable
@@ -302,7 +299,7 @@ def _function(
         raise GraphError(f"mode = {quote(mode)}: {first_line(error)}") from error
 
 
-Found = Mapping[object, Computed]  # by variable, or by part and number
+Found = Mapping[object, Computed]  # by variable, or by loop variable and number
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -325,10 +322,9 @@ def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable
 def _before(
     node: Apply, parts: ScanParts, window: Window
 ) -> Mapping[LoopVariable, Variable] | None:
-    """Return the buffers of a Scan at the start of a window, from a Scan that ends there.
+    """Return the buffers at the start of a window, from a Scan that runs up to the window.
 
-    None if the final buffers contain the same rows: rows that are written once and remain in
-    memory.
+    Returns None if the final buffers still contain the required rows.
     """
     once = all(len(part.tape.writes) == 1 for part in parts.of_kind(Kind.MIT_MOT))
     at_end = window.stop == window.steps or decisions_of(node.op) is None
@@ -349,7 +345,7 @@ def _before(
 def _beginning(
     part: LoopVariable, window: Window, length: int, before: Mapping[LoopVariable, Variable] | None
 ) -> Iterator[TensorVariable]:
-    """Yield the rows that a variable needs at the start of a window, then overwritten rows."""
+    """Yield the initial rows of a variable in a window, then the rows written before the window."""
     tape = part.tape
     if part.kind is Kind.SEQUENCE:
         yield window.rows(part.outer_input, length, 0, window.length)

@@ -28,7 +28,7 @@ from lab.errors import (
 from lab.gradients.forward.series import Carrying, Coefficients, Jet, coefficient, is_empty
 from lab.gradients.status import is_continuous
 
-# These leave out an input without a tangent; all other operations take zeros for it.
+# Operations that accept an input without a tangent.  Other operations receive zeros.
 SKIPPING = (Elemwise, Dot)
 
 
@@ -37,9 +37,9 @@ def pushforward(
 ) -> tuple[Variable, ...]:
     """Return J v: the tangents of the outputs for the tangents v of the variables `wrt`.
 
-    A tangent has the type of its variable.  An operation without a forward derivative is pulled
-    back twice, with the same result; a Scan receives a twin variable for each variable with a
-    tangent.
+    A tangent has the type of its variable.  The pushforward of an operation without a forward
+    derivative is computed from two pullbacks.  A Scan receives a twin variable for each variable
+    with a tangent.
 
     Raises GradientError if a derivative is undefined, and GraphError if no output depends on the
     variables.
@@ -107,8 +107,8 @@ def _transpose_pullback(
         pt.zeros_like(v, dtype=config.floatX) if is_continuous(v) else disconnected_type()
         for v in node.outputs
     ]
-    # The pullback of this operation only.  `grad` with respect to its inputs would also go from one
-    # input to the operations that compute it, and through them to another input.
+    # This is the pullback of a single operation.  `grad` wrt its inputs would also differentiate
+    # the operations that compute one input from another input.
     gradients = node.op.pullback(node.inputs, node.outputs, cotangents)
     known: dict[Variable, Variable] = {}
     for x_bar, dx in zip(gradients, tangents, strict=True):
@@ -116,8 +116,8 @@ def _transpose_pullback(
             continue
         if isinstance(x_bar.type, NullType):
             raise gradient.NullTypeGradError(x_bar.type.why_null)
-        # `known_grads` replaces the gradient of a variable, also where another x̄ is computed from
-        # this one, as A's from that of b in solve(A, b): with the view both contribute.
+        # `known_grads` replaces the gradient of a variable.  In solve(A, b), x̄ of A is computed
+        # from x̄ of b, which therefore needs both gradients; the view of x̄ keeps them apart.
         known[view_op.make_node(x_bar).outputs[0]] = dx
     real = [v for v in cotangents if not isinstance(v.type, DisconnectedType)]
     pushed = gradient.grad(None, real, known_grads=known, disconnected_inputs="ignore")
@@ -127,7 +127,7 @@ def _transpose_pullback(
 
 
 def _at_rest(node: Apply, variable: Variable) -> Variable:
-    """Return the tangent of an input without a tangent, as the operation expects it."""
+    """Return the representation of a zero tangent that the operation `node` accepts."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)

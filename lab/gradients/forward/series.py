@@ -20,7 +20,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
-Coefficients = tuple[Variable | None, ...]  # from the first on; None is zero
+Coefficients = tuple[Variable | None, ...]  # of ε, ε², …; None is zero
 Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 
@@ -38,11 +38,12 @@ class Jet:
 
 @dataclass(frozen=True)
 class Carrying:
-    """How to propagate `count` coefficients, and the names of the Scans that compute them.
+    """The propagation of `count` coefficients through a graph and its Scans.
 
-    `rule` returns the coefficients of the results of an operation from those of its inputs.  `twin`
-    returns the name of a coefficient of a loop variable.  If values are `renewed`, the Scan with
-    the twins also replaces the original Scan.
+    `rule` returns the coefficients of the results of an operation from the coefficients of its
+    inputs.  `prefix` begins the names of the new Scans, and `twin` returns the name of a
+    coefficient of a loop variable.  If `renewed`, values are also read from the new Scans, which
+    then replace the original Scans.
     """
 
     rule: Rule
@@ -54,7 +55,7 @@ class Carrying:
     def along(
         self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
     ) -> dict[Variable, Jet]:
-        """Return the jets of all variables between the `given` ones and the outputs."""
+        """Return the jets of all variables that `outputs` need and that depend on `given`."""
         jets = dict(given)
         for node in toposort(outputs, blockers=set(given)):
             if not any(v in jets for v in node.inputs):
@@ -124,8 +125,8 @@ class Carrying:
     ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
         """Return the coefficients of loop variables as arguments, and the jets of the results.
 
-        The jet of a result is the jet of its state in the next step, so this repeats until no new
-        coefficient appears.
+        The jet of a result is the jet of its state in the next step.  Therefore the propagation
+        repeats until no state receives another coefficient.
         """
         moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
 
@@ -178,7 +179,7 @@ class Carrying:
 
 
 def is_empty(variable: Variable) -> bool:
-    """Return whether `variable` is uninitialized memory, whose tangent is uninitialized as well."""
+    """Return whether `variable` is uninitialized memory; its tangent may be uninitialized, too."""
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
@@ -187,7 +188,7 @@ def _value(moving: Mapping[Variable, Jet], variable: Variable) -> Variable:
 
 
 def coefficient(moving: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
-    """Return a coefficient of a variable; zeros if it has none."""
+    """Return coefficient `number` of a variable; zeros for a coefficient of None."""
     jet = moving.get(variable, Jet(variable, (None,) * number))
     value = jet.coefficients[number - 1]
     return pt.zeros_like(jet.value) if value is None else value

@@ -24,7 +24,7 @@ from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
-LARGEST = 64  # exponent of a power computed as a product, which also holds for base 0
+LARGEST = 64  # exponent of a power that is computed as a product, which is correct for base 0
 Term = Any  # a tensor, a number, or None, which is zero
 
 
@@ -57,7 +57,7 @@ class Power:
         return Power(lambda k: _sum(_times(self[j], other[k - j]) for j in range(k + 1)))
 
     def _squared(self, k: int) -> Term:
-        """Return a coefficient of the square, whose products occur in pairs."""
+        """Return coefficient k of the square; each pair of equal products is computed once."""
         pairs = _sum(_times(self[j], self[k - j]) for j in range((k + 1) // 2))
         return _sum(
             (_times(2.0, pairs), _times(self[k // 2], self[k // 2]) if k % 2 == 0 else None)
@@ -179,7 +179,7 @@ def _constant(variable: Variable) -> float | None:
 
 
 def _chosen(condition: Term, one: Power, other: Power) -> Power:
-    """Return one of two series, by a condition."""
+    """Return the series `one` where `condition` is true, and `other` elsewhere."""
 
     def coefficient(k: int) -> Term:
         if one[k] is None and other[k] is None:

@@ -60,8 +60,8 @@ def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> li
 class OrderRow:
     """The derivative of one order: by the correct rule, the faulty rule, and finite differences.
 
-    `broken` is None if the faulty rule raises an error, whose message is `refusal`.  `differences`
-    is None for too many entries.
+    `broken` is None if the faulty rule raises an error with the message `refusal`.  `differences`
+    is None if the input has too many entries.
     """
 
     order: int
@@ -91,7 +91,7 @@ class OrderRow:
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether finite differences agree with the correct rule; None without differences."""
+        """Whether finite differences agree with the correct rule; None if they are missing."""
         return None if self.differences is None else self.differences.confirms(self.true)
 
 
@@ -131,8 +131,8 @@ class Breakage(Report):
 class Truth:
     """The derivatives of a cost by the correct rule, for comparison with faulty rules.
 
-    Contains the graph, and `given` values for all its inputs.  The trace and the differences are
-    computed on first use.
+    `given` has values of all inputs of the graph.  The trace and the finite differences are
+    computed at first use.
     """
 
     derivative: Derivative
@@ -175,7 +175,7 @@ class Truth:
         return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
     def _run(self, rule: BrokenRule) -> tuple[Trace, str]:
-        """Run the derivatives by a faulty rule up to the highest possible order.
+        """Run the derivatives by a faulty rule, up to the highest order without an error.
 
         Return the trace, and the message of the error at the next order.
         """
@@ -212,14 +212,14 @@ def truth(
 def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: Any) -> Breakage:
     """Compare derivatives by a faulty rule with the correct ones.
 
-    `rule` is a `BrokenRule` or the name of one in `BROKEN`.  The `options` wrt, cost, of and at are
-    those of `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
+    `rule` is a `BrokenRule`, or its name in `BROKEN`.  The `options` wrt, cost, of, and at are the
+    arguments of `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.
     """
     return truth(loop, order, **options).broken_by(rule)
 
 
 def precise(value: np.ndarray | None) -> str:
-    """Write a number or an array with six significant digits, a large array by its ends."""
+    """Write a number or an array with six digits; a large array is shortened in the middle."""
     if value is None:
         return "no number"
     if not value.ndim:

@@ -44,20 +44,20 @@ class BrokenRule(Mistake):
 
 
 def overwritten_rows(filled: TensorVariable, slots: int) -> TensorVariable:
-    """Return the full buffer as a reader would see it if its rows shared `slots` slots.
+    """Return the rows of a buffer as if the loop had written them to only `slots` slots.
 
-    Row i shares a slot with all rows at a multiple of `slots` from it, and contains the last of
-    them.  The buffer keeps its length: a Scan raises an error for a buffer with missing rows.
+    Rows at a distance of a multiple of `slots` share a slot, which contains the last of these rows.
+    The result has all rows, because a Scan raises an error for a buffer with missing rows.
     """
     last = filled.shape[0] - 1
     return filled[last - (last - pt.arange(filled.shape[0])) % slots]
 
 
 def shortened(part: LoopVariable) -> TensorVariable:
-    """Return the buffer of a state or output after PyTensor shortened it to its last rows.
+    """Return the buffer of a state or output as if PyTensor had shortened it to its last rows.
 
-    `scan_save_mem` leaves one row more than the state has initial values.  It does not shorten
-    mit-mots.
+    PyTensor's rewrite `scan_save_mem` keeps one row more than the state has initial values.  It
+    does not shorten mit-mots.
     """
     is_full = part.kind is Kind.MIT_MOT
     return part.filled if is_full else overwritten_rows(part.filled, part.tape.origin + 1)
@@ -67,8 +67,7 @@ def _first_two_swapped(tape: Tape) -> tuple[int, ...]:
     return (*tape.reads[1::-1], *tape.reads[2:])
 
 
-# The correct rule replays no step of a loop by pytensor.scan.  After a faulty rule a replay would
-# correct some of the errors, and PyTensor has no replay.
+# Like PyTensor's pullback, a faulty rule replays no step; a replay would correct some errors.
 _BROKEN = (
     BrokenRule(
         "accumulate-overwritten",
@@ -115,7 +114,7 @@ _BROKEN = (
 )
 BROKEN = Registry("rule", {rule.name: rule for rule in _BROKEN})
 
-# Options of a workbench with which each rule changes a derivative.
+# For each rule, options of a workbench that show a changed derivative.
 _CHANGED: Mapping[str, Mapping[str, object]] = {
     "accumulate-overwritten": {"taps": {"x": (-2, -1)}, "steps": 2, "order": 2},
     "never-accumulate": {"cost": "sum", "order": 1},

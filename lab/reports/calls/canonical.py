@@ -43,7 +43,7 @@ from lab.traces.run import run
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
 NOTHING = "–"
-COLUMNS = ("name", "kind", "_slices", "_inner", "gradient", "_outer")  # as in the documentation
+COLUMNS = ("name", "kind", "_slices", "_inner", "gradient", "_outer")
 LEGEND = (
     "_slices: in the call of the step. _inner: number among the arguments or results of the inner "
     "function. _outer: in the outer graph."
@@ -67,7 +67,7 @@ FEW_STEPS_HEADER = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient"
 
 @dataclass(frozen=True)
 class Given:
-    """One argument of the call; `filled_in` if it is a default."""
+    """One argument of the call, with its value; `filled_in` marks a default value."""
 
     argument: str
     value: str
@@ -111,10 +111,9 @@ class ScanVariable:
 class Canonical(Report):
     """A call of ``pytensor.scan``, and the Scan that it builds.
 
-    PyTensor calls the step `called` times, with `called_with`.  `inputs`, `outputs` and
-    `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).  `few_steps` is
-    a section, None for a step function, and for a loop that has fewer than two steps or an
-    unknown number.
+    PyTensor calls the step `called` times, with the variables `called_with`.  `inputs`, `outputs`,
+    and `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).  `few_steps` is
+    None for a step function, for a loop that stops on a condition, and for short sequences.
     """
 
     given: tuple[Given, ...]
@@ -237,7 +236,7 @@ def _entry(name: str, entry: object) -> Given:
 def _inputs(
     parts: ScanParts, writer: Writer, called_with: tuple[str, ...], parameters: list[object]
 ) -> Iterator[ScanVariable]:
-    """Yield the inputs of the Scan; `parameters` are those of the call.
+    """Yield the inputs of the Scan; `parameters` are the non-sequences of the call.
 
     PyTensor calls the step with the sequences first, in the order of the Scan.
     """
@@ -304,7 +303,7 @@ def _outputs(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[ScanVari
 
 
 def _gradient(part: LoopVariable, name: str, is_output: bool = False) -> str:
-    """Return the variable of the gradient Scan for an input or output."""
+    """Describe the variable of the gradient Scan that belongs to an input or output."""
     row = (part.inner_inputs or part.inner_outputs)[0]
     taps = part.tape.reverse().reads if is_output else part.tape.reverse().writes
     match part.kind:

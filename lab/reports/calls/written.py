@@ -9,7 +9,7 @@ from lab.scans.slices import index_parts
 
 
 def written(variable: Variable, n: Variable | None = None) -> str:
-    """Write the expression of `variable` in the graph: ``u[0:-4][:n]``; `n` is written as n."""
+    """Write the expression of `variable`, as ``u[0:-4][:n]``; the variable `n` is written as n."""
     node = variable.owner
     if n is not None and variable is n:
         return "n"

@@ -27,7 +27,7 @@ from lab.traces.parting import Contrast, contrast, far
 from lab.traces.run import Values
 
 SIDES = ("by our pullback", "by PyTensor")
-ROUNDING = 1e3  # units in the last place of the largest gradient of an order
+ROUNDING = 1e3  # units in the last place, relative to the largest gradient of an order
 
 
 def compare(
@@ -40,10 +40,10 @@ def compare(
 ) -> Comparison:
     """Compare our pullback with PyTensor's own, up to `order`.
 
-    `subject` is a scalar cost, or a loop, of which `cost` and `of` select the cost as in
-    `Loop.cost`.  `wrt` is an input or a list of inputs (of a loop, their names); by default, all
-    real inputs.  `given` has values for the inputs of the graph; an input of known shape has a
-    default value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
+    `subject` is a scalar cost or a loop.  For a loop, `cost` and `of` define the cost (see
+    `Loop.cost`).  `wrt` is an input or a list of inputs, for a loop their names (default: all real
+    inputs).  `given` has values for the inputs of the graph; an input of known shape has a default
+    value.  Derivative k+1 is the gradient of the sum of all entries of derivative k.
 
     Raises ArgumentError for an invalid argument and for orders that `lab.derivative` refuses,
     GraphError if the graph contains no Scan, and MemoryError if a derivative does not fit into

@@ -28,7 +28,7 @@ TRUNCATED = (
 
 
 class Agreement(StrEnum):
-    """How the gradients of the two pullbacks wrt one input compare."""
+    """The result of comparing the gradients of the two pullbacks wrt one input."""
 
     SAME = "the same"
     DIFFERENT = "different"
@@ -41,8 +41,8 @@ class Agreement(StrEnum):
 class GradientRow:
     """The gradient of one order wrt one input, by both pullbacks and by finite differences.
 
-    `differences` are computed entry by entry.  They are None if there are too many entries or if
-    the gradient is truncated; where the pullbacks agree, the entries of all inputs count.
+    `differences` are finite differences for each entry.  They are None if the gradient is truncated
+    or has too many entries, and if the pullbacks agree and all inputs together have too many.
     """
 
     order: int
@@ -65,7 +65,7 @@ class GradientRow:
 
     @property
     def cells(self) -> Iterator[tuple[str, str]]:
-        """Who computed a value, and the value, for a table."""
+        """Rows of a table: the pullback or method, and the value that it computes."""
         both = self.verdict in (Agreement.SAME, Agreement.NEITHER)
         answers = {"both": self.ours} if both else {"ours": self.ours, "PyTensor's": self.theirs}
         for name, answer in answers.items():
@@ -124,7 +124,7 @@ class Comparison(Report):
 
 
 def _is_marked(row: GradientRow) -> bool:
-    """Return whether finite differences decide on a value of the row."""
+    """Return whether finite differences agree or disagree with a value of the row."""
     return {row.confirmed(row.ours), row.confirmed(row.theirs)} != {None}
 
 
@@ -150,7 +150,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
 
 
 def _judged(rows: list[GradientRow]) -> str:
-    """Describe which pullback finite differences confirm, at the first order that differs."""
+    """Name the pullback that finite differences confirm at the first order that differs."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]
     if all(ours) and not any(theirs):

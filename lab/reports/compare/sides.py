@@ -48,7 +48,7 @@ class Side:
     """The derivatives by one of the two pullbacks, on its copy of the graph.
 
     `gradients` has, for every order, an entry for each input: a graph, or a marker with the reason
-    for a missing gradient.  `known` are the Scans of the cost and of its derivatives.
+    for a missing gradient.  `known` contains the Scans of the cost and of its derivatives.
     """
 
     kind: type[Scan]
@@ -69,7 +69,7 @@ class Side:
         for call in calls:
             node = call.backward()
             if call.parent not in self.known or node not in nodes or node in self.known:
-                continue  # inside the step of a Scan, or without a use
+                continue  # it is inside the step of a Scan, or no gradient needs it
             self.known.add(node)
             if not isinstance(node.op, TapeScan):
                 identify(call, order)
@@ -81,7 +81,7 @@ class Side:
 
 
 def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
-    """Return the gradients wrt all inputs; after an error, one input at a time."""
+    """Return the gradients wrt all inputs; after an error, compute one input at a time."""
     try:
         return pytensor_gradients(target, wrt)
     except Exception as error:  # any error of a pullback
@@ -94,7 +94,8 @@ def _gradients(target: Variable, wrt: Sequence[Variable]) -> list[Variable]:
 def _reason(error: Exception) -> str:
     """Return the first line of an error of a pullback.
 
-    Lack of memory or time does not show that a pullback is wrong, and is raised again.
+    An error that reports a lack of memory or time is raised again: it does not show that a pullback
+    is wrong.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -140,7 +141,7 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[
 class SideResult:
     """The gradient by one pullback wrt one input: a value, or None and the reason in `status`.
 
-    The value is 0 if the cost does not depend on the input, as everywhere in PyTensor.
+    As in PyTensor, the value is 0 if the cost does not depend on the input.
     """
 
     value: np.ndarray | None
@@ -151,7 +152,7 @@ class SideResult:
 class SideGradients:
     """The gradients by one pullback, for every order and input, and the run that computed them.
 
-    `trace` is None if nothing can be run, or if the graph has Scans inside other operations.
+    `trace` is None if no gradient can be run, or if the graph has Scans inside other operations.
     """
 
     answers: tuple[tuple[SideResult, ...], ...]
@@ -184,7 +185,7 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
 def _run(
     variables: list[Variable], given: Values
 ) -> tuple[Trace | None, dict[Variable, np.ndarray], dict[Variable, str]]:
-    """Return the trace, the values, and the messages of errors; after an error, run one by one."""
+    """Return the trace, the values, and the messages of the variables that raise an error."""
     try:
         run = trace(variables, given)
         values = dict(zip(variables, run.outputs, strict=True))
@@ -203,6 +204,6 @@ def _run(
 
 
 def _is_complete(run: Trace, variables: list[Variable], given: Values) -> bool:
-    """Return whether a trace has all Scans of a graph: those in other operations have no record."""
+    """Return whether a trace has all Scans of a graph; Scans in other operations are missing."""
     nodes = [node for node in toposort(variables, blockers=set(given)) if is_scan(node)]
     return scan_names(nodes) == tuple(scan.name for scan in run.scans)

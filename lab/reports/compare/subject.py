@@ -92,9 +92,9 @@ def _of_graph(cost: Variable, wrt: object, given: dict[Variable, object]) -> Sub
 
 
 def _check_independent(variables: Sequence[Variable], given: Values) -> None:
-    """Raise ArgumentError unless each variable can change while the other values stay the same.
+    """Raise ArgumentError if a variable is computed from another variable with a value.
 
-    Finite differences need independent variables.
+    Finite differences change one variable and leave all other values the same.
     """
     for variable in variables:
         if variables.count(variable) > 1:

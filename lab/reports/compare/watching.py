@@ -58,7 +58,7 @@ class Pullback:
 
 @contextmanager
 def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
-    """Record the calls of the pullback of `kind` in this thread, in the list."""
+    """Context manager: append each call of the pullback of `kind` in this thread to a list."""
     calls: list[Pullback] = []
 
     def watch(own: Differentiation, op: Scan, *arguments: Sequence[Variable]) -> list[Variable]:
@@ -74,8 +74,8 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
 def identify(call: Pullback, order: int) -> Derivation | None:
     """Label the backward Scan of a call with the names of its variables and a `Derivation`.
 
-    The Scan can then be traced and drawn like a Scan of `lab.pullback`.  The derivation contains no
-    decisions of the phases.
+    Afterward, the Scan can be traced and drawn like a Scan of `lab.pullback`.  The decisions of
+    most phases are missing in the derivation.
     """
     node = call.backward()
     if node is None:
@@ -135,7 +135,8 @@ def _gradient_tapes(
 ) -> dict[LoopVariable, LoopVariable]:
     """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
-    A tape that is not returned is identified by the gradient in its initial contents.
+    A variable is identified by the gradient that is computed from it.  If there is none, the
+    gradient in the initial contents of its tape identifies it.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     pairs: dict[LoopVariable, LoopVariable] = {}

@@ -19,7 +19,7 @@ from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
 from lab.traces.run import Values, run
 
-LONGEST = 24  # characters of an expression for a number of rows; a longer one is not shown
+LONGEST = 24  # characters of an expression that is shown next to its value
 MOST_READERS = 3
 CUTS = ("Subtensor", "ScalarSubtensor")
 FORWARDING = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
@@ -62,8 +62,8 @@ class Retention(StrEnum):
 class Buffer:
     """A buffer of a rewritten Scan.
 
-    `rows` counts its initial values and the values that the loop writes, and `stored` the rows that
-    it has.  `readers` describe which rows the rest of the graph reads.
+    `rows` is the number of initial values and of values that the loop writes.  `stored` is the
+    number of rows in memory.  `readers` describe the rows that the rest of the graph reads.
     """
 
     name: str
@@ -117,7 +117,7 @@ def _value(requested: Variable, given: Values) -> np.ndarray | None:
 
 
 def step_count(n_steps: Variable, given: Values) -> Count:
-    """Return the number of steps of a loop; the expression is n if the graph computes it."""
+    """Return the number of steps of a loop; an expression without a name is written as n."""
     known = constant_value(n_steps)
     if known is not None:
         return Count(str(known), known)
@@ -186,7 +186,7 @@ def read_buffer(
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Return whether a buffer has fewer rows than the loop writes; compare numbers or text."""
+    """Return whether a buffer has fewer rows than the loop writes, by numbers or else by text."""
     if after.number is not None and steps.number is not None:
         return after.number < steps.number + initial
     return after.text not in (f"{initial} + {steps.text}", steps.text, "?")
@@ -195,7 +195,7 @@ def _is_short(after: Count, steps: Count, initial: int) -> bool:
 def _readers(
     graph: FunctionGraph, variable: Variable, index: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield an index and a name for every reader of `variable`, behind cuts and reshapes."""
+    """Yield the index and the name of every reader of `variable` or of its slices and views."""
     for client, _ in graph.clients.get(variable, ()):
         name = plain_name(client)
         if name in CUTS:

@@ -59,7 +59,7 @@ from lab.traces.run import Values, checked_values, run
 FUSION = ("fusion",)
 # Rewrites for a linker.  Operations that these rewrites create have no gradient.
 FOR_LINKER = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
-PURPOSES = {  # of rewrites with this part in their name
+PURPOSES = {  # by a part of the names of rewrites
     "reduce_trace": "stores only the rows that are read",
     "save_mem": "stores only the rows that are read",
     "reduce_nsteps": "drops steps whose results are not read",
@@ -68,7 +68,7 @@ PURPOSES = {  # of rewrites with this part in their name
     "push_out_seq": "computes operations without a state for all steps in one operation",
     "push_out_non_seq": "computes operations without a loop variable once, before the loop",
     "merge_inouts": "removes duplicate inputs and outputs",
-    "remove_unused": "removes unused, constant and duplicate inputs",
+    "remove_unused": "removes unused, constant, and duplicate inputs",
     "scan_merge": "merges loops with the same number of steps",
     "erge": "merges equal operations",
     "inplace": "writes into the input buffers instead of copies",
@@ -295,12 +295,12 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         part = next((part for part in PURPOSES if part in r.reason), "")
         effect, moved = PURPOSES.get(part, ""), _moved(r.old, r.new)
         if part in SHORTENING and shortened.isdisjoint(result.history.successors(r.new)):
-            continue  # it allocates an equal buffer again
+            continue  # the new buffer has as many rows as the old buffer
         if part.startswith("push_out"):
             if not moved:
                 continue
             effect += f": {listing(dict.fromkeys(moved))}"
-        name = part if "(" in r.reason else r.reason  # of a group of rewrites, the first one
+        name = part if "(" in r.reason else r.reason  # a group of rewrites has a long name
         scans.setdefault((name, effect), {})[result.name(r.old)] = None
     for (name, effect), names in scans.items():
         yield Rewrite(name, tuple(names), effect)
@@ -318,8 +318,8 @@ def _original_names(
 ) -> dict[LoopVariable, str]:
     """Return the original names of the `wanted` buffers of `node`.
 
-    `wanted` has the number of the output of each.  The original variables come from the
-    record of the rewrites, or else from kind, taps, and order.
+    `wanted` maps the buffers to the numbers of their outputs.  The history of the rewrites connects
+    most buffers with original variables; kind, taps, and order connect the others.
     """
     names: dict[LoopVariable, str] = {}
     candidates = []

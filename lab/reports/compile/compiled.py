@@ -13,8 +13,8 @@ from lab.reports.breaking.breakage import Effect, precise
 from lab.reports.compile.buffers import Buffer, Count, Retention
 from lab.reports.tables import Report, ReportTable, Section
 
-FEW = 3  # Scans whose buffers are shown
-MANY = 12  # Scans with a row each; more are counted by outcome
+FEW = 3  # most Scans for which the report shows all buffers
+MANY = 12  # most Scans for which the report has a row each
 
 
 class ScanOutcome(StrEnum):
@@ -55,7 +55,7 @@ class ScanBefore:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewrite that replaced `scans`: its name, and its purpose with the operations it moved."""
+    """A rewrite that replaced `scans`, with its purpose and the operations that it moved."""
 
     name: str
     scans: tuple[str, ...]
@@ -80,7 +80,7 @@ class ScanAfter(Report):
 
     @property
     def title(self) -> str:
-        """Number, name and number of steps."""
+        """Number, name, and number of steps."""
         steps = f"at most {self.steps}" if self.stops_early else str(self.steps)
         return f"Scan {self.number}: {self.name}, {steps} step{'s' * (str(self.steps) != '1')}"
 
@@ -127,12 +127,11 @@ HEADER = ("Scan", "buffer", "kind", "rows", "stored", "reason")
 class Compiled(Report):
     """The Scans of a graph before and after rewriting.
 
-    `before` and `rewrites` are empty for a compiled function, which does not record them.
-    `alone` are the Scans of the graph without the gradient, and `late` is the gradient taken after
-    their buffers were shortened; both are empty without a gradient, and `late` also without values
-    of all inputs.
-    `linker` and `version` identify the rewrites: those for Numba differ from those for C.
-    `enclosing` are the operations that contain the Scans which are not in `after`, one per Scan.
+    `before` and `rewrites` are empty for a compiled function, which does not record them.  In a
+    report with a gradient, `alone` are the Scans of the graph without the gradient.  `late` is the
+    gradient taken after the buffers were shortened; it needs values of all inputs.  The `linker`
+    and the `version` of PyTensor determine the rewrites.  `enclosing` names the operation around
+    each Scan that is inside another operation, and therefore not in `after`.
     """
 
     outputs: tuple[str, ...]
@@ -168,7 +167,7 @@ class Compiled(Report):
 
     @property
     def summary(self) -> str:
-        """How many Scans remain, and how many buffers are shortened."""
+        """The numbers of remaining Scans and of shortened buffers, as a sentence."""
         if self.before:
             total = len(self.before)
             summary = f"Scans: {len(self.after)} of {total} remain"

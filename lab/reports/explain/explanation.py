@@ -14,7 +14,7 @@ from lab.reports.tables import Lines, Report, ReportTable, Section
 from lab.scans.disguised import SINGLE
 from lab.tape import Kind
 
-FEW = 3  # Scans with a section each
+FEW = 3  # most Scans for which the report has a section each
 NO_SCAN = (
     "The graph contains no Scan, and no call of pytensor.scan is known that built it. A lab.Loop "
     "always builds a Scan."
@@ -115,7 +115,7 @@ class Explanation(Report):
 
     @property
     def memory(self) -> str:
-        """The total size of the saved arrays, or of those with a known size."""
+        """The total size of the saved arrays; a lower bound if some sizes are unknown."""
         sizes = [array.bytes for array in self.saved]
         known = sum(size for size in sizes if size is not None)
         if None not in sizes:

@@ -38,7 +38,7 @@ class SavedArray:
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """Name, size and purpose: ``x``, ``5 × 8 bytes = 40 bytes``, ``tape``."""
+        """Name, size, and purpose: ``x``, ``5 × 8 bytes = 40 bytes``, ``tape``."""
         rows = f"(n + {self.more})" if self.more else "n"
         if self.steps is not None:
             rows = f"{self.steps + self.more:,}"

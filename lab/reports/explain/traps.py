@@ -25,7 +25,7 @@ from lab.tape import Kind
 
 FIXED_UNTIL = (3, 1, 1)  # first PyTensor with a correct gradient of until loops
 VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
-# Operations with a pole or an infinite derivative, and the number of the input concerned.
+# Operations with a pole or an infinite derivative, and the number of the input with the pole.
 STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
 STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
 NARROW = ("int8", "int16", "uint8", "uint16")
@@ -60,7 +60,7 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     matches = [
         Trap(find.__name__, parts.called, message)
         for find in FINDERS
-        # a library, such as PyMC, has an order of its own
+        # a library, such as PyMC, that calls scan may use another order of taps
         if find is not taps_out_of_order or not line or "scan(" in line
         for message in find(parts)
     ]
@@ -185,7 +185,7 @@ def mixed_taps(parts: ScanParts) -> Iterator[str]:
 
 @finder
 def untaken_branch(parts: ScanParts) -> Iterator[str]:
-    """Find branches of a `where` that are not differentiable in a variable of the condition."""
+    """Find branches of a `where` with a pole or infinite slope in a compared variable."""
     for node in toposort(parts.inner_outputs):
         if operation_name(node, node.outputs[0]) != "where":
             continue
@@ -289,7 +289,7 @@ def _shape(lengths: tuple[int | None, ...]) -> str:
 
 
 def describe(variable: Variable, default: str) -> str:
-    """Return the name of a variable, or of the Scan output that it is a view of, or `default`."""
+    """Return the name of a variable or, for a part of an output of a Scan, of the output."""
     if variable.name:
         return str(variable.name)
     base = _viewed(variable)
@@ -301,7 +301,7 @@ def describe(variable: Variable, default: str) -> str:
 
 
 def _viewed(variable: Variable) -> Variable:
-    """Return the variable that `variable` is a slice or a reshaped copy of."""
+    """Return the variable from which slices and reshapes compute `variable`."""
     while variable.owner is not None and plain_name(variable.owner) in VIEWS:
         variable = variable.owner.inputs[0]
     return variable

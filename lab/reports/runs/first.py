@@ -33,7 +33,7 @@ from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
-LONGEST = 12  # links of a chain
+LONGEST = 12  # entries of a chain of causes
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
@@ -77,10 +77,9 @@ class Occurrence:
 class First:
     """The first value of a run that matches `what`, and its causes.
 
-    ``chain[0]`` is the value; each later entry is an input of the entry before it, or the source of
-    that input.
-    `explanations` are about known cases: an unused branch of `where`, and a product with a negative
-    power of 0.
+    ``chain[0]`` is the value.  Each later entry is an input of the entry before it, or the source
+    of that input.  `explanations` describe two known cases: the gradient of an unselected branch of
+    `where`, and a product with a negative power of 0.
     """
 
     what: str
@@ -117,9 +116,9 @@ class First:
 def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None:
     """Return the first value of a run that matches `value`, and its causes; None without a match.
 
-    A run is searched in the order of computation: the loop, then the backward Scans.  A Derivative
-    is searched while PyTensor runs it, and only the steps around the match are traced; use it for a
-    loop that is too long for a trace.
+    A run is searched in the order of computation: the loop, then the backward Scans.  If a loop is
+    too long for a trace, pass a Derivative: PyTensor runs it, and only the steps around the first
+    match are traced.
 
     `value` is ``"nan"``, ``"inf"``, ``">1e6"`` for larger absolute values, or a number or ``"=2"``
     for an exact value.
@@ -240,7 +239,7 @@ class _Run:
             yield min(places, key=lambda place: place.step)
 
     def is_operation(self, place: Place) -> bool:
-        """Return whether an operation computes the value, instead of passing it on."""
+        """Return whether an operation computes the value; False if it only passes the value on."""
         if not isinstance(place, _Place) or place.is_target:
             return True
         if not isinstance(place.source, int):
@@ -288,7 +287,7 @@ class _Run:
     def _fed(self, scan: int | None, into: int) -> Place | None:
         """Return the first value that is not finite on a tape from which an argument is computed.
 
-        The argument is number `into` of a Scan, or with None of the outputs.
+        The argument is number `into` of a Scan, or of the outputs if `scan` is None.
         """
         feeds = self.trace.feeds if scan is None else self.trace.scans[scan].feeds
         for feed in (feed for feed in feeds if feed.into == into):
@@ -304,9 +303,10 @@ class _Run:
     def _written(
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
-        """Return the last write of a row, or the first of the writes before it that are not finite.
+        """Return the last write of a row, or an earlier write that is not finite.
 
-        The writes before it are those at the same tap, without a finite one in between.
+        If earlier steps wrote values at the same tap that are not finite, without a finite value in
+        between, return the first of these writes.
         """
         steps = self.trace.scans[number].steps if before is None else before
         last = tape.last_write(row, steps)
@@ -318,7 +318,7 @@ class _Run:
         return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
-        """Return the value that a step writes: its operation if the trace has it, or the target."""
+        """Return a written value as the operation that computes it, if recorded, or as a target."""
         scan, target = self.trace.scans[number], Leaf(tape.name, tap, tape.argument)
         source = next((r.source for r in scan.results if r.target == target), None)
         if source is None or _value(scan, source, step) is None:
@@ -377,7 +377,7 @@ class _Run:
 
 
 def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
-    """Yield all values of a step, reads first, and whether they are targets."""
+    """Yield all values of a step, reads first, each with whether the step writes it."""
     for variable in scan.variables:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
         yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
@@ -394,7 +394,7 @@ def _inputs(scan: ScanTrace, place: _Place) -> Sequence[Source]:
 
 
 def _used(scan: ScanTrace) -> list[np.ndarray]:
-    """Return the entries of all results, over the steps, that are used: a `where` drops some."""
+    """Return masks of the entries, over all steps, that a result needs; a `where` drops some."""
     used = [np.zeros(each.values.shape, dtype=bool) for each in scan.inside]
     for result in scan.results:
         if isinstance(result.source, int):
@@ -436,7 +436,7 @@ def _not_finite(values: np.ndarray) -> np.ndarray:
 
 
 def _steps(entries: np.ndarray) -> np.ndarray:
-    """Return the steps at which an entry is True."""
+    """Return a mask of the steps at which an entry is True."""
     return np.any(entries, axis=tuple(range(1, entries.ndim)))
 
 

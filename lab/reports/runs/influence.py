@@ -47,8 +47,9 @@ from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
-MOST = 200  # rows, and columns
-STEADY, LITTLE = 1.05, 0.01  # ratio of sizes that count as equal; a size that counts as 0
+MOST = 200  # rows and columns of the result
+STEADY = 1.05  # largest ratio of two sizes that count as equal
+LITTLE = 0.01  # largest size that counts as 0
 
 
 @record_of_arrays
@@ -63,7 +64,7 @@ class TruncationError:
 
     @property
     def enough(self) -> int:
-        """The smallest k for which the error of this and all larger k is at most 1 %."""
+        """The smallest k such that the error is at most 1 % for k and for all larger numbers."""
         (large,) = np.nonzero(~(self.errors <= LITTLE))
         return int(large[-1]) + 2 if large.size else 1
 
@@ -97,7 +98,7 @@ class Influence:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether both states are scalars; only then influence has a sign."""
+        """Whether both states are scalars, so that influence has a sign."""
         return self.values.ndim == 2
 
     @cached_property
@@ -117,14 +118,14 @@ class Influence:
 
     @property
     def reach(self) -> int | None:
-        """The distance from which on influence on the last value is below 1 %; None without one."""
+        """The smallest distance with an influence of less than 1 % on the last value, or None."""
         (large,) = np.nonzero(~(np.abs(self.last) < LITTLE))
         if not large.size or large[0] == 0:
             return None if large.size else 0
         return int(self.index[-1] - self.index[large[0] - 1])
 
     def called(self, of: int | str, by: int | str) -> str:
-        """Return the name of a derivative: ``dx₃/dx₁``, for arrays ``‖dh₃/dh₁‖``."""
+        """Return the label of a derivative: ``dx₃/dx₁``, or ``‖dh₃/dh₁‖`` for arrays."""
         name = f"d{value_symbol(self.of, of)}/d{value_symbol(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
@@ -268,7 +269,7 @@ class _Steps:
         return rows if tape.axis is None else tape.axis.index[rows]
 
     def _cuts(self) -> Iterator[TruncationError]:
-        """Yield the errors of truncation: the running sums of the backward Scan are its results."""
+        """Yield the errors of truncation, from the running sums of the backward Scan."""
         if self.backward is None or self.scan.first or self.backward.first:
             return  # the trace lacks the contributions of some steps
         for tape in self.backward.tapes:
@@ -365,7 +366,7 @@ class _Steps:
         rows: np.ndarray,
         columns: np.ndarray,
     ) -> np.ndarray:
-        """Return the derivatives for some rows and columns, which are numbers of values.
+        """Return the derivatives of the values `rows` wrt the values `columns`.
 
         Step t computes value t + origin of every state; initial values belong to negative steps.
         """

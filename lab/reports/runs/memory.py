@@ -29,7 +29,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # of a loop with plans, which are simulated step by step
+MOST_STEPS = 20_000  # of a loop with plans, because each plan is simulated step by step
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class Memory(Report):
 def memory(trace: Trace, scan: int = 1) -> Memory:
     """Return the buffers of all Scans of a trace, and checkpointing plans for one loop.
 
-    `scan` is the number of the Scan, from 1, whose loop has the plans: all states; every k-th state
-    with the k that saves the fewest; and binomial plans, with as many states and with about
-    log₂ of the number of steps.
+    `scan` is the number, from 1, of a Scan; the plans are for its loop.  The plans save all states,
+    every k-th state with the best k, or states at binomial distances.  One binomial plan saves as
+    many states as the plan with k, and another plan about log₂ of the number of steps.
 
     Raises KindError or ArgumentError for an invalid argument, and for a trace of selected steps.
     """
@@ -221,7 +221,7 @@ def _peak_of_every(steps: int, k: int) -> int:
     return max(marks + rest - 1, marks - 1 + k - 1 if marks > 1 else 0, marks)
 
 
-Action = tuple[str, int]  # "keep", "restore", "forward", "back" or "drop", and the state's number
+Action = tuple[str, int]  # "keep", "restore", "forward", "back", or "drop", and a state's number
 
 
 def _simulate(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -265,8 +265,8 @@ def every(steps: int, k: int) -> Iterator[Action]:
 def binomial(steps: int, count: int) -> Iterator[Action]:
     """Yield the schedule with the least work that saves at most `count` states.
 
-    Run forward to the next checkpoint, differentiate the part after it with one state less, and
-    then the part before it.
+    The loop runs forward to the next checkpoint.  The part after the checkpoint is differentiated
+    with one state less, and then the part before the checkpoint.
     """
     yield "keep", 0
     segments, is_end = [(0, steps, count)], True

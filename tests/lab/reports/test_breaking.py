@@ -193,10 +193,10 @@ def test_equal_runs_have_no_difference():
 def test_different_structures():
     one, two = SQUARE.trace(order=1), SQUARE.trace(order=2)
     assert len(contrast(two, one).unlike) == 2
-    assert "by the true rule only" in contrast(two, one).unlike[0]
-    assert "by the broken rule only" in contrast(one, two).unlike[0]
+    assert "by the correct rule only" in contrast(two, one).unlike[0]
+    assert "by the faulty rule only" in contrast(one, two).unlike[0]
     longer = SQUARE.with_steps(6).trace(order=1)
-    lengths = "5 steps by the true rule, but 6 by the broken rule"
+    lengths = "5 steps by the correct rule, but 6 by the faulty rule"
     assert contrast(one, longer).unlike[0] == f"Scan 1, square: {lengths}"
 
 
