@@ -211,7 +211,8 @@ def _assemble(
     totals: tuple[Total, ...],
 ) -> ScanParts:
     """Return the parts of the backward loop, with the parameters that its step reads."""
-    built = tuple(decision.variable for decision in (*readings, *states, *totals))
+    decisions: list[Reading | ReverseState | Total] = [*readings, *states, *totals]
+    built = tuple(decision.variable for decision in decisions)
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
         part
