@@ -6,7 +6,7 @@ The six puzzles become more difficult.  The feedback to each wrong answer exists
 answers, so that a page without Python can quote the tape of the wrong answer.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -17,8 +17,9 @@ from lab.notation import number_text, tap_symbol, value_symbol
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.exercise import Exercises
 from visual.exercises.questions import listed, taps_text
+from visual.exercises.tables import FixedTable
 from visual.layout.placing import table_scene
-from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
+from visual.layout.table import Cell, Head, Line, Row, TableHeading
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
@@ -199,33 +200,17 @@ class Puzzle:
         rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
         if self.missing is Missing.COST:
             rows = {"state": (self.states(), Role.INPUT), **rows}
-        description = "The gradients of all values of a loop, in the order of time."
-        return table_scene(PuzzleTape(rows), {}, "A tape", description)
-
-
-class PuzzleTape(Table):
-    """Rows of numbers by their names, with a column for each value of a loop."""
-
-    label_width = 76.0
-
-    def __init__(self, rows_of: Mapping[str, tuple[Sequence[float], Role]]) -> None:
-        self.rows_of = rows_of
-
-    def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """Return a column for each value."""
-        return ({(0, n) for values, _ in self.rows_of.values() for n in range(len(values))},)
-
-    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
-        """Yield the rows, below the names of the values."""
-        yield Row(heading=TableHeading("The tape after the last step"))
-        heads = {(0, n): Head("", value_symbol("x", n)) for _, n in shown[0]}
-        for label, (values, role) in self.rows_of.items():
-            cells = [
-                ((0, n), Cell(role, f"{label} {value_symbol('x', n)}", np.array(value)))
-                for n, value in enumerate(values)
-            ]
-            yield Row(label, [Line(cells, heads=heads)])
+        columns = [(0, n) for n in range(len(self.tape()))]
+        heads = {(0, n): Head("", value_symbol("x", n)) for _, n in columns}
+        table = [Row(heading=TableHeading("The tape after the last step"))]
+        for label, (values, role) in rows.items():
+            names = (f"{label} {value_symbol('x', n)}" for _, n in columns)
+            quantities = zip(columns, names, values, strict=True)
+            cells = [(key, Cell(role, name, np.array(value))) for key, name, value in quantities]
+            table.append(Row(label, [Line(cells, heads=heads)]))
             heads = {}
+        description = "The gradients of all values of a loop, in the order of time."
+        return table_scene(FixedTable(table, label_width=76.0), {}, "A tape", description)
 
 
 PUZZLES = (

@@ -10,7 +10,7 @@ from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
-from visual.exercises.before import tape_before
+from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
 from visual.layout.names import listed as in_words
 from visual.pictures.machine.still import moment_of_step

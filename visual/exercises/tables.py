@@ -1,0 +1,76 @@
+"""The pictures of questions: a table with given rows, and one tape before a step."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from lab.errors import listing
+from lab.notation import integers
+from lab.traces.trace import TapeTrace
+from visual.layout.canvas import kind_text
+from visual.layout.cells import values_text
+from visual.layout.columns import column_of, timeline
+from visual.layout.names import NamedScan
+from visual.layout.placing import table_scene
+from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading
+from visual.scene.shapes import Scene
+from visual.scene.theme import Role
+
+
+class FixedTable(Table):
+    """A table that shows all of its rows and columns.
+
+    `all_columns` has the numbers of all columns of a tape, if the table contains only some of them.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        label_width: float,
+        all_columns: Mapping[int, range] | None = None,
+    ) -> None:
+        self.all_rows, self.label_width, self.all_columns = rows, label_width, all_columns or {}
+
+    def every(self) -> Mapping[int, range]:
+        """Return the columns of the whole tape."""
+        return self.all_columns
+
+    def touched(self, fold: Fold) -> Sequence[set[Key]]:
+        """Return the columns of all cells."""
+        lines = (line for row in self.all_rows for line in row.lines)
+        return ({key for line in lines for key, _ in line.cells if key is not None},)
+
+    def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
+        """Yield all rows."""
+        yield from self.all_rows
+
+
+def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int]) -> Scene:
+    """Draw `rows` of a tape before a step, below the saved values that the step reads.
+
+    No slot has the role that the step will give it: this is the question.
+    """
+    time = timeline(named.root.scan)
+    reads = [
+        f"{named.sequence_label(sequence, int(sequence.axis.index[step]))} = "
+        f"{values_text(sequence.values[step])}"
+        for sequence in named.scan.sequences
+    ]
+    lines = [f"{tape.name}: {kind_text(tape)}"]
+    lines += [f"saved values that the step reads: {listing(reads)}"] if reads else []
+    steps = f"step {step} (steps 0 to {named.scan.steps - 1})"
+    heading = TableHeading(
+        f"{named.number + 1} · {named.called}, {steps}", lines, named.whereabouts
+    )
+    cells, heads = list[tuple[Key, Cell]](), dict[Key, Head]()
+    for row in rows:
+        key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)
+        role = Role.UNWRITTEN if value is None else Role.INTERMEDIATE
+        cells.append((key, Cell(role, named.slot_label(tape, row), value)))
+        heads[key] = Head("", f"pos {integers(tape.position(row))}")
+    columns = [column_of(tape, row, time) for row in range(len(tape.initial))]
+    table = FixedTable(
+        [Row(heading=heading), Row(lines=[Line(cells, heads=heads)])],
+        label_width=0.0,
+        all_columns={0: range(min(columns), max(columns) + 1)},
+    )
+    title, about = f"{tape.name}, step {step}", f"The slots of {tape.name} before step {step}."
+    return table_scene(table, {}, title, about)
