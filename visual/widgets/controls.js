@@ -1,23 +1,23 @@
 // The controls of a workbench, each built from a record. This file follows dom.js.
 
-const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
-let counted = 0;
+const HERE = Math.random().toString(36).slice(2); // a page can contain several copies of this module
+let count = 0;
 
-// One control: its element, `set` to show a value, and `tell` to show an error.
-function made(control, ask) {
-  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
+// Create a control: its element, `set` to show a value, and `report` to show an error.
+function createControl(control, ask) {
+  const message = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++count}` });
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const tag = control.kind === "checks" ? "fieldset" : "div";
-  const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
+  const root = element(tag, { class: "scantape-control" }, ...parts.elements, message);
   return {
     root,
     about: element("p", { class: "scantape-about" }),
     set: parts.set,
-    tell(text) {
-      told.textContent = text;
+    report(text) {
+      message.textContent = text;
       for (const input of root.querySelectorAll("input, select, textarea")) {
         input.toggleAttribute("aria-invalid", Boolean(text));
-        input.setAttribute("aria-describedby", told.id);
+        input.setAttribute("aria-describedby", message.id);
       }
     },
   };
@@ -27,30 +27,31 @@ function focusName(control, part = "") {
   return JSON.stringify([control.key, part]);
 }
 
-// Text that the user is typing stays until it is submitted.
-function typed(input, ask) {
+// Call `ask` when the user submits a text; other values do not replace the text until then.
+function onSubmit(input, ask) {
   input.addEventListener("input", () => (input.dataset.typed = ""));
-  const hand = () => {
+  const submit = () => {
     if (!("typed" in input.dataset)) return;
     delete input.dataset.typed;
     ask();
   };
-  input.addEventListener("change", hand);
+  input.addEventListener("change", submit);
   // The browser ignores the same value typed again; the kernel may need it.
-  input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && hand());
-  input.addEventListener("blur", hand);
+  input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && submit());
+  input.addEventListener("blur", submit);
 }
 
-function put(input, value) {
+// Show a value in a field, unless the user is typing there.
+function showValue(input, value) {
   if (!("typed" in input.dataset) && input.value !== String(value)) input.value = value;
 }
 
-function labelled(control, input, ask) {
+function labeledInput(control, input, ask) {
   input.dataset.focus = focusName(control);
-  typed(input, () => ask(input.validity.badInput ? "no number" : input.value)); // letters in a field of numbers
+  onSubmit(input, () => ask(input.validity.badInput ? "no number" : input.value)); // letters in a field of numbers
   return {
     elements: [element("label", {}, `${control.label} `, input)],
-    set: (value) => put(input, value),
+    set: (value) => showValue(input, value),
   };
 }
 
@@ -58,15 +59,15 @@ const MAKERS = {
   select(control, ask) {
     const input = element("select");
     for (const [value, text] of control.options) input.append(element("option", { value }, text));
-    const named = labelled(control, input, ask);
+    const named = labeledInput(control, input, ask);
     const set = (value) => {
       named.set(value);
       input.title = input.selectedOptions[0]?.text ?? ""; // it may be cut
     };
     return { ...named, set };
   },
-  text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
-  number: (control, ask) => labelled(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
+  text: (control, ask) => labeledInput(control, element("input", { type: "text", spellcheck: "false" }), ask),
+  number: (control, ask) => labeledInput(control, element("input", { type: "number", min: control.min, max: control.max, step: 1 }), ask),
   buttons(control, ask) {
     const buttons = control.options.map((value) => {
       const button = element("button", { type: "button", "aria-label": `${control.label} ${value}` }, value);
@@ -87,7 +88,7 @@ const MAKERS = {
       exact.value = slider.value;
       ask(slider.value);
     });
-    typed(exact, () => {
+    onSubmit(exact, () => {
       slider.value = exact.value;
       ask(exact.value);
     });
@@ -95,7 +96,7 @@ const MAKERS = {
       elements: [element("label", {}, `${label} `, slider), exact],
       set(value) {
         if (Number(slider.value) !== Number(value)) slider.value = value;
-        put(exact, value);
+        showValue(exact, value);
       },
     };
   },
@@ -109,10 +110,10 @@ const MAKERS = {
     for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
     const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
     const labels = boxes.map((box) => element("label", { class: "scantape-slot" }, box, tap(Number(box.value))));
-    const made = element("span", { class: "scantape-slot", title: "what the step makes" }, "t");
-    made.dataset.made = "";
+    const written = element("span", { class: "scantape-slot", title: "the value that the step writes" }, "t");
+    written.dataset.made = "";
     return {
-      elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [made] : [])],
+      elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [written] : [])],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
     };
   },
@@ -130,12 +131,12 @@ const MAKERS = {
     const values = element("input", { type: "text", size: 40, spellcheck: "false" });
     step.dataset.focus = focusName(control, "step");
     values.dataset.focus = focusName(control, "values");
-    for (const input of [step, values]) typed(input, () => ask([step.value, values.value]));
+    for (const input of [step, values]) onSubmit(input, () => ask([step.value, values.value]));
     return {
       elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
       set([text, given]) {
-        put(step, text);
-        put(values, given);
+        showValue(step, text);
+        showValue(values, given);
       },
     };
   },

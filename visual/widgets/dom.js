@@ -1,13 +1,13 @@
 // Functions for the page and the model of every widget. This file is the first of each module.
 
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
 }
 
-// The element of a widget; it stops keys that are shortcuts of a notebook: `d d` deletes a cell.
+// Create the element of a widget. It stops keys that are shortcuts of a notebook: `d d` deletes a cell.
 function placed(el, attributes = {}) {
   const root = element("div", { ...attributes, "data-lm-suppress-shortcuts": "true" });
   root.addEventListener("keydown", (event) => event.stopPropagation());
@@ -23,6 +23,7 @@ function listening(model, listeners) {
   };
 }
 
+// Set values of a model, and send them to the kernel.
 function share(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();
@@ -33,7 +34,7 @@ function isJupyterDark() {
   return { true: false, false: true }[document.body.dataset.jpThemeLight];
 }
 
-// Call `look` whenever JupyterLab's theme changes; return a function that stops this.
+// Call `look` after each change of JupyterLab's theme; return a function that stops the calls.
 function onTheme(look) {
   const watch = new MutationObserver(look);
   watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });

@@ -1,6 +1,6 @@
 // The controls of a workbench: the frequent ones in a line above the picture, taps on a small tape,
 // and all others in a menu. Each record in the trait `form` describes a control. This file follows
-// controls.js, and calls its `made`.
+// controls.js.
 
 class Form {
   /** @param {any} ask */
@@ -26,7 +26,7 @@ class Form {
     for (const control of controls) {
       const row = this.rows.get(JSON.stringify(control.key));
       const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
-      row.tell(wrong ? problem.text : "");
+      row.report(wrong ? problem.text : "");
       if (wrong && this.inner.contains(row.root)) this.panel.open = true;
       row.about.textContent = control.about || "";
       // Keep invalid text, which the user will correct, and text that is not yet sent.
@@ -42,10 +42,10 @@ class Form {
     const key = this.parts.some((part) => part.contains(focused)) ? focused.dataset.focus : null;
     const typing = all("[data-typed]").map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
-    const groups = new Map([["about", group("about")]]); // the loop's is long: it stands in the panel
+    const groups = new Map([["about", group("about")]]); // the panel shows the long description of a loop
     for (const control of controls) {
       if (!groups.has(control.group)) groups.set(control.group, group(control.group));
-      const row = made(control, (value) => this.ask(control.key, value));
+      const row = createControl(control, (value) => this.ask(control.key, value));
       groups.get(control.group).append(row.root);
       if ("about" in control) (control.group === "loop" ? groups.get("about") : groups.get(control.group)).append(row.about);
       this.rows.set(JSON.stringify(control.key), row);
