@@ -8,11 +8,11 @@ from textwrap import wrap
 from lab.progress import pause
 from lab.tape import Kind
 from lab.traces.trace import TapeTrace
-from visual.layout.cells import on_one_scale, told_apart
-from visual.layout.legend import NOTHING, explained, notes, scale_words
+from visual.layout.cells import on_one_scale, with_distinct_numbers
+from visual.layout.legend import EVERY_ROLE, NOTHING, legend_shapes, notes, scale_words
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
-from visual.scene.combinators import Piece, above, shifted, sized, words
+from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.shapes import Box, Group, Scene, Text, folded, walk
 from visual.scene.theme import Role
 
@@ -20,7 +20,6 @@ MARGIN = 24
 BASELINE = 16  # of a title
 INDENT = 4  # letters, of the later lines of a formula
 BETWEEN, HEIGHT = 20, 44
-HEADING = 840 - 2 * MARGIN  # the maximum width of a line of a heading
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
@@ -36,12 +35,6 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
         *(Text(0, last + 19 * n, line, 12, muted=True) for n, line in enumerate(small, start=1)),
     ]
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
-
-
-def note(sentence: str) -> Piece:
-    """Return a sentence in as many lines as necessary."""
-    lines = folded(sentence, HEADING, 12)
-    return above(*(words(line, 12, muted=True) for line in lines), apart=3)
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
@@ -63,44 +56,43 @@ def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -
     return [f"{' ' * indent * (n > 0)}{line.rstrip()}" for n, line in enumerate(lines)]
 
 
-def finished(
+def scene_with_legend(
     part: Piece,
-    words: Mapping[Role, str] | None,
+    words: Mapping[Role, str] = EVERY_ROLE,
+    *,
     title: str,
     description: str,
     sheet: Sheet = SCREEN,
     width: float | None = None,
-    said: Sequence[str] = (),
-    below: float = 12,
+    sentences: Sequence[str] = (),
     dot: str = "",
-    close: bool = False,
+    close: bool = True,
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
-    """Return the picture of a part with legend and notes.
+    """Return the picture of a part with its legend and its notes.
 
     Parameters
     ----------
     part
-        The content, which gets margins unless it has a `width`.
+        The content. If `width` is None, the picture adds margins on all sides.
     words
-        The meanings of the roles that occur, for the legend; by default, those of all pictures.
+        The meanings of roles, for the legend of the roles that occur.
     title, description, dot
         The title, the description, and the DOT source of the scene.
     sheet
-        The sheet with margins; without legend, the picture has no notes either.
+        The sheet with its margins. On a sheet without legend, the picture has no notes.
     width
-        The width of a part that is in its final position.
-    said
-        Further notes; the others explain arrays, folds, and parts of gradients.
-    below
-        The height below the last note.
+        The width of the picture, for a part that is in its final position.
+    sentences
+        Notes, in addition to the notes about arrays, folds, and parts of gradients.
     close
-        Whether each column of the legend is only as wide as its own words.
+        Whether each column of the legend is only as wide as its own words; otherwise all columns
+        have the same width.
     seeds
-        The meaning of the role of seeds.
+        The meaning of the role of seeds in this picture.
     wholes
-        As for `notes`.
+        The sentences about the parts of gradients, by their labels.
 
     """
     pause()
@@ -108,20 +100,18 @@ def finished(
     if width is None:
         part = shifted(part, margin - part.envelope.left, MARGIN - part.envelope.top)
         width, bottom = part.envelope.right + margin, part.envelope.bottom + BETWEEN
-    if words is None:
-        words = {role: role.value for role in Role if role is not Role.PANEL}
     words = {**words, Role.SEED: seeds} if seeds else words
     boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
     drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
     words = {role: meaning for role, meaning in words.items() if role in drawn}
-    shapes, scales = on_one_scale(told_apart(part.shapes))
-    said, full = [*notes(shapes, wholes), *said], scale_words(scales)
+    shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
+    sentences, full = [*notes(shapes, wholes), *sentences], scale_words(scales)
     if not sheet.legend:
-        words, said, full = {}, [], []
-    legend, low = explained(words, bottom, width, close, margin)
+        words, sentences, full = {}, [], []
+    legend, low = legend_shapes(words, bottom, width, close, margin)
     note_lines, ends = (
         [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
-        for sentences in (said, full)
+        for sentences in (sentences, full)
     )
     lines = [
         Text(margin, low + 20 * number + 12, line, 12, muted=True)
@@ -129,7 +119,7 @@ def finished(
     ]
     scene = Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
-        height=max(bottom, low + 20 * len(lines)) + below,
+        height=max(bottom, low + 20 * len(lines)) + 12,
         shapes=(*shapes, *legend, *lines),
         title=title,
         description=description,

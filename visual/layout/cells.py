@@ -12,7 +12,7 @@ from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
-MOST_ENTRIES, TOLD_ENTRIES = 24, 4  # in a tooltip, and in a cell
+MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # in a tooltip, and in a cell
 NARROW = 60  # narrower cells have no names
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
 MOST_NAME = 0.7  # the largest part of a thin cell for its name
@@ -56,9 +56,9 @@ def values_text(value: np.ndarray) -> str:
     return value_text(value) + shape
 
 
-def is_told(value: np.ndarray | None) -> bool:
+def lists_entries(value: np.ndarray | None) -> bool:
     """Return whether an array is a vector that is short enough to show all its entries."""
-    return value is not None and value.ndim == 1 and 0 < len(value) <= TOLD_ENTRIES
+    return value is not None and value.ndim == 1 and 0 < len(value) <= LISTED_ENTRIES
 
 
 def norm(value: np.ndarray) -> float:
@@ -305,7 +305,7 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
     return tuple(_scaled(s, "", scales) for s in shapes) if scales else shapes, scales
 
 
-def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """Return the shapes with different texts for different numbers of a row.
 
     If four digits are too few, a number has up to seven, or an ellipsis after four.

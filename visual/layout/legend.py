@@ -15,11 +15,12 @@ ARRAYS = f"{STRIPS}; {NORM}"
 SAMPLED = "a strip of more than 8 entries shows 8 of them, from the first to the last"
 TOTAL = "d: the total gradient; ∂: the direct contribution, not through later steps"
 PARTS = "∂₁, ∂₂: parts of the same gradient, which are added"
+EVERY_ROLE: Mapping[Role, str] = {role: role.value for role in Role if role is not Role.PANEL}
 INDEX, NOTHING = "₀₁₂₃₄₅₆₇₈₉", MappingProxyType[str, str]({})
 FOLDS = "⋯ and a number: the number of hidden columns"
 
 
-def explained(
+def legend_shapes(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
     """Return the shapes of a legend from height `y`, in as many columns as fit, and its lower end.
@@ -27,7 +28,7 @@ def explained(
     If it is `close`, each column is only as wide as its own words.
     """
     apart = 50 if close else 60  # between words, including the box
-    words = {role: role.told(meaning) for role, meaning in words.items()}
+    words = {role: role.legend_text(meaning) for role, meaning in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]
@@ -57,19 +58,19 @@ def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[
     drawn = list(walk(shapes))
     words = [shape.content for shape in drawn if isinstance(shape, Text)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
-    said = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
+    sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
-        said.append(SAMPLED)
+        sentences.append(SAMPLED)
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
     direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}  # of a cost
     if direct and any(content.startswith("d") and "/d" in content for content in words):
-        said.append(TOTAL)
+        sentences.append(TOTAL)
     if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):
         named = {content.partition(",")[0].rstrip(INDEX) for content in direct}
-        said += dict.fromkeys(wholes[part] for part in wholes if part in named) or [PARTS]
+        sentences += dict.fromkeys(wholes[part] for part in wholes if part in named) or [PARTS]
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
-        said.append(FOLDS)
-    return said
+        sentences.append(FOLDS)
+    return sentences
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
-from visual.layout.canvas import finished, formula_lines, heading
+from visual.layout.canvas import formula_lines, heading, scene_with_legend
 from visual.layout.cells import (
     TWO_LINES,
     cell,
@@ -109,19 +109,18 @@ def table_scene(
     sheet: Sheet = SCREEN,
     requested: tuple[int, ...] = (),
     all: bool = False,
-    said: Sequence[str] = (),
+    sentences: Sequence[str] = (),
 ) -> Scene:
     """Return a picture that consists of one table."""
     drawn = lay_out(table, sheet, requested, all).piece
-    return finished(
+    return scene_with_legend(
         shifted(above(drawn, gap(), apart=AFTER), 0, max(4, sheet.margin - 8)),
         words,
         sheet=sheet,
         width=max(sheet.width, drawn.envelope.right + sheet.margin),
         title=title,
         description=description,
-        said=said,
-        close=True,
+        sentences=sentences,
     )
 
 

@@ -14,7 +14,7 @@ from lab.errors import listing
 from lab.notation import Leaf, counted, primes, render
 from lab.records import find_reachable
 from lab.traces.trace import Feed, ScanTrace, Source, Trace
-from visual.layout.canvas import finished, heading
+from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
 from visual.layout.names import NamedScan
@@ -54,14 +54,13 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
         if count > most:
             hidden = f"⋯ {counted(count - most, 'more Scan')} of order {order}"
             notes.append(f"{hidden}{sheet.hint('all=True shows them')}")
-    return finished(
+    return scene_with_legend(
         over(gap(sheet.line), above(head, tree)),
         WORDS,
         sheet=sheet,
         title=f"Genealogy of the Scans of a derivative of order {max(orders, default=0)}",
         description=" ".join(reasons) or "One loop, no derivative.",
-        said=[*notes, *result_words(trace)],
-        close=True,
+        sentences=[*notes, *result_words(trace)],
         dot=dot_source(*_graph(trace, range(len(orders)), WIDEST)),
     )
 

@@ -18,7 +18,7 @@ from lab.notation import Leaf, counted, render, value_symbol
 from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
-from visual.layout.canvas import finished
+from visual.layout.canvas import scene_with_legend
 from visual.layout.cells import value_text
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.headings import block_heading
@@ -92,15 +92,13 @@ def ssa(
         parts.append(drawing.piece)
         short += drawing.short
     part = above(*parts, gap(0, 4), apart=16)
-    return finished(
+    return scene_with_legend(
         shifted(over(gap(sheet.line), part), 0, max(4, sheet.margin - 8)),
-        None,
         sheet=sheet,
         width=max(sheet.width, part.envelope.right + sheet.margin),
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in its own box.",
-        said=[f"in short: {', '.join(short)}"] if short else [],
-        close=True,
+        sentences=[f"in short: {', '.join(short)}"] if short else [],
         seeds=seeds_of(trace, known if all else [chosen]),
         wholes=wholes_of(trace),
     )

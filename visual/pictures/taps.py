@@ -72,7 +72,7 @@ def taps(
         sheet=sheet,
         title=f"Taps of {everything}, and of their gradients up to {orders} more orders",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        said=[
+        sentences=[
             *_rules(strips),
             *_kinds(chain.from_iterable(strips)),
             *filter(None, [" · ".join(_alike(scans[: orders + 1]))]),

@@ -46,7 +46,7 @@ class Role(StrEnum):
         """The term, without the definition."""
         return self.value.split(":")[0]
 
-    def told(self, words: str = "") -> str:
+    def legend_text(self, words: str = "") -> str:
         """Return a line of a legend: the term and its definition in a picture."""
         return f"{self.word}: {words}" if words and words != self.value else self.value
 

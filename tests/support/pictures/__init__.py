@@ -42,21 +42,27 @@ def drawings(trace):
 # Cells and shapes.
 
 
-def cells(scene):
-    """(key, role, words, tooltip, step) of every cell of a picture."""
+def cell_groups(scene):
+    """Yield the group, the moment, and the role of every cell, in drawing order."""
 
     def walk(shapes, step=None):
         for shape in shapes:
             if isinstance(shape, Group):
                 inside = step if shape.step is None else shape.step
                 if shape.cell:
-                    box = next(s for s in shape.shapes if isinstance(s, Box))
-                    words = [s.content for s in shape.shapes if isinstance(s, Text)]
-                    yield shape.cell, box.role, words, shape.title, inside
+                    yield shape, inside, next(s for s in shape.shapes if isinstance(s, Box)).role
                 else:
                     yield from walk(shape.shapes, inside)
 
-    return list(walk(scene.shapes))
+    return walk(scene.shapes)
+
+
+def cells(scene):
+    """Return the key, the role, the texts, the tooltip, and the moment of every cell."""
+    return [
+        (g.cell, role, [s.content for s in g.shapes if isinstance(s, Text)], g.title, step)
+        for g, step, role in cell_groups(scene)
+    ]
 
 
 def number_of(name):
@@ -97,13 +103,6 @@ def keyed_values(scene):
             value = title.text.rpartition(" = ")[2].partition("; entries")[0]
             found.setdefault(key, []).append(value)
     return found
-
-
-def groups(shapes):
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield shape
-            yield from groups(shape.shapes)
 
 
 def later(trace, number, step):
@@ -283,25 +282,4 @@ def crossed_texts(scene):
                 across = max(x0, x1) > left and min(x0, x1) < right
                 if across and max(y0, y1) > top and min(y0, y1) < bottom:
                     found.append(words)
-    return found
-
-
-def too_large(written):
-    """Return faults of an SVG: wider than 840 pixels, letters below 11 pixels, or scaled."""
-    root = ElementTree.fromstring(written)
-    width, height = (float(root.get(side)) for side in ("width", "height"))
-    left, top, *size = map(float, root.get("viewBox").split())
-    usual = float(root.get("font-size") or 12)
-    letters = [usual]
-    for element in root.iter():
-        if element.get("font-size"):
-            letters.append(float(element.get("font-size")))
-        assert "scale" not in (element.get("transform") or "")
-    found = []
-    if width > 840:
-        found.append(f"{width} pixels wide")
-    if [left, top, *size] != [0, 0, width, height]:
-        found.append("scaled")
-    if min(letters) < 11:
-        found.append(f"letters of {min(letters)}")
     return found

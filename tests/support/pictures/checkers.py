@@ -59,7 +59,7 @@ class Drawn:
     @property
     def has_words(self) -> bool:
         """Whether no option removes explanations."""
-        return not {"bare", "no_legend", "width", "steps"} & self.options.keys()
+        return not {"no_legend", "width", "steps"} & self.options.keys()
 
     def __str__(self) -> str:
         return f"{self.loop}, {self.kind} {dict(self.options) or ''}".rstrip()
@@ -227,7 +227,7 @@ def explained(drawn: Drawn) -> Iterable[object]:
             own = drawn.kind in OWN_WORDS or role not in SLOTS
             if not own and text.content not in (role, role.word):
                 yield f"{role.name} is explained as {text.content}"
-    if not drawn.options.get("bare") and not drawn.options.get("no_legend"):
+    if not drawn.options.get("no_legend"):
         yield from (f"{role.name} is not explained" for role in shown - told)
 
 
@@ -269,7 +269,7 @@ def whole(drawn: Drawn) -> Iterable[object]:
         for told in words:
             if re.search(r"[^\s,]…|…[^\s,]", re.sub(r"^-?[\d.]+…$", "", told)):
                 yield f"a name is cut: {told}"
-    if drawn.kind == "tapes" and "contributions" not in drawn.options:
+    if drawn.kind == "tapes":
         for told in words:
             number = re.search(r"([\d.]+)…", told)
             if number and len(number[1].replace(".", "").strip("0")) < 4:

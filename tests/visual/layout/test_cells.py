@@ -5,7 +5,7 @@ import pytest
 from strange_loops import cancelling
 
 import visual
-from visual.layout.cells import cell, strip, told_apart
+from visual.layout.cells import cell, strip, with_distinct_numbers
 from visual.scene.combinators import envelope_of
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import THEMES, Role, contrast, heat_colour
@@ -16,7 +16,7 @@ def row(*values, wide=90.0):
     boxes = (Box(100.0 * n, 0, wide, 40, Role.SPENT) for n in range(len(values)))
     names = (f"x{'₀₁₂₃'[n]}" for n in range(len(values)))
     made = [cell(b, np.asarray(v), n, key=n) for b, v, n in zip(boxes, values, names, strict=True)]
-    return [s.content for s in walk(told_apart(made)) if isinstance(s, Text)]
+    return [s.content for s in walk(with_distinct_numbers(made)) if isinstance(s, Text)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_of_other_quantities_and_rows_nothing_is_changed():
     first = cell(Box(0, 0, 90, 40, Role.SPENT), np.asarray(1.4142), "x₀", key="x")
     other = cell(Box(100, 0, 90, 40, Role.SPENT), np.asarray(1.4143), "y₀", key="y")
     below = cell(Box(0, 50, 90, 40, Role.SPENT), np.asarray(1.4143), "x₁", key="z")
-    assert told_apart([first, other, below]) == (first, other, below)
+    assert with_distinct_numbers([first, other, below]) == (first, other, below)
 
 
 def test_the_last_values_of_newton_are_told_apart():

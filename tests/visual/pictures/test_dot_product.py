@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import cell_groups
 from twins import assert_twin
 
 import lab
@@ -13,7 +14,6 @@ from lab.checks import check
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from visual.pictures.dot_product import halves
-from visual.scene.shapes import Group
 from visual.scene.theme import Role
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
@@ -21,18 +21,8 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 def numbers_in(scene, role, product=False):
     """Return the values of all cells with a role, in drawing order: products, or other cells."""
-    found = []
-
-    def look(shapes):
-        for shape in shapes:
-            if isinstance(shape, Group) and shape.cell:
-                if shape.shapes[0].role is role and (" · " in shape.title) == product:
-                    found.append(float(shape.title.rpartition(" = ")[2]))
-            elif isinstance(shape, Group):
-                look(shape.shapes)
-
-    look(scene.shapes)
-    return found
+    titles = (group.title for group, _, own in cell_groups(scene) if own is role)
+    return [float(t.rpartition(" = ")[2]) for t in titles if (" · " in t) == product]
 
 
 @pytest.mark.parametrize("name", DEFINED)

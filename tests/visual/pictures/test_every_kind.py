@@ -1,9 +1,7 @@
 """What must hold for every kind of picture: honest cells, refusals, numbers of Scans."""
 
-from xml.etree import ElementTree
-
 import pytest
-from pictures import SVG, stands_alone
+from pictures import stands_alone
 from strange_loops import LOOPS, WRT
 
 import lab
@@ -32,32 +30,6 @@ def test_the_strict_reader_sees_what_is_wrong():
     ):
         assert wrong != written
         assert stands_alone(wrong)
-
-
-# Values: cells with the same key show the same quantity in all pictures.
-
-
-def cells_of(scene):
-    """key -> all values (as written in tooltips) that cells with this key have."""
-    found = {}
-    root = ElementTree.fromstring(scene.svg())
-    for group in root.iter(f"{SVG}g"):
-        key, title = group.get("data-cell"), group.find(f"{SVG}title")
-        if key and title is not None and " = " in title.text:
-            value = title.text.rpartition(" = ")[2].split(" (before")[0]
-            found.setdefault(key, set()).add(value)
-    return found
-
-
-@pytest.mark.parametrize("name", gallery.loops)
-def test_a_key_stands_for_one_quantity_in_all_pictures(name):
-    """What the unrolled picture shows for a quantity, the tape shows after its last write."""
-    unrolled = cells_of(drawn(name, "unrolled", 2))
-    tapes = cells_of(drawn(name, "tapes", 2, all=True))
-    shared = unrolled.keys() & tapes.keys()
-    assert len(shared) >= 4
-    # A direct part has the key of its gradient, because the same slot contains it before the loop.
-    assert all(unrolled[key] <= tapes[key] for key in shared)
 
 
 # Bad input.

@@ -187,20 +187,6 @@ def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
         assert writes == set(info.mit_mot_out_slices[0])
 
 
-@pytest.mark.parametrize("name", TAPES)
-def test_all_patterns_at_all_orders(name):
-    for orders in range(6):
-        scene = taps(TAPES[name], orders, name=name)
-        tape = TAPES[name]
-        for order in range(orders + 1):
-            reads, writes, idle = drawn(scene, name, order)
-            assert (reads, writes) == (set(tape.reads), set(tape.writes))
-            assert not idle & {*tape.taps}
-            tape = reverse(tape)
-        assert len(scene.svg()) < 100_000
-        assert scene.svg() == taps(TAPES[name], orders, name=name).svg()
-
-
 def test_gaps_are_empty_slots_and_long_ones_are_folded():
     assert drawn(taps(TAPES["gap"], 1), "x", 0)[2] == {-2}
     assert drawn(taps(TAPES["gap"], 1), "x", 1)[2] == {2}

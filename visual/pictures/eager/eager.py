@@ -95,7 +95,7 @@ class EagerTable(Table):
     label_width = 0.0
 
     def __init__(self, recording: Recording, opened: int | None) -> None:
-        self.recording, self.told, self.opened = recording, story(recording), opened
+        self.recording, self.story, self.opened = recording, story(recording), opened
         priorities = sorted({tape.priority for tape in recording.tapes})
         if opened is not None:
             own = recording.tapes[opened].priority
@@ -126,7 +126,7 @@ class EagerTable(Table):
                 continue
             new = {self.recording.nodes[n].tape for n in item} - headed
             headed |= new
-            nodes = [self.told.nodes[n] for n in item]
+            nodes = [self.story.nodes[n] for n in item]
             lines = [line for node in nodes for line in self._lines(node, node.record.tape in new)]
             yield Row(lines=lines, edges=[edge for node in nodes for edge in self._edges(node)])
 
@@ -159,8 +159,6 @@ class EagerTable(Table):
         if is_first:
             place = counted(len(tape.nodes), "node")
             place += f", {self.recording.bytes(tape.number):,} bytes of values" * is_open
-            if self.told.idle(tape.number):
-                place = "the result does not depend on the argument"
             heads = [
                 {(0, 0): Head(f"tape {tape.number}: {tape.function}", place, bold=True)},
                 {(0, 0): Head("gradients", "in the order of arrival", bold=True)},
@@ -193,7 +191,7 @@ class EagerTable(Table):
             yield Edge(("total", node.number), ("received", sent), moment=self._at(sent))
 
     def _at(self, step: int) -> Moment:
-        return self.told.moments[step]
+        return self.story.moments[step]
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
@@ -243,7 +241,7 @@ class EagerTable(Table):
         role, label, title = Role.SEED, "seed", f"the gradient of {name} wrt itself"
         factor = ""
         if received.source is not None:
-            role, source = Role.WAITING, self.told.nodes[received.source]
+            role, source = Role.WAITING, self.story.nodes[received.source]
             label = f"from {node_name(received.source)}{same_as(received.held)}"
             title = f"gradient {number + 1} of {name}, {label}"
             factor = factor_words(source.total, received.held)

@@ -80,21 +80,13 @@ class Story:
 
     nodes: list[NodeStory]
     moments: list[tuple[int, str]]
-    closed: set[int]
-
-    def idle(self, tape: int) -> bool:
-        """Return whether a tape was closed without removing a node."""
-        own = (node for node in self.nodes if node.record.tape == tape)
-        return tape in self.closed and all(node.popped is None for node in own)
 
 
 def story(recording: Recording) -> Story:
     """Return the events of a recording, grouped by nodes."""
-    result = Story([], moments(recording), set())
+    result = Story([], moments(recording))
     for step, event in enumerate(recording.events):
         match event:
-            case Closed(tape):
-                result.closed.add(tape)
             case Appended(node):
                 result.nodes.append(NodeStory(recording.nodes[node], step))
             case Seeded(node, gradient):

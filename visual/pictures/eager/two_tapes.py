@@ -87,7 +87,7 @@ def two_tapes(
         all=switch("all", all),
         title=title,
         description=" ".join((title, *sums)),
-        said=sums,
+        sentences=sums,
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from lab.equations.events.events import events
 from lab.traces.trace import Trace
-from visual.layout.legend import explained
+from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.machine.arrange import (
     Arrangement,
@@ -127,7 +127,7 @@ def _scene(
         roles = {
             role: OTHERS if role is Role.INTERMEDIATE else "" for role in Role if role in drawn
         }
-        below, bottom = explained(roles, bottom, arrangement.width, True, sheet.margin)
+        below, bottom = legend_shapes(roles, bottom, arrangement.width, True, sheet.margin)
         signs = {s.content for s in walk(explained_shapes) if isinstance(s, Text)}
         notes = [RESTORED] * ("↺" in signs) + [SEED] * any(c.has_seed for c in machine.cells)
         below.append(Text(sheet.margin, bottom + 11, "; ".join(notes), 11, muted=True))

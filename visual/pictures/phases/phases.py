@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Phase, Verdict
-from visual.layout.canvas import finished, heading
+from visual.layout.canvas import heading, scene_with_legend
+from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import switch
@@ -18,7 +19,6 @@ from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
 from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
 from visual.scene.combinators import Piece, above, beside, gap, grouped, over, sized, words
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
-from visual.scene.theme import Role
 
 PURPOSES = (
     "Steps", "Inputs", "One step", "Incoming", "Chain rule", "Add?", "Saved", "Slots", "Others",
@@ -49,15 +49,14 @@ def phases(
     pieces = Pieces(record, of, min(PIECES, sheet.line - INDENT))
     rows = above(*_rows(pieces, switch("all", all), sheet), apart=BETWEEN)
     verdicts = {item.verdict for phase in record.phases for item in phase.items}
-    legend = {role: role.value for role in Role if role is not Role.PANEL} | legend_of(verdicts)
-    return finished(
+    legend = {**EVERY_ROLE, **legend_of(verdicts)}
+    return scene_with_legend(
         over(gap(sheet.line), above(_heading(record, of, all, sheet), rows)),
         legend,
         sheet=sheet,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"The part that each phase adds, the reason, and the step of order "
         f"{record.order} that the phases build.",
-        close=True,
     )
 
 

@@ -56,57 +56,58 @@ def influence(
     check_sheet(sheet)
     if isinstance(derivative, Derivative):
         derivative = influence_in(derivative, scan=scan)
-    found: Influence = derivative
+    report: Influence = derivative
     if ax is not None:
         from visual.pictures.plots.axes import readers_axes
 
         with readers_axes(ax) as theme:
-            _draw_map(ax, found, _span(found), theme)
+            _draw_map(ax, report, _span(report), theme)
         return ax
-    title = f"Influence in {found.loop}: {found.called('t', 's')}"
-    notes = _notes(found) if sheet.legend else ()
-    shown = _within(found, sheet.steps_within(found.steps, found.loop))
+    title = f"Influence in {report.loop}: {report.called('t', 's')}"
+    notes = _notes(report) if sheet.legend else ()
+    shown = _within(report, sheet.steps_within(report.steps, report.loop))
     about = "A map of all pairs of values, its last row, and the losses of truncation."
-    parts = [heading(title, (*found.summary, *notes), sheet), _plots(shown, found, sheet.line)]
-    return plotted(parts, title, about, _twin(title, found), sheet)
+    parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
+    return plotted(parts, title, about, _twin(title, report), sheet)
 
 
-def _within(found: Influence, steps: range) -> Influence:
+def _within(report: Influence, steps: range) -> Influence:
     """Return the pairs of the values that the shown steps read or write."""
     rows, columns = (
-        (those >= steps.start) & (those <= steps.stop) for those in (found.rows, found.columns)
+        (those >= steps.start) & (those <= steps.stop) for those in (report.rows, report.columns)
     )
-    values = found.values[rows][:, columns]
-    return replace(found, rows=found.rows[rows], columns=found.columns[columns], values=values)
+    values = report.values[rows][:, columns]
+    return replace(report, rows=report.rows[rows], columns=report.columns[columns], values=values)
 
 
-def _notes(found: Influence) -> Iterator[str]:
-    of, by = value_symbol(found.of, "t"), value_symbol(found.by, "s")
-    norm = "" if found.is_scalar else ", as a spectral norm"
+def _notes(report: Influence) -> Iterator[str]:
+    of, by = value_symbol(report.of, "t"), value_symbol(report.by, "s")
+    norm = "" if report.is_scalar else ", as a spectral norm"
     yield f"a cell: the derivative of {of}, its row, with respect to {by}, its column{norm}"
-    top, decades = _span(found)
+    top, decades = _span(report)
     ends = " to ".join(f"{float(f'{10.0**power:.1g}'):g}" for power in (top - decades, top))
     yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
     yield "of the loop itself, whatever the order of the derivative"
-    if found.cuts:
+    if report.cuts:
         yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
-    if len(found.columns) <= found.steps:
-        yield f"rows and columns: {len(found.columns):,} of {found.steps + 1:,}, at equal distances"
+    if len(report.columns) <= report.steps:
+        count = f"{len(report.columns):,} of {report.steps + 1:,}"
+        yield f"rows and columns: {count}, at equal distances"
 
 
-def _span(found: Influence) -> tuple[float, float]:
+def _span(report: Influence) -> tuple[float, float]:
     """Return the power of ten of the largest size, and the powers of ten that colors show."""
-    sizes = np.abs(as_numbers(found.sizes))
+    sizes = np.abs(as_numbers(report.sizes))
     known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
     top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
     return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
 
 
-def _draw_map(axes: "Axes", found: Influence, span: tuple[float, float], theme: Theme) -> None:
+def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme: Theme) -> None:
     """Draw the map, with numbers above the cells if there are few."""
     from visual.pictures.plots.axes import draw_heat
 
-    table, rows, columns = pooled(as_numbers(found.sizes), MOST_CELLS, MOST_CELLS)
+    table, rows, columns = pooled(as_numbers(report.sizes), MOST_CELLS, MOST_CELLS)
     (high, wide), (top, decades) = table.shape, span
     with np.errstate(divide="ignore"):
         logs = np.minimum(np.log10(np.abs(table)), top) - top
@@ -120,17 +121,17 @@ def _draw_map(axes: "Axes", found: Influence, span: tuple[float, float], theme: 
             words = number_text(table[row, column], 3)
             axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
     draw_heat(axes, np.arange(wide + 1), edges, shares, theme)
-    labels = (axes.yaxis, found.rows, rows), (axes.xaxis, found.columns, columns)
+    labels = (axes.yaxis, report.rows, rows), (axes.xaxis, report.columns, columns)
     for axis, numbers, places in labels:
         shown = range(0, len(places), max(1, -(-len(places) // 14)))
         axis.set_ticks([n + 0.5 for n in shown], [f"{numbers[places[n]]:,}" for n in shown])
 
 
-def _plots(shown: Influence, found: Influence, line: float) -> Piece:
+def _plots(shown: Influence, report: Influence, line: float) -> Piece:
     """Draw the map and the curves, next to each other if the sheet is wide enough."""
     from visual.pictures.plots.axes import LABELS, Panel, drawn
 
-    curves = [_last(found), *_losses(found)[:MOST_CURVES]]
+    curves = [_last(report), *_losses(report)[:MOST_CURVES]]
     wide = high = min(WIDEST, line) - LABELS
     if max(shown.sizes.shape) <= WRITTEN:
         rows, columns = shown.sizes.shape
@@ -140,9 +141,9 @@ def _plots(shown: Influence, found: Influence, line: float) -> Piece:
         left, top = 0.0, high + 70
 
     def draw(figure: "Figure") -> "Iterator[Panel]":
-        title = f"{found.called('t', 's')}: t, of {found.of}, down; s, of {found.by}, across"
+        title = f"{report.called('t', 's')}: t, of {report.of}, down; s, of {report.by}, across"
         panel = Panel(figure, (0, TITLE), (wide + LABELS, high), title, right=0.0)
-        _draw_map(panel.axes, shown, _span(found), LIGHT)
+        _draw_map(panel.axes, shown, _span(report), LIGHT)
         yield panel
         for number, series in enumerate(curves):
             corner = left, top + TITLE + ROW * number
@@ -154,30 +155,32 @@ def _plots(shown: Influence, found: Influence, line: float) -> Piece:
     return drawn(line, max(high + 50, top + ROW * len(curves)), draw)
 
 
-def _last(found: Influence) -> Series:
+def _last(report: Influence) -> Series:
     """Return the sizes of the derivatives of the last value."""
-    name = found.called(int(found.rows[-1]), "k")
-    series = Series(name, found.index, as_numbers(found.last))
-    return series.sizes if found.is_scalar else series
+    name = report.called(int(report.rows[-1]), "k")
+    series = Series(name, report.index, as_numbers(report.last))
+    return series.sizes if report.is_scalar else series
 
 
-def _losses(found: Influence) -> list[Series]:
+def _losses(report: Influence) -> list[Series]:
     """Return the part of each gradient that is lost, over the number of steps that are left."""
     losses = [
-        (f"lost by truncate_gradient: {cut.name}", as_numbers(cut.errors)) for cut in found.cuts
+        (f"lost by truncate_gradient: {cut.name}", as_numbers(cut.errors)) for cut in report.cuts
     ]
     return [Series(name, np.arange(1, len(v) + 1), v, "steps") for name, v in losses]
 
 
-def _twin(title: str, found: Influence) -> str:
+def _twin(title: str, report: Influence) -> str:
     """Write the sentences, a table of the pairs, and the curves."""
     columns = [
-        Series(f"wrt {value_symbol(found.by, s)}", found.rows, as_numbers(found.sizes[:, j]), "t")
-        for j, s in enumerate(found.columns.tolist())
+        Series(
+            f"wrt {value_symbol(report.by, s)}", report.rows, as_numbers(report.sizes[:, j]), "t"
+        )
+        for j, s in enumerate(report.columns.tolist())
     ]
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
-    tables = {found.called("t", "s"): columns, "Last row": [replace(_last(found), across="k")]}
-    if found.cuts:
-        tables["Part of each gradient that truncate_gradient loses"] = _losses(found)
+    tables = {report.called("t", "s"): columns, "Last row": [replace(_last(report), across="k")]}
+    if report.cuts:
+        tables["Part of each gradient that truncate_gradient loses"] = _losses(report)
     sections = (Section(name, (table_of(series),)) for name, series in tables.items())
-    return "\n".join([*as_text(Section(title, (*found.summary, *sections))), ""])
+    return "\n".join([*as_text(Section(title, (*report.summary, *sections))), ""])

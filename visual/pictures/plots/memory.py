@@ -17,7 +17,7 @@ from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
-from visual.layout.legend import explained
+from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.series import plotted
 from visual.scene.combinators import Piece, above, sized, words
@@ -52,63 +52,63 @@ def memory(
     """
     check_type("trace", trace, (Trace, Memory), "a Trace, or the result of lab.memory")
     check_sheet(sheet)
-    found = trace if isinstance(trace, Memory) else memory_of(trace, scan)
+    report = trace if isinstance(trace, Memory) else memory_of(trace, scan)
     if ax is not None:
         from visual.pictures.plots.axes import readers_axes
 
         with readers_axes(ax) as theme:
-            _draw_scans(ax, found, theme)
+            _draw_scans(ax, report, theme)
             ax.set(xlabel="steps of the Scans", ylabel="bytes")
         return ax
-    title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
-    totals = _totals(found)
-    about = f"{counted(len(found.buffers), 'buffer')} in all"
+    title = f"Memory of {report.loop}: {size_text(report.peak)} at most"
+    totals = _totals(report)
+    about = f"{counted(len(report.buffers), 'buffer')} in all"
     about += f"; the maximum is during Scan {int(np.argmax(totals)) + 1}." if totals[1:] else "."
     read = "the graph as written; a bar is a buffer, from the Scan that fills it to its last reader"
-    parts = [heading(title, (about, read), sheet), *_lifetimes(found, sheet.line)]
+    parts = [heading(title, (about, read), sheet), *_lifetimes(report, sheet.line)]
     if sheet.legend:
-        shown = {_role(buffer) for buffer in found.buffers} | {Role.INTERMEDIATE}
+        shown = {_role(buffer) for buffer in report.buffers} | {Role.INTERMEDIATE}
         known = {role: meaning for role, meaning in WORDS.items() if role in shown}
-        shapes, bottom = explained(known, 0, sheet.line, True, 0.0)
+        shapes, bottom = legend_shapes(known, 0, sheet.line, True, 0.0)
         parts.append(sized(sheet.line, bottom, *shapes))
-    parts += _plans(found, sheet.line) if found.plans else ()
-    about += f" Live bytes over the steps, the buffers, and {counted(len(found.plans), 'plan')}."
-    return plotted(parts, title, about, f"{title}\n{found}\n", sheet)
+    parts += _plans(report, sheet.line) if report.plans else ()
+    about += f" Live bytes over the steps, the buffers, and {counted(len(report.plans), 'plan')}."
+    return plotted(parts, title, about, f"{title}\n{report}\n", sheet)
 
 
-def _totals(found: Memory) -> list[int]:
-    return [found.during(number + 1) for number in range(len(found.scans))]
+def _totals(report: Memory) -> list[int]:
+    return [report.during(number + 1) for number in range(len(report.scans))]
 
 
 def _role(buffer: BufferLifetime) -> Role:
     return Role.PRESERVED if buffer.last > buffer.first else Role.SPENT
 
 
-def _edges(found: Memory, width: float) -> np.ndarray:
+def _edges(report: Memory, width: float) -> np.ndarray:
     """Return the start of each Scan, and the end of the last, with a least width of 1 %."""
-    lengths = np.maximum(found.lengths, max(1, sum(found.lengths)) / 100)
+    lengths = np.maximum(report.lengths, max(1, sum(report.lengths)) / 100)
     return np.concatenate([[0.0], np.cumsum(lengths) / sum(lengths) * width])
 
 
-def _draw_scans(axes: "Axes", found: Memory, theme: Theme) -> None:
+def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
     """Draw a bar for each Scan, as high as its live bytes."""
     from visual.pictures.plots.axes import Patch
 
-    edges = _edges(found, float(sum(found.lengths)) or 1.0)
-    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.25 * max(1, found.peak)))
+    edges = _edges(report, float(sum(report.lengths)) or 1.0)
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.25 * max(1, report.peak)))
     scale = axes.get_window_extent().width / edges[-1]
-    for number, total in enumerate(_totals(found)):
+    for number, total in enumerate(_totals(report)):
         left, wide = edges[number], edges[number + 1] - edges[number]
         axes.add_patch(Patch(left, 0, wide, total, Box(0, 0, 0, 0, Role.INTERMEDIATE), theme))
         label, room = f"Scan {number + 1}: {size_text(total)}", wide * scale - 4
         if text_width(label, SMALL) > room:
             label = shortened(size_text(total), room, SMALL)
         if room > 26:
-            y = total + 0.05 * max(1, found.peak)
+            y = total + 0.05 * max(1, report.peak)
             axes.text(left + wide / 2, y, label, ha="center", size=SMALL)
 
 
-def _lifetimes(found: Memory, line: float) -> Iterator[Piece]:
+def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     """Draw the live bytes over the steps, and below them a bar for each buffer."""
     from visual.pictures.plots.axes import LABELS, Panel, drawn
 
@@ -118,16 +118,16 @@ def _lifetimes(found: Memory, line: float) -> Iterator[Piece]:
         corner, size = (names - LABELS, TITLE), (line - names + LABELS, AREA)
         panel = Panel(figure, corner, size, "↑ bytes at once", "→ steps of the Scans", right=0.0)
         panel.axes.set(xticks=[], yticks=[])
-        _draw_scans(panel.axes, found, LIGHT)
+        _draw_scans(panel.axes, report, LIGHT)
         yield panel
 
     yield drawn(line, TITLE + AREA, draw)
-    ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in found.buffers]
+    ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in report.buffers]
     largest = sorted(range(len(ranks)), key=ranks.__getitem__)
-    edges = _edges(found, line - names)
-    shown = (found.buffers[number] for number in sorted(largest[:MOST_BUFFERS]))
+    edges = _edges(report, line - names)
+    shown = (report.buffers[number] for number in sorted(largest[:MOST_BUFFERS]))
     bars = [sized(line, BAR, *_bar(buffer, edges, names)) for buffer in shown]
-    if hidden := [found.buffers[number] for number in largest[MOST_BUFFERS:]]:
+    if hidden := [report.buffers[number] for number in largest[MOST_BUFFERS:]]:
         rest = size_text(sum(buffer.bytes for buffer in hidden))
         bars.append(words(f"⋯ {len(hidden):,} more buffers, {rest} in all", SMALL, muted=True))
     yield above(*bars)
@@ -146,21 +146,21 @@ def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Sh
             break
 
 
-def _plans(found: Memory, line: float) -> Iterator[Piece]:
+def _plans(report: Memory, line: float) -> Iterator[Piece]:
     """Plot for each plan the bytes of its saved states over its steps, forward and backward."""
     from visual.pictures.plots.axes import Panel, multiples
 
-    last, most = max(plan.work for plan in found.plans), max(plan.room for plan in found.plans)
+    last, most = max(plan.work for plan in report.plans), max(plan.room for plan in report.plans)
 
     def fill(panel: Panel, number: int) -> None:
-        plan = found.plans[number]
+        plan = report.plans[number]
         panel.label_indices(1, last, "steps")
         steps = np.arange(1, plan.work + 1)
         panel.draw_curves([(steps, plan.bytes.astype("float64"), "")], limits=(0.0, most))
 
-    best = found.best.name if found.best is not None else ""
+    best = report.best.name if report.best is not None else ""
     titles = []
-    for plan in found.plans:
+    for plan in report.plans:
         name = f"{plan.name}{' · best' * (plan.name == best)}"
         titles.append((name, f"{size_text(plan.room)}, {plan.work:,} steps"))
     yield words("Plans that save fewer states", 12, bold=True)

@@ -4,9 +4,9 @@
 >>> visual.values(trace, ax=axes)  # the sizes, on axes of your own
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST, FEW = 6, 4  # panels; entries with a curve each: of a larger array, the norm is drawn
-LOOP, RESULT, SIZES, GRADIENT, TOTAL, REST = range(6)  # ranks: the lowest is shown first
+LOOP, RESULT, SIZES, GRADIENT, REST = range(5)  # ranks: the lowest is shown first
 
 
 @dataclass(frozen=True, eq=False)
 class PlottedQuantity:
-    """A quantity of Scan `number`, or the sizes of the gradients of a loop, by its rank."""
+    """A quantity of Scan `number`, or the sizes of the gradients of a loop, with a rank."""
 
     number: int
     series: tuple[Series, ...]
@@ -47,10 +47,10 @@ class PlottedQuantity:
 
     @property
     def curves(self) -> list[tuple[np.ndarray, np.ndarray, str]]:
-        """The indices, the values, and the name of each curve: costs, or entries of an array."""
-        (series, *others) = self.series
-        if others or self.rank == SIZES:
-            costs = (one.name.strip("|‖").partition("/")[0][1:] for one in self.series)
+        """The indices, the values, and the name of each curve: a cost, or an entry of an array."""
+        series = self.series[0]
+        if self.rank == SIZES:
+            costs = (sizes.name.strip("|‖").partition("/")[0][1:] for sizes in self.series)
             return [(s.index, s.values, c) for s, c in zip(self.series, costs, strict=True)]
         if not series.is_scalar and series.table.shape[1] <= FEW:
             return [(series.index, e, f"[{n}]") for n, e in enumerate(series.table.T)]
@@ -76,12 +76,12 @@ def values(
 ) -> Any:
     """Plot the states, the outputs, and the gradients of a trace over the steps.
 
-    A panel shows one quantity: numbers as a curve, arrays as a curve for each entry or, with more
-    than four entries, as the curve of the norm. The panels of gradients' sizes have a logarithmic
-    scale. Without an option there are at most six panels: states, the
-    gradients with respect to them, and their sizes. With `scan`, the number in a heading, all
-    quantities of one Scan are shown, with `all` those of all Scans. Of long loops each stretch of
-    steps shows its extremes.
+    A panel shows one quantity: a number as a curve, an array as a curve for each entry or, with
+    more than four entries, as the curve of the norm. The panels of the sizes of gradients have a
+    logarithmic scale. By default the picture has at most six panels: states, the gradients with
+    respect to states, and the sizes of these gradients. With `scan`, the number in a heading, the
+    picture shows all quantities of one Scan, with `all` those of all Scans. Of a long loop, each
+    stretch of steps shows its extremes.
 
     With `ax`, matplotlib axes, draw the sizes of these quantities as curves on a logarithmic scale
     there, and return `ax`. Raises ArgumentError for an unknown Scan.
@@ -90,22 +90,27 @@ def values(
     check_sheet(sheet)
     number, every = None if scan is None else scan_index(trace, scan), switch("all", all)
     steps = sheet.steps and sheet.steps_of(trace.scans[0])
-    known = [*_quantities([n for n in NamedScan.each(trace) if number in (None, n.number)], steps)]
-    shown = known if every or number is not None else _chosen(known)
+    scans = [named for named in NamedScan.each(trace) if number in (None, named.number)]
+    known = [*_quantities(scans, steps)]
+    shown = known
+    if not every and number is None:
+        shown = _first_quantities(known)
     if ax is not None:
-        return _draw_sizes(ax, [one for quantity in shown for one in quantity.series])
-    order = max((found.order for found in trace.scans), default=0)
-    first = trace.scans[0].name if trace.scans else "a graph without loops"
-    title = f"Values of {first}{f', derivative of order {order}' if order else ''}"
+        return _draw_sizes(ax, [series for quantity in shown for series in quantity.series])
+    order = max((each.order for each in trace.scans), default=0)
+    loop = trace.scans[0].name if trace.scans else "a graph without loops"
+    title = f"Values of {loop}{f', derivative of order {order}' if order else ''}"
     parts = [heading(title, _notes(shown) if sheet.legend else (), sheet)]
     if shown:
         parts.append(_panels(shown, sheet.line))
     if hidden := len(known) - len(shown):
-        scans = sorted({one.number for one in known if one not in shown} - {0})
-        hint = sheet.hint(f"all=True draws all, scan={scans[-1]} those of Scan {scans[-1]}", " · ")
-        rest = f"⋯ {hidden:,} more of Scan{'s' * (len(scans) > 1)} {listing(map(str, scans))}{hint}"
-        parts.append(above(*(words(w, 12, muted=True) for w in folded(rest, sheet.line, 12))))
-    names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
+        numbers = sorted({quantity.number for quantity in known if quantity not in shown} - {0})
+        last = f"scan={numbers[-1]} those of Scan {numbers[-1]}"
+        hint = sheet.hint(f"all=True draws all, {last}", " · ")
+        of = f"Scan{'s' * (len(numbers) > 1)} {listing(map(str, numbers))}"
+        rest = folded(f"⋯ {hidden:,} more of {of}{hint}", sheet.line, 12)
+        parts.append(above(*(words(line, 12, muted=True) for line in rest)))
+    names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
     about = f"States, gradients, and outputs over the steps of {names or 'no loop'}."
     return plotted(parts, title, about, _twin(title, trace, known), sheet)
 
@@ -114,12 +119,12 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
     """Yield the quantities of the Scans, then the sizes of the gradients of loops."""
     newest = max((named.scan.order for named in scans), default=0)
     for named in scans:
-        for series in (one.within(steps) for one in series_of(named)):
+        for series in (whole.within(steps) for whole in series_of(named)):
             if series.values.size:
                 yield PlottedQuantity(named.number + 1, (series,), _rank(named, series, newest))
     for named in scans:
         sizes: dict[str, list[Series]] = {}
-        for series in (one.within(steps) for one in growth_of(named)):
+        for series in (whole.within(steps) for whole in growth_of(named)):
             if named.parent is None and series.values.size:
                 sizes.setdefault(series.name.partition("/")[2], []).append(series)
         yield from (PlottedQuantity(0, (*found,), SIZES) for found in sizes.values())
@@ -130,36 +135,35 @@ def _rank(named: NamedScan, series: Series, newest: int) -> int:
         return LOOP
     if named.parent.parent is not None or series.name.startswith("∂"):
         return REST
-    if series.across == SUMS:
-        return TOTAL
-    return RESULT if named.scan.order == newest else GRADIENT
+    is_result = named.scan.order == newest and series.across != SUMS
+    return RESULT if is_result else GRADIENT
 
 
-def _chosen(known: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:
+def _first_quantities(known: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:
     """Return six quantities: two of each rank in turn."""
-    ranked = sorted((one for one in known if one.rank != REST), key=lambda one: one.rank)
-    turns = [
-        (place // 2, rank, one)
-        for rank, found in groupby(ranked, key=lambda one: one.rank)
-        for place, one in enumerate(found)
-    ]
-    kept = [one for *_, one in sorted(turns, key=lambda turn: turn[:2])[:MOST]]
-    return [one for one in known if one in kept]
+    counts, turns = Counter[int](), list[tuple[int, int, PlottedQuantity]]()
+    for quantity in known:
+        if quantity.rank != REST:
+            turns.append((counts[quantity.rank] // 2, quantity.rank, quantity))
+            counts[quantity.rank] += 1
+    first = [quantity for *_, quantity in sorted(turns, key=lambda turn: turn[:2])[:MOST]]
+    return [quantity for quantity in known if quantity in first]
 
 
 def _notes(shown: Sequence[PlottedQuantity]) -> Iterator[str]:
     """Explain the signs in the shown panels."""
-    sizes = [one for quantity in shown if quantity.rank == SIZES for one in quantity.series]
-    series = [one for quantity in shown for one in quantity.series]
+    sizes = [each for quantity in shown if quantity.rank == SIZES for each in quantity.series]
+    series = [each for quantity in shown for each in quantity.series]
     if series:
         yield "a panel shows one quantity on its own scale, with its first and last value"
     if sizes:
-        several = "; C, C′ …: the differentiated cost" * any(one.series[1:] for one in shown)
-        zero = "; ↓0: zero" * any((one.values == 0).any() for one in sizes)
+        is_several = any(quantity.series[1:] for quantity in shown)
+        several = "; C, C′ …: the differentiated cost" * is_several
+        zero = "; ↓0: zero" * any((each.values == 0).any() for each in sizes)
         yield f"| |: the size, by powers of ten{several}{zero}"
-    if any(one.across == SUMS for one in series):
+    if any(each.across == SUMS for each in series):
         yield f"over “{SUMS}”: a running total, by the number of steps that it adds up"
-    if any(not one.is_scalar for one in series):
+    if any(not each.is_scalar for each in series):
         yield "[0], [1] …: the entries of an array; ‖ ‖: its norm"
 
 
@@ -167,7 +171,7 @@ def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
     """Draw a panel for each quantity, all with the same indices."""
     from visual.pictures.plots.axes import Panel, multiples
 
-    places = np.concatenate([one.index for each in shown for one in each.series])
+    places = np.concatenate([each.index for quantity in shown for each in quantity.series])
 
     def fill(panel: Panel, number: int) -> None:
         quantity = shown[number]
@@ -178,13 +182,13 @@ def _panels(shown: Sequence[PlottedQuantity], line: float) -> Piece:
 
 
 def _draw_sizes(ax: "Axes", series: Sequence[Series]) -> "Axes":
-    """Draw the sizes on the reader's own axes."""
+    """Draw the sizes on the axes of the user."""
     from visual.pictures.plots.axes import readers_axes
 
     with readers_axes(ax):
-        sizes = (one if one.name[0] in "|‖" else one.sizes for one in series)
-        for name, one in {one.name: one for one in sizes}.items():
-            ax.plot(one.index, np.where(one.values > 0, one.values, np.nan), ".-", label=name)
+        sizes = (each if each.name[0] in "|‖" else each.sizes for each in series)
+        for name, each in {each.name: each for each in sizes}.items():
+            ax.plot(each.index, np.where(each.values > 0, each.values, np.nan), ".-", label=name)
         ax.set(yscale="log", xlabel="index")
         ax.legend()
     return ax
@@ -194,8 +198,7 @@ def _twin(title: str, trace: Trace, known: Sequence[PlottedQuantity]) -> str:
     """Write a table for each Scan, for each array, and for the sizes."""
     tables: dict[tuple[str, str], list[Series]] = {}
     for quantity in known:
-        (series, *_) = quantity.series
-        name = "Sizes"
+        series, name = quantity.series[0], "Sizes"
         if quantity.rank != SIZES:
             name = f"{quantity.number} · {trace.scans[quantity.number - 1].name}"
             name += "" if series.is_scalar else f": {series.name}"

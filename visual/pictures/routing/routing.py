@@ -66,7 +66,7 @@ def routing(
         words_of(call),
         title=f"How {primitive} routes values, tangents, and cotangents",
         description=about(call),
-        said=[*products(call), *["arrows lead from row to row"] * (table.output.across > 1)],
+        sentences=[*products(call), *["arrows lead from row to row"] * (table.output.across > 1)],
     )
 
 

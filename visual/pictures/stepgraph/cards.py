@@ -10,7 +10,8 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, number_text
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.cells import full_text, is_told, quantity, value_text, values_text
+from visual.layout.cells import full_text, lists_entries, quantity, value_text, values_text
+from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import StepNode
 from visual.scene.shapes import Box, Group, Shape, fitted, text_width
@@ -21,7 +22,7 @@ LINE, ABOVE, INDENT = 17, 15, 7
 MIN_WIDTH = 58
 ENTRY = "-0.01234, "  # a typical entry of a vector
 LEGEND: Mapping[Role, str] = {
-    **{role: role.value for role in Role if role is not Role.PANEL},
+    **EVERY_ROLE,
     Role.RESULT: "output of the step",
 }
 Look = tuple[Role, str, str]
@@ -93,7 +94,7 @@ def value_line(value: np.ndarray | None, room: float) -> str:
     """Return a value as a line: a number, the entries of a short vector, or norm and shape."""
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
-    if is_told(value) and text_width(ENTRY * len(value), VALUE, mono=True) <= room:
+    if lists_entries(value) and text_width(ENTRY * len(value), VALUE, mono=True) <= room:
         return values_text(value)
     return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
 

@@ -20,7 +20,7 @@ from lab.notation import Leaf, calls_of, leaves_of, render
 from lab.records import cached_property
 from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
 from lab.traces.untaken import values_of
-from visual.layout.canvas import finished, formula_lines, heading
+from visual.layout.canvas import formula_lines, heading, scene_with_legend
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -177,14 +177,12 @@ class _StepGraph:
         """Draw the whole picture; `why` explains the choice of the step."""
         title = f"{self.named.number + 1} · {self.named.called}: step {self.step} as a graph"
         head = heading(title, self._lines(why), self.sheet, self.named.whereabouts)
-        return finished(
+        return scene_with_legend(
             above(head, above(gap(self.sheet.line), self.layout, align=0.5), apart=8),
             LEGEND,
             sheet=self.sheet,
             title=f"Step {self.step} of {self.named.scan.name} as a graph of operations",
             description="The values that a step reads, computes, and writes.",
-            below=8,
-            close=True,
             dot=dot_source(*self.graph),
         )
 

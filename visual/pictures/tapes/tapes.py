@@ -11,7 +11,7 @@ from lab.equations.events.events import events
 from lab.equations.spelling import result_words, untaken_words
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import finished
+from visual.layout.canvas import scene_with_legend
 from visual.layout.cells import values_text
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan, seeds_of
@@ -63,16 +63,14 @@ def tapes(
     part = above(*parts, apart=30 if all else 20)
     width = max(sheet.width, part.envelope.right + sheet.margin)
     names = ", ".join(f"{one.name} ({one.steps} steps)" for one in trace.scans)
-    return finished(
+    return scene_with_legend(
         shifted(above(part, _results(trace, sheet), apart=8), 0, max(4, sheet.margin - 8)),
-        None,
         sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order "
         f"{max(one.order for one in trace.scans)}",
         description=f"The slots that every step reads, overwrites, and preserves, in {names}.",
-        said=words,
-        close=True,
+        sentences=words,
         seeds=seeds_of(trace, numbers),
     )
 

