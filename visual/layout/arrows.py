@@ -1,8 +1,8 @@
 """Arrows between the cells of a table: `route` draws the edges of a row.
 
-An arrow within a line is a bow below or above the cells. An arrow to another line is straight, or
-turns into the gap between two columns if a cell is in its way. The factor of an edge is on its
-own arrow, where the text touches nothing else.
+An arrow within a line is a bow below or above the cells. An arrow to another line is straight or,
+if the straight arrow meets a cell, runs through the gap between two columns. The factor of an edge
+is on its own arrow, where the text touches nothing else.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ NEIGHBOR = 30.0  # the largest gap between two neighbors
 class Edge:
     """An arrow from cell to cell, by the ids of the cells.
 
-    `labels` are texts below the target, from the longest to the shortest: the first that fits is
-    used. `factor` is on the arrow if it fits. A bow is below the cells or `over` them. An arrow
-    that goes `beside` leaves its source and enters its target at the sides that face each other.
-    A `plain` or a `faint` arrow has not the accent of a gradient's arrow.
+    `labels` are texts below the target, from the longest to the shortest; the picture shows the
+    first that fits. `factor` is on the arrow if the text fits. A bow is below the cells or `over`
+    the cells. An arrow `beside` the cells connects the sides that face each other. A `plain` and a
+    `faint` arrow do not have the accent of arrows between gradients.
     """
 
     source: Hashable
@@ -82,7 +82,7 @@ def route(
 def _ports(
     known: Mapping[tuple[Hashable, Hashable], Edge], cells: Mapping[Hashable, Box]
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Return where each arrow meets its target: side by side, in the order of the sources."""
+    """Return the x at which each arrow meets its target, in the order of the sources."""
     sides: dict[tuple[Hashable, bool], list[tuple[Hashable, Hashable]]] = {}
     for pair, edge in known.items():
         start, box = cells[edge.source], cells[edge.target]
@@ -103,7 +103,7 @@ def _ports(
 
 
 def _aside(box: Box, other: Box) -> float:
-    """From the middle of a cell towards its far side, to separate factors."""
+    """Return the distance from the middle of `box` to an end that is away from `other`."""
     return -ASIDE * box.width if other.x > box.x else ASIDE * box.width
 
 
@@ -137,7 +137,7 @@ def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return a straight arrow from side to side; `heights` are those of all its sources."""
+    """Return a straight arrow from side to side; its end depends on its rank among `heights`."""
     way = 1 if source.x < target.x else -1
     (x0, x1), share = (
         (
@@ -243,7 +243,7 @@ def points_along(arrow: Arrow) -> list[Point]:
 
 @dataclass
 class Detours:
-    """Paths around cells. Arrows from different cells keep apart."""
+    """Paths around cells; arrows from different cells have different tracks."""
 
     boxes: Collection[Box]
     taken: dict[tuple[str, float], list[tuple[float, float, Box, int]]] = field(
@@ -253,7 +253,7 @@ class Detours:
     rooms: dict[tuple[float, int], float] = field(default_factory=dict)
 
     def arrow(self, straight: tuple[Point, Point], source: Box, target: Box, **look: bool) -> Arrow:
-        """Return an arrow along `straight`, or around the cells if one is in its way."""
+        """Return an arrow along `straight`, or around the cells if it would meet a cell."""
         if self.is_free(straight, source, target):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)
@@ -284,7 +284,7 @@ class Detours:
         return (middle, start), (middle, along), (x, along), (x, enter), (edge + side, enter)
 
     def _down(self, edge: float, side: int, start: float, end: float, source: Box) -> float:
-        """Return the x of a track between two columns, which share the gap between them."""
+        """Return the x of a free track in the gap between two columns."""
         if (edge, side) not in self.rooms:
             others = (b.x if side > 0 else b.x + b.width for b in self.boxes)
             away = [side * (x - edge) for x in others if side * (x - edge) > 0]
@@ -303,7 +303,7 @@ class Detours:
         source: Box,
         numbers: Iterable[int],
     ) -> int:
-        """Return the first track without a stretch from another cell there, or the last one."""
+        """Return the first track that no other cell uses between two points, or the last."""
         low, high = sorted((start, end))
         taken, number = self.taken.setdefault(where, []), 0
         for number in numbers:
@@ -321,7 +321,7 @@ class Detours:
 
 
 def meets(start: Point, end: Point, box: Box) -> bool:
-    """Return whether a straight piece runs through a cell, or touches it."""
+    """Return whether a straight line runs through a box, or touches the box."""
     (x0, y0), (x1, y1) = start, end
     low, high = 0.0, 1.0
     for begin, step, least, most in (

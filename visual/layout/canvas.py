@@ -136,7 +136,7 @@ def scene_with_legend(
 def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
     """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape.
 
-    With `in_short`, only the purpose.
+    With `in_short`, the text of a tape without a special purpose is empty.
     """
     if tape.is_total:
         return "running total over the steps"

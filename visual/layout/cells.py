@@ -170,7 +170,7 @@ def thin_width(value: np.ndarray, name: str) -> float:
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """Return the width for a number of typical length, so that other values move nothing."""
+    """Return the width of a thin cell for a number of typical length, the same for all values."""
     if not value.any():
         return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
@@ -292,7 +292,7 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """Return the shapes with scaled patches, and the value of the full color for every quantity.
+    """Return the shapes with scaled patches, and the value that each quantity shows in full color.
 
     All values of a quantity, and the parts (∂) of a gradient, have a common scale: the largest
     finite magnitude that is shown.
@@ -306,9 +306,9 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 
 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with different texts for different numbers of a row.
+    """Return the shapes with different texts for different numbers of a quantity in a row.
 
-    If four digits are too few, a number has up to seven, or an ellipsis after four.
+    Numbers that differ after four digits have up to seven digits, or an ellipsis.
     """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], set[float]] = {}
@@ -332,7 +332,7 @@ def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Group, Box, Text, float]]:
-    """Yield group, box, text, and value of the numbers in cells."""
+    """Yield the group, the box, the text, and the value of each number in a cell."""
     for shape in shapes:
         if not isinstance(shape, Group):
             continue
@@ -380,10 +380,9 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
 
 
 def quantity(name: str) -> str:
-    """Return the quantity that a name belongs to, ``dC/dh`` for ``∂C/∂h₃``.
+    """Return the quantity of a name: ``dC/dh`` for ``∂C/∂h₃``.
 
-    A name can be followed by its formula or its slot. A value with only the name of an operation is
-    an intermediate result.
+    A formula or a slot can follow the name. A name of an operation is an intermediate result.
     """
     name = name.partition(" = ")[0].partition(": ")[0]
     if "▢" in name or not any(map(str.isalpha, name)):

@@ -1,8 +1,8 @@
 """Time from left to right: the column of each quantity, and the folded columns.
 
 Column t has the results of step t; initial values are to the left of column 0. Long loops are
-folded: the picture shows the first and last steps, and those next to a chosen step. A gap between
-them shows the number of hidden columns.
+folded: a picture shows the first and last steps, and the neighbors of a chosen step. A gap shows
+the number of hidden columns.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ Steps = int | Sequence[int] | None  # the requested steps of a long loop
 
 
 def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """Return an integer, or several, as a tuple; it is empty for None."""
+    """Return one or several integers as a tuple, which is empty for None."""
     expected = "an integer, or several as in (2, 7)"
     given = () if values is None else values
     listed = (given,) if isinstance(given, Integral) else check_sequence(name, given, expected)
@@ -35,9 +35,9 @@ class Gap:
 def shown_steps(
     steps: int, requested: Steps = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
-    """Return the shown steps: `ends` at both ends, and the requested ones with their neighbors.
+    """Return the shown steps: `ends` at both ends, and the requested steps with their neighbors.
 
-    Gaps replace the others. With `only`, exactly these steps are shown.
+    Gaps replace the other steps. With `only`, exactly these steps are shown.
     """
     if only is not None:
         return with_ends(only, steps)
@@ -52,7 +52,7 @@ def shown_steps(
 
 
 def with_ends(chosen: range, steps: int) -> list[int | Gap]:
-    """Return some steps of a loop, with gaps for those before and after them."""
+    """Return some steps of a loop, with gaps for the steps before and after."""
     before, after = chosen.start, steps - chosen.stop
     return [*([Gap(before)] if before else []), *chosen, *([Gap(after)] if after else [])]
 
@@ -60,7 +60,7 @@ def with_ends(chosen: range, steps: int) -> list[int | Gap]:
 def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | Gap]:
     """Return the numbers in ascending order, with gaps between numbers that are not neighbors.
 
-    The missing ones of `every` number before the first and after the last have gaps as well.
+    With `every` number, gaps also replace the numbers before the first and after the last.
     """
     chosen = sorted(set(chosen))
     if chosen and every:
@@ -78,7 +78,7 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
 
 
 def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
-    """Return 0 to `count` if there are `most` or fewer; else the ends, `wanted` ones, and gaps."""
+    """Return 0 to `count` - 1; of more than `most`, both ends, the `wanted` numbers, and gaps."""
     if count <= most:
         return tuple(range(count))
     items = with_gaps({0, count - 1, *wanted})
@@ -128,7 +128,7 @@ def timeline(root: ScanTrace) -> TimeColumns:
 
 
 def column_of(tape: TapeTrace, row: int, time: TimeColumns) -> int:
-    """Return the column of a row of a tape, or its position if it has no time axis."""
+    """Return the column of a row of a tape; without a time axis, the position of the row."""
     if tape.axis is not None and time.knows(tape.axis):
         return time.column(tape.axis.variable, int(tape.axis.index[row]))
     return tape.position(row)

@@ -95,7 +95,7 @@ def quoted(label: str) -> str:
 def dot_source(
     nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], labelled: bool = True
 ) -> str:
-    """Return the graph in the DOT language, with its labels if it is `labelled`."""
+    """Return the graph in the DOT language; if `labelled`, the boxes have their labels."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
     lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]

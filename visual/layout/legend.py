@@ -23,9 +23,9 @@ FOLDS = "⋯ and a number: the number of hidden columns"
 def legend_shapes(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
-    """Return the shapes of a legend from height `y`, in as many columns as fit, and its lower end.
+    """Return the shapes of a legend at height `y`, in as many columns as fit, and its lower end.
 
-    If it is `close`, each column is only as wide as its own words.
+    If `close`, each column is only as wide as its own words; otherwise all have the same width.
     """
     apart = 50 if close else 60  # between words, including the box
     words = {role: role.legend_text(meaning) for role, meaning in words.items()}
@@ -74,13 +74,13 @@ def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[
 
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
-    """Return the values of the full colors of strips, for every quantity."""
+    """Return a note with the value that each quantity shows in full color, or no note."""
     ends = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
     return [f"full color: {', '.join(ends)}"] if ends else []
 
 
 def _is_sampled(content: str) -> bool:
-    """Return whether the text of a cell, as ``‖57‖ 64``, has more entries than a strip."""
+    """Return whether the array in a text such as ``‖57‖ 64`` has more entries than a strip."""
     _, bars, shape = content.rpartition("‖ ")
     lengths = shape.split(" of ")[-1].split("×")
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)

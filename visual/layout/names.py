@@ -8,7 +8,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
-    """Return numbers as ``−1, 0``."""
+    """Return numbers as text: ``−1, 0``."""
     return integers(*numbers) or nothing
 
 
@@ -26,7 +26,7 @@ class NamedScan(Quantities):
 
     @property
     def whereabouts(self) -> str:
-        """Its number and name."""
+        """The number and the name of the Scan."""
         return f"{self.number + 1} · {self.called}"
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
@@ -44,7 +44,7 @@ class NamedScan(Quantities):
 
     @property
     def differentiated(self) -> str:
-        """The cost whose gradient it computes, as ``C′ = dC/dx₀`` if the trace defines it."""
+        """The differentiated cost, with its definition if the trace has one: ``C′ = dC/dx₀``."""
         name = cost_name(self.scan.order)
         return next((text for text in self.trace.names if text.startswith(f"{name} = ")), name)
 
@@ -88,7 +88,7 @@ def wholes_of(trace: Trace) -> Mapping[str, str]:
 
 
 def at_moment(trace: Trace, moment: int) -> tuple[int, int]:
-    """Return the numbers of the Scan and its step at a moment: the inverse of `moment`."""
+    """Return the number of a Scan and its step at a moment: the inverse of `NamedScan.moment`."""
     for number, scan in enumerate(trace.scans):
         if moment < scan.steps:
             return number, moment

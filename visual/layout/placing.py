@@ -37,13 +37,13 @@ PARTS, TITLE = 26.0, 300.0  # between two parts, the least width of the last
 BEFORE, AFTER = 14.0, 14.0  # distances before a heading, except the first, and after the table
 LOW_APART = 10.0  # below low cells, unless a part has its lines farther apart
 STACKED, MOST_LINES = 4, 3  # low cells in a column, lines of a formula
-ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # room for arrows
+ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # space for arrows
 OVERLAID = 1  # the block that begins where block 0 does
 
 
 @dataclass
 class Placed:
-    """The columns of a part: their left edges, folds with theirs, and the width of a cell."""
+    """The columns and the folds of a part with their left edges, and the width of a cell."""
 
     part: TablePart
     start: float
@@ -89,7 +89,7 @@ class Drawing:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Drawing:
-    """Lay out a table on a sheet, with `all` as wide as it needs."""
+    """Lay out a table on a sheet; with `all`, without folds and as wide as necessary."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)
@@ -129,7 +129,7 @@ def _fold_width(pitch: float) -> float:
 
 
 def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, list[int | Gap]]:
-    """For each block its columns from left to right, and folds."""
+    """Return for each block the columns and the folds, from left to right."""
     pairs = groupby(sorted(columns), key=lambda key: key[0])
     return {b: with_gaps([n for _, n in keys], every.get(b, ())) for b, keys in pairs}
 
@@ -201,7 +201,7 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """Return the columns that fit, optional ones only if all fit; no fold has one column."""
+        """Return the columns that fit, without folds of one column; optional columns come last."""
 
         def fits(chosen: Collection[Key]) -> bool:
             return _pitch(part, _blocks(chosen, every), room) >= part.narrow
@@ -342,7 +342,7 @@ class _Layout:
         yield from placed.fold_marks(line.blocks, y + placed.part.height / 2 + 4)
 
     def _low(self, placed: Placed, line: Line, y: float) -> tuple[list[Shape], float]:
-        """Low cells, at most `STACKED` in a column, and the bottom of the lowest."""
+        """Return low cells, at most `STACKED` in a column, and their lower edge."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
             x = placed.start if key is None else placed.left.get(key, placed.start)
@@ -372,7 +372,7 @@ class _Layout:
         return shapes, y
 
     def _low_label(self, each: Cell, placed: Placed, value: np.ndarray | None) -> str:
-        """Return the label of a low cell, or its short name if there is no room for the label."""
+        """Return the label of a low cell, or the short name if the label does not fit."""
         if each.short is not None and not each.short[1] and value is not None:
             return each.short[0] if thin_width(value, each.label) > placed.cell else each.label
         return self._written(each.label, each.short, placed.pitch - 14)
@@ -407,7 +407,7 @@ class _Layout:
 
 
 def _folded(note: str, room: float) -> list[str]:
-    """Return a note in as many lines as it needs; only positions are broken, at the arrow."""
+    """Return a note in lines; a note with positions breaks only at the arrow."""
     read, arrow, written = note.partition(" → ")
     if arrow and text_width(note, SMALL) > room:
         return [read, f"→ {written}"]
@@ -424,7 +424,7 @@ def _has_bow_above(placed: Placed, line: Line, bows: Sequence[Edge]) -> bool:
 
 
 def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
-    """Return the distance below a line: for bows, for labels, and for arrows to the next line."""
+    """Return the height below a line for bows, labels, and arrows to the next line."""
     if placed.part.height < TWO_LINES:
         return 6
     if placed.part.title:
@@ -438,7 +438,7 @@ def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: 
 
 
 def _drawn(each: Cell, box: Box) -> Group:
-    """Return a cell: a box with name and value, or in a low part with its label."""
+    """Return the shapes of a cell: a name and a value; in a low part, only the label."""
     if each.lines:
         group = words_cell(box, each.value, each.name, each.label, each.lines, each.key)
     elif box.height > TWO_LINES:
@@ -452,7 +452,7 @@ def _drawn(each: Cell, box: Box) -> Group:
 
 
 def _low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low cell: a label, and next to it a value if it has one."""
+    """Return the shapes of a low cell: a label, and next to the label the value, if any."""
     if each.value is None:
         group = words_cell(box, None, each.name, label, each.lines, each.key)
     else:

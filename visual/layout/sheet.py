@@ -8,10 +8,10 @@ from lab.traces.trace import ScanTrace
 
 @dataclass(frozen=True)
 class Sheet:
-    """The width of a picture in pixels; its smallest letters have 11 pixels.
+    """The width of a picture in pixels; the smallest letters have 11 pixels.
 
-    `steps` are the only shown steps, None for the default. `on_paper` is True if a reader cannot
-    change the options of the picture.
+    `steps` are the only shown steps; None means the default. `on_paper` is whether the reader
+    cannot change the options of the picture.
     """
 
     width: float = 840.0
@@ -35,11 +35,11 @@ class Sheet:
         return self.width - 2 * self.margin
 
     def hint(self, words: str, before: str = ": ") -> str:
-        """Return `before` and `words`, which name an option; on paper, an empty text."""
+        """Return `before` and `words`, a hint at an option; on paper, an empty text."""
         return "" if self.on_paper else before + words
 
     def steps_of(self, scan: ScanTrace) -> range:
-        """Return the shown steps of a Scan; raise ArgumentError if it does not run all of them."""
+        """Return the shown steps of a Scan; raise ArgumentError for a step that it does not run."""
         return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
 
     def steps_within(self, steps: int, name: str) -> range:

@@ -26,10 +26,9 @@ Key = tuple[int, int]  # of a column: its block, and its number
 class Cell:
     """A quantity in its role; `value` is None in uninitialized memory.
 
-    `label` appears in the cell, `name` in its tooltip. If a low cell is too narrow for its label,
-    it has the first entry of `short`, and the second is explained below the picture; if the second
-    is empty, the label needs space next to the value. `lines` are
-    further lines of a high cell; a cell with lines and without a value is a cell of words.
+    The cell shows `label`, the tooltip `name`. `short` is a name for a low cell that is too narrow
+    for the label, with the meaning that a note explains; an empty meaning needs no note. `lines`
+    are further lines of a high cell. A cell with lines and without a value has only words.
     """
 
     role: Role
@@ -49,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The names above a column, in two lines, the first `bold` or not; `short` as for a cell."""
+    """The two lines above a column; `bold` is the look of the first, `short` as in a cell."""
 
     label: str
     place: str
@@ -59,10 +58,10 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Cells next to each other, with notes to the left of them.
+    """Cells next to each other, with notes at the left.
 
-    If the line is `low`, a cell has name and value next to each other, and several cells of one
-    column are below each other. Low cells without a column begin at the left.
+    In a `low` line, the value is next to the name, and cells of the same column are below each
+    other. Low cells without a column begin at the left. The line marks the folds of `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]
@@ -71,7 +70,7 @@ class Line:
     name: str = ""
     low: bool = False
     part: int = 0
-    blocks: Collection[int] = (0,)  # whose folds it marks
+    blocks: Collection[int] = (0,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ class FormulaText:
 
 @dataclass(frozen=True)
 class TableHeading:
-    """A title with the tooltip `more`, and lines below it."""
+    """A title with the tooltip `more`, and lines below the title."""
 
     title: str
     lines: Sequence[str] = ()
@@ -131,7 +130,7 @@ class TablePart:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rule that selects steps: `ends` at both ends, None for the usual ones."""
+    """The rule that selects steps: `ends` steps at both ends, None for the default number."""
 
     ends: int | None
     requested: tuple[int, ...]
@@ -155,12 +154,12 @@ class Table(ABC):
 
     @abstractmethod
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
-        """For each part the columns that the shown steps read or write."""
+        """Return for each part the columns that the shown steps read or write."""
 
     @abstractmethod
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Return the rows of the shown steps, with the cells of the shown columns."""
 
     def every(self) -> Mapping[int, range]:
-        """For each block all numbers of its columns, if folds at its ends are marked as well."""
+        """Return all columns of the blocks that also have folds at their ends."""
         return {}

@@ -87,7 +87,7 @@ class Halves:
 
 
 def halves(test: "DotProduct") -> Halves:
-    """Return the products of a dot-product test, by the steps that complete them.
+    """Return the products of a dot-product test by the steps that complete the products.
 
     ``forward[k]`` belongs to step k, ``backward[k]`` to step k of the pullback. The gradient wrt an
     entry of a sequence is complete after the pullback of the first step that reads the entry.
@@ -120,7 +120,7 @@ def halves(test: "DotProduct") -> Halves:
 
 
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
-    """For each entry of a sequence, the first step that reads it."""
+    """Return the first step that reads each entry of a sequence."""
     first: dict[int, int] = {}
     for sequence in sequences:
         if sequence.axis.variable == name:

@@ -145,7 +145,7 @@ def explanation(trace: Trace) -> list[str]:
 
 
 def _last_order(trace: Trace) -> int:
-    """Return the order of the last output if the outputs are a cost and its derivatives, or 0."""
+    """Return the order of the last output; 0 unless the outputs are C, C′, and so on."""
     names = [name.split(" = ")[0] for name in trace.names]
     is_series = names == [f"C{primes(order)}" for order in range(len(names))]
     return max(len(names) - 1, 0) if is_series else 0

@@ -112,7 +112,7 @@ def _unused_letters(trace: Trace) -> Iterator[str]:
 
 
 class Ssa(Table):
-    """The tapes of one Scan, and the values that their slots hold one after another."""
+    """The tapes of one Scan, and the successive values of their slots."""
 
     parts = (
         TablePart(narrow=26, wide=26, height=22, least=0.2, title="the buffer"),
@@ -249,7 +249,7 @@ class Ssa(Table):
         return f"{self._name(value)} = {render(write.formula.expression, name)}"
 
     def _left_out(self, touched: Sequence[tuple[TapeTrace, int]]) -> Iterator[str]:
-        """Yield the slots that are in the buffer only, and why."""
+        """Yield sentences about the slots that only the buffer shows, with the reason."""
         alone: dict[bool, list[str]] = {True: [], False: []}  # whether a step reads the slot
         drawn = {(tape.argument, row) for tape, row in self.columns.values()}
         for tape, row in touched:
@@ -269,5 +269,5 @@ class Ssa(Table):
 
 
 def pronoun(slots: Sequence[str]) -> str:
-    """``it`` or ``them``."""
+    """Return ``it`` for one slot, ``them`` for several slots."""
     return "them" if slots[1:] else "it"

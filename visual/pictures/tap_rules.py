@@ -116,14 +116,13 @@ class Generation:
     """The tape of a variable or of a gradient, with its name.
 
     `arcs` lead from a read tap to each tap that is computed from it, except from a tap to itself.
-    `rules` are the conversions from the taps of `source`, if this is the gradient of `source`.
+    `rules` convert the taps of a variable to the taps of its gradient; a variable has none.
     """
 
     name: str
     tape: Tape
     arcs: tuple[tuple[int, int], ...]
     rules: tuple[Conversion, ...] = ()
-    source: str = ""
 
     @staticmethod
     def of(tape: Tape, name: str) -> "Generation":
@@ -135,7 +134,7 @@ class Generation:
         """Return the gradient, as a derivative of an `order`."""
         turned = tuple((-write, -read) for read, write in self.arcs)
         rules = conversions(self.tape)
-        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules, self.name)
+        return Generation(symbol(order, self.name), reverse(self.tape), turned, rules)
 
     def access(self, tap: int) -> str:
         """Return the access of a step to a tap in a few words."""

@@ -174,7 +174,7 @@ def _generations(tapes: Tapes) -> DerivedScans:
 
 
 def _reversal(tape: Tape) -> str:
-    """Explain the sign of taps, at the first tap whose sign changes."""
+    """Explain why taps change sign, with the first tap that is not 0 as an example."""
     tap = next(filter(None, tape.taps), 0)
     above, below = (tap_symbol("", each)[1:-1] for each in (tap, -tap))
     example = f" ({above} becomes {below})" if tap else ""

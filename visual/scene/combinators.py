@@ -31,12 +31,12 @@ class Envelope:
 
     @property
     def width(self) -> float:
-        """Its width in pixels."""
+        """The width in pixels."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """Its height in pixels."""
+        """The height in pixels."""
         return self.bottom - self.top
 
     def place(self, across: float, down: float) -> tuple[float, float]:
@@ -44,7 +44,7 @@ class Envelope:
         return self.left + across * self.width, self.top + down * self.height
 
     def moved(self, right: float, down: float) -> "Envelope":
-        """Return the rectangle, moved."""
+        """Return the rectangle at another place."""
         return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
 
     def padded(self, across: float, down: float) -> "Envelope":
@@ -121,7 +121,7 @@ def words(content: str, size: float, **look: object) -> Piece:
 
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
-    """Return a piece, moved."""
+    """Return the piece at another place."""
     return Piece(
         tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
         part.envelope.moved(right, down),
@@ -165,12 +165,12 @@ def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) 
 
 
 def grouped(part: Piece, group: Group) -> Piece:
-    """Put a piece into a group with the moment, the cell, and the tooltip of `group`."""
+    """Return the piece as a group with the moment, the cell, and the tooltip of `group`."""
     return replace(part, placed=((0.0, 0.0, (replace(group, shapes=part.shapes),)),))
 
 
 def named(part: Piece, name: Name) -> Piece:
-    """Give a piece a name, by which `anchors` has its envelope."""
+    """Return the piece with its envelope as an anchor, under this name."""
     return replace(part, anchors={**part.anchors, name: part.envelope})
 
 

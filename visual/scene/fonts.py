@@ -1,8 +1,8 @@
 """Measure text: the advance widths of DejaVu, read from the font files.
 
-Every backend draws with these fonts: SVGs name them first, and where they are missing name fonts
-that are narrower; PDF and PNG are drawn from the files.  Matplotlib brings them, and is not loaded
-for them.
+Every backend draws with these fonts. An SVG names these fonts first, then narrower fonts for
+computers without them; PDF and PNG use the files. The files are part of matplotlib, which is not
+imported.
 """
 
 from functools import cache, lru_cache
@@ -41,7 +41,7 @@ def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
     """Return the advance width of every character of a font, from its tables `cmap` and `hmtx`.
 
     https://learn.microsoft.com/typography/opentype/spec/cmap describes format 4, segments of
-    codes whose glyphs follow one another or stand in a list.
+    codes whose glyphs are consecutive or in a list.
     """
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     data = (folder() / name).read_bytes()

@@ -64,7 +64,7 @@ def _check_folder(path: Path) -> None:
 
 
 def check_path(path: Path, animate: bool = False) -> None:
-    """Raise ArgumentError unless a picture, moving if `animate`, can be written to `path`."""
+    """Raise ArgumentError unless a picture, with `animate` a film, can be written to `path`."""
     suffix = path.suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
@@ -100,8 +100,8 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the same folder, then move the new file to `path`.
 
-    A link stays, and its target is replaced.  A file that exists keeps its permissions, which the
-    new file has before it has content.  Raises ArgumentError if the file cannot be written.
+    A link is unchanged, and its target is replaced. An existing file keeps its permissions, which
+    the new file has before it has content. Raises ArgumentError if the file cannot be written.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:

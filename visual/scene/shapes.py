@@ -92,7 +92,7 @@ class Text:
 
     @property
     def width(self) -> float:
-        """Its width in pixels."""
+        """The width in pixels."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
     def colour(self, theme: Theme) -> str:
@@ -110,7 +110,7 @@ class Text:
 
     @property
     def left(self) -> float:
-        """The x coordinate of its left end."""
+        """The x coordinate of the left end."""
         return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
 
 
@@ -131,7 +131,7 @@ class Arrow:
 
     @property
     def is_curve(self) -> bool:
-        """Whether the points are a start, then two controls and an end for each curve."""
+        """Whether the points are a start, then two control points and an end for each curve."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
 
     @property
@@ -154,7 +154,7 @@ class Arrow:
 class Polyline:
     """Straight segments between points; with `dots`, each point has a dot.
 
-    It has the color of text, a weaker one if it is `faint`, and the weakest if it is `faded`.
+    The color is that of text, a weaker color if `faint`, and the weakest if `faded`.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -316,7 +316,7 @@ class Scene:
         return {step: named[step] for step in sorted(named)}
 
     def themed(self, theme: str | None) -> "Scene":
-        """Return the picture in a theme, by name; the picture itself for None."""
+        """Return the picture in the theme with a name; for None, in its own theme."""
         return self if theme is None else replace(self, theme=THEMES[theme])
 
     def svg(self) -> str:

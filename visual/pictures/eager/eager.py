@@ -152,7 +152,7 @@ class EagerTable(Table):
         return self.opened is None or tape == self.opened
 
     def _lines(self, node: NodeStory, is_first: bool) -> Iterator[Line]:
-        """Yield the node, and the gradients that it received; above the first node its tape."""
+        """Yield a line for the node and for each of its gradients, with heads at a new tape."""
         tape = self.recording.tapes[node.record.tape]
         is_open = self._is_open(tape.number)
         heads = [dict[Key, Head](), dict[Key, Head]()]
@@ -183,7 +183,7 @@ class EagerTable(Table):
                 yield Line([((0, 0), each)], heads=head, low=True, part=part)
 
     def _edges(self, node: NodeStory) -> Iterator[Edge]:
-        """Yield arrows from the parents to the node, and from its gradient to their gradients."""
+        """Yield arrows from parents to the node, and from its gradient to contributions."""
         made = self._at(node.made)
         for parent in dict.fromkeys(node.record.parents):
             yield Edge(("node", parent), ("node", node.number), plain=True, moment=made)

@@ -29,10 +29,10 @@ class StoredQuantity:
 
 @dataclass(frozen=True)
 class TapeSide:
-    """The values and gradients on a kind of tape, in the rows START, the steps, and after them.
+    """The values and gradients on a kind of tape, in rows: START, the steps, and one row after.
 
-    `ways` are the arrows of values between names of quantities, `returns` those of gradients.
-    `sums` are sentences about the memory.
+    `ways` are arrows between values, `returns` arrows between gradients, as pairs of the names of
+    quantities. `sums` are sentences about the memory.
     """
 
     rows: dict[int, list[StoredQuantity]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class ScanTapes:
         return side
 
     def _gradient_slot(self, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
-        """Return tape and row of the gradient wrt the value in a slot of the loop, or None."""
+        """Return the tape and the row of the gradient wrt a value of the loop, or None."""
         for other in self.backward.scan.tapes:
             if other.gradient_of == tape.name and not other.is_total and other.axis is not None:
                 rows = np.flatnonzero(other.axis.index == _index(tape, row))
@@ -115,7 +115,7 @@ class ScanTapes:
         return StoredQuantity(_share(tape, there), value, gradient)
 
     def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
-        """Return output and row of the gradient wrt a sequence's value in a step, or None."""
+        """Return the output and the row of the gradient wrt a value of a sequence, or None."""
         there, index = self.forward.scan.steps - 1 - step, sequence.axis.index[step]
         for tape in self.backward.scan.outputs:
             if tape.gradient_of == sequence.name and _index(tape, there) == index:

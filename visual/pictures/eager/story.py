@@ -43,7 +43,7 @@ class Received:
 
 @dataclass(frozen=True)
 class GradientTotal:
-    """The sum of a node's gradients; `formed` is False if it has a single gradient."""
+    """The sum of a node's gradients; `formed` is whether the node has several gradients."""
 
     step: int
     held: RecordedValue
@@ -52,7 +52,7 @@ class GradientTotal:
 
 @dataclass
 class NodeStory:
-    """The events of a node: `made`, the gradients that it received and `sent`, and its removal."""
+    """The events of a node: creation, received and sent gradients, their sum, and removal."""
 
     record: NodeRecord
     made: int
@@ -176,9 +176,10 @@ def all_rows(recording: Recording) -> list[tuple[int, ...]]:
 
 
 def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tuple[int, ...] | str]:
-    """Yield the shown rows: all, or both ends of the run and of its first tapes, and notes.
+    """Yield the shown rows, and a note for each group of hidden rows.
 
-    Tapes of other priorities are hidden.
+    Of a long run, both ends are shown, and both ends of the first two tapes. Tapes of other
+    `priorities` are hidden.
     """
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = [[n for n in row if recording.nodes[n].tape in tapes] for row in all_rows(recording)]

@@ -194,7 +194,7 @@ def eager_side(recording: Recording, shown: Container[int]) -> TapeSide:
 
 
 def _size(held: RecordedValue) -> int:
-    """Return the bytes of a gradient; a sparse gradient counts its entries only."""
+    """Return the bytes of a gradient; of a sparse gradient, the bytes of its entries."""
     value = held.value.value if isinstance(held.value, SparseValue) else held.value
     return 0 if isinstance(value, str) else value.nbytes
 

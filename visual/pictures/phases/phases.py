@@ -106,7 +106,7 @@ def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
 
 
 def moment(phase: Phase) -> Group:
-    """Return the group of a phase: in a film, its shapes appear together."""
+    """Return an empty group with the moment of a phase, whose shapes appear together in a film."""
     return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)
 
 

@@ -241,7 +241,7 @@ class Pieces:
 
 
 def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Piece]:
-    """Arrange pieces in lines, each at most as wide as `room` or with a single piece."""
+    """Return lines of pieces; a line is at most `room` wide, or has a single piece."""
     lines = list[Piece]()
     for part in pieces:
         line = beside(*lines[-1:], part, apart=apart)

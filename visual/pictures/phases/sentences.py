@@ -65,9 +65,9 @@ def written_slots(tapes: Sequence[Item]) -> list[str]:
 
 
 def sentences(record: DerivationRecord, source: str = "the cost") -> Iterator[str]:
-    """Yield a sentence per phase; it starts with `NOTHING` if the phase adds nothing.
+    """Yield a sentence for each phase; for a phase that adds nothing, it starts with `NOTHING`.
 
-    `source` computes gradients before the backward Scan runs.
+    `source` is the computation of gradients before the backward Scan.
     """
     known = decisions(record)
     steps, inputs, _, incoming, shares, added, saved, tapes, sums, variables, results = known
@@ -109,7 +109,7 @@ def _select(sentences: Mapping[Collection[Verdict], str], items: Sequence[Item])
 
 
 def _reversed(added: Sequence[Item], tapes: Sequence[Item]) -> str:
-    """Name a slot whose tap differs from the tap of its variable, because time is reversed."""
+    """Return a sentence about a slot whose tap differs from the tap of its variable."""
     for item, slot in zip(added, written_slots(tapes), strict=False):
         argument = item.subject.rpartition(", ")[0]
         if argument.partition("[")[2] != slot.partition("[")[2]:

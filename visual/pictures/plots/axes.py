@@ -34,7 +34,7 @@ _LOCK = RLock()  # matplotlib's parameters belong to the process
 
 
 def drawn(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"]]) -> Piece:
-    """Return the panels that `draw` adds to a figure; a point of the figure is a pixel."""
+    """Return the panels that `draw` adds to a figure of `width` by `height` pixels."""
     with _LOCK, mpl.rc_context():
         mpl.rcdefaults()  # the reader's own style changes no picture
         panels = draw(Figure((width / 72, height / 72), dpi=72))
@@ -54,7 +54,7 @@ def readers_axes(axes: object) -> Iterator[Theme]:
 
 
 class Patch(Rectangle):
-    """A rectangle in data coordinates with the `look` of a box: its role, or its heat."""
+    """A rectangle in data coordinates, with the look of a box."""
 
     def __init__(self, x: float, y: float, wide: float, high: float, look: Box, theme: Theme):
         colors = theme.look(look.role)
@@ -92,7 +92,7 @@ def draw_heat(axes: Axes, x: np.ndarray, y: np.ndarray, shares: np.ndarray, them
 
 
 class Panel:
-    """Axes with a title, in pixels; `right` is the space at their right. It has no spines."""
+    """Axes without spines, with a title and the space `right` at the right; all in pixels."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Panel:
     def draw_curves(
         self, curves: Sequence[Curve], log: bool = False, limits: Sequence[float] = ()
     ) -> None:
-        """Draw curves on one scale, `log` by powers of ten; several have names at their ends.
+        """Draw curves on one scale, with `log` a logarithmic scale; several curves have names.
 
         A linear scale contains the `limits`. Marks show zeros on a logarithmic scale, and values
         that are not finite.
@@ -169,7 +169,7 @@ class Panel:
             self.write(x, down * self.high, sign, "middle", ink=True)
 
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
-        """Write names at the right, below one another, each joined to the end of its curve."""
+        """Write names at the right, below one another, with lines to the ends of the curves."""
         ends = list[tuple[float, float, str]]()
         for (index, _, name), heights in zip(curves, scaled, strict=True):
             known = np.flatnonzero(np.isfinite(heights))[-1:]
@@ -237,7 +237,7 @@ def _powers(ticks: np.ndarray) -> list[str]:
 
 
 def _labels(ticks: np.ndarray) -> list[str]:
-    """Return numbers with digits that differ; if they are too wide, the distance to the first."""
+    """Return different labels of numbers; if these are too wide, distances to the first number."""
     for digits in range(4, 16):
         words = [f"{tick:.{digits}g}".replace("e+", "e") for tick in ticks]
         if len(set(words)) == len(words):

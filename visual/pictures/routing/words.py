@@ -128,7 +128,7 @@ def about(routed: Routed) -> str:
 
 
 def _called(routed: Routed) -> str:
-    """``narrow(a, dim = 0, start = 1, length = 2)``."""
+    """Return the call as text: ``narrow(a, dim = 0, start = 1, length = 2)``."""
     names = _names(routed, "")
     listed = {"where": f"condition, {names}", "cat": f"[{names}]"}.get(routed.primitive, names)
     others = [f"{name} = {value}" for name, value in routed.metadata.items() if name != "condition"]

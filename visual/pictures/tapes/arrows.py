@@ -1,4 +1,4 @@
-"""The arrows of a tape picture, with the factors and the changes of the values on their way."""
+"""The arrows of a tape picture, with the factors of the values."""
 
 from collections.abc import Hashable, Iterator
 
@@ -43,7 +43,7 @@ def _factor(write: Write, read: Read) -> str:
 
 
 def _labels(write: Write, read: Read) -> tuple[str, ...]:
-    """Return the change of a value on its way to a slot, ``·2·x₃ + old``, or its factor."""
+    """Return labels of an arrow, the longest first: ``·2·x₃ + old``, or only the factor."""
     term = write.term(read.argument, read.tap)
     if term is None or term.factor is None or term.source is None:
         return ()

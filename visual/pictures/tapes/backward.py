@@ -193,7 +193,7 @@ class Backward(Table):
         return [(key, self._cell(tape, row, state(tape, row), step)) for key, row in shown]
 
     def _shown(self, tape: TapeTrace, step: int) -> list[tuple[Key, int]]:
-        """Return the shown slots of a tape; of a running total the entry after a step."""
+        """Return the shown slots of a tape, of a running total only the entry after a step."""
         rows = range(len(tape.final))
         if tape.is_total:
             rows = rows[: step + 2][-1:] if step >= 0 else rows[:1]
@@ -277,13 +277,13 @@ class Backward(Table):
         return [self.named.direct_label(tape, None), self.named.seeds]
 
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
-        """``pos 0 → 1``: the positions that a step only reads, and the positions that it writes."""
+        """Return the positions that a step only reads, and that it writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
         positions = f"pos {listed(read, 'none')} → {listed(written, 'none')}"
         return [*self._names(tape), positions]
 
     def _positions_key(self, fold: Fold) -> str:
-        """Return the meaning of the positions beside the first step; empty without a tape."""
+        """Return the meaning of the positions next to the first step; empty without a tape."""
         step = next((item for item in fold.steps(self.scan) if not isinstance(item, Gap)), None)
         if step is None or not self.slots.tapes:
             return ""

@@ -60,7 +60,7 @@ class Slots:
         return [tape for tape in self.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
-        """Return the column of a row: in time or, in block 1, by its position."""
+        """Return the column of a row: in block 0 by time, in block 1 by position, in 2 for totals."""
         if tape.is_total:
             return 2, [total.argument for total in self.totals].index(tape.argument)
         return int(not self.time.knows(tape.axis)), column_of(tape, row, self.time)
@@ -84,7 +84,7 @@ class Slots:
         return read, taps.positions(step, taps.writes)
 
     def short(self, variable: TapeTrace | SequenceTrace, index: int | None) -> tuple[str, str]:
-        """Return a short name of a value, and its meaning; a letter distinguishes equal names."""
+        """Return a short name of a value, with a letter if names are equal, and its meaning."""
         whole, scan = self.named.row_name(variable), self.scan
         known: list[TapeTrace | SequenceTrace] = [*scan.held, *scan.sequences]
         alike = (one for one in known if one.name == variable.name)

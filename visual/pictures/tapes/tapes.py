@@ -76,13 +76,13 @@ def tapes(
 
 
 def _has_tape(scan: ScanTrace) -> bool:
-    """Return whether the steps of a Scan are shown: derivatives, loops with tape or tangents."""
+    """Return whether a Scan is a derivative, carries tangents, or has a tape of its own."""
     is_derivative = scan.parent is not None or scan.carries
     return is_derivative or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 
 
 def _results(trace: Trace, sheet: Sheet) -> Piece:
-    """Return the results of the run in numbers, known from its last step on."""
+    """Draw the results of the run, which appear at the last step."""
     pairs = zip(trace.names, trace.outputs, strict=True)
     words = " · ".join(f"{name} = {values_text(value)}" for name, value in pairs if name)
     if not words:
