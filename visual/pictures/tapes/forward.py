@@ -101,7 +101,7 @@ class Forward(Table):
         return self._key(name, index), cell
 
     def _edges(self, step: int) -> Iterator[Edge]:
-        """Yield an edge from each value that a step reads to each value computed from this value."""
+        """Yield an edge from each value that a step reads to each value that depends on it."""
         for formula in self.scan.formulas:
             target = _slot(self.scan, formula.target, step)
             for leaf in formula.leaves:

@@ -60,7 +60,7 @@ class Slots:
         return [tape for tape in self.scan.tapes if tape.is_total]
 
     def column(self, tape: TapeTrace, row: int) -> Key:
-        """Return the column of a row: in block 0 by time, in block 1 by position, in 2 for totals."""
+        """Return the column of a row: block 0 by time, block 1 by position, block 2 for totals."""
         if tape.is_total:
             return 2, [total.argument for total in self.totals].index(tape.argument)
         return int(not self.time.knows(tape.axis)), column_of(tape, row, self.time)
