@@ -157,7 +157,7 @@ def test_the_picture_that_moves_is_todays(tmp_path):
 
 
 @pytest.mark.parametrize("command", [c for c in ALL if is_run(c) and " page " not in c], ids=str)
-def test_a_command_works_as_it_is_printed(command, folder):
+def test_a_printed_command_works(command, folder):
     if "model" in command and find_spec("pymc") is None:
         pytest.skip("PyMC is not installed")
     for path in run(command):
@@ -193,12 +193,12 @@ def test_the_commands_are_found():
 @pytest.mark.parametrize(
     "wrong", ["make nothing", "rm -rf /", "scantape x", "scantape draw tapes --loop nope -o a.svg"]
 )
-def test_a_wrong_command_is_seen(wrong, folder, capsys):
+def test_a_wrong_command_is_detected(wrong, folder, capsys):
     with pytest.raises(AssertionError):
         run(wrong)
 
 
-def test_a_wrong_file_is_seen(tmp_path):
+def test_a_wrong_file_is_detected(tmp_path):
     for name in ("a.svg", "a.pdf", "a.html", "a.py"):
         (tmp_path / name).write_text("<p> no", encoding="utf-8")
         with pytest.raises((AssertionError, SyntaxError)):  # a ParseError is a SyntaxError
@@ -269,12 +269,12 @@ def second_derivative_of_sines(x):
     return second
 
 
-def test_a_wrong_call_in_running_text_is_seen(folder):
+def test_a_wrong_call_in_running_text_is_detected(folder):
     with pytest.raises(AttributeError, match="gradd"):
         python_of("x.md", "Call `lab.gradd(\ncost, wrt)` and be happy; `(cost, wrt)` is no call.")
 
 
-def test_the_map_names_files_that_are_there():
+def test_the_map_names_existing_files():
     paths = re.findall(
         r"`((?:lab|visual|tests|notebooks|binder)/[\w./]*)`", "".join(DOCUMENTS.values())
     )
@@ -292,7 +292,7 @@ def test_the_guide_knows_all_pictures():
     assert listed == list(PICTURES)
 
 
-def test_since_when_a_gradient_too_much_is_seen():
+def test_the_old_rule_is_wrong_at_order_3_or_earlier_with_several_taps():
     """The guide and lesson 8: before the third derivative only where a state has several taps."""
     claim = "its results are correct at orders 1 and 2, and three times too large at order 3."
     assert f"With one tap, {claim}" in " ".join(GUIDE.split())
@@ -367,7 +367,7 @@ Successfully installed numpy-2.4 scantape-0.2
 """
 
 
-def test_an_installation_says_how_far_it_is(tmp_path):
+def test_an_installation_shows_its_progress(tmp_path):
     """A fake Python prints pip's output."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "pip").write_text(PIP)

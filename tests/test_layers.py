@@ -313,7 +313,7 @@ def test_the_plain_package_installs_all_top_level_imports():
     assert undeclared(ROOT, {"dependencies": fewer}) == {"pytensor", "traitlets"}
 
 
-def test_a_repeated_class_is_found(tmp_path):
+def test_a_repeated_class_is_detected(tmp_path):
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text("class Row: ...\nclass _Private: ...\n")
     (tmp_path / "one.py").write_text("class Row: ...\nclass _Private: ...\nclass Cell: ...\n")

@@ -33,25 +33,6 @@ for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
 assert isclose(12 * x0**2 + 56 * x0**6, 51.995, rel_tol=1e-5)
 
 
-def parts(n):
-    """Both parts of the third derivative of n squares: through the x of Scan 4, and through ∂C′/∂x.
-
-    C″ is the sum of ∂C′/∂x_t times dx_t/dx₀ = m·x₀**(m - 1), which Scan 4 computes from x.
-    """
-    powers, of_all = [2**t for t in range(n)], 2**n
-    read = sum(of_all * (m - 1) * m * x0 ** (of_all - 3) for m in powers)
-    passed_on = sum(of_all * (of_all - 1 - m) * m * x0 ** (of_all - 3) for m in powers)
-    return read, passed_on
-
-
-for n, row in ((2, broken.rows[2]), (5, old_five.rows[2])):
-    read, passed_on = parts(n)
-    assert isclose(read + passed_on, float(row.true), rel_tol=1e-12)
-    assert isclose(3 * read, float(row.true), rel_tol=1e-12)
-    assert isclose(read + 4 * passed_on, float(row.broken), rel_tol=1e-12)
-assert np.allclose(parts(2), (7.6, 15.2))
-
-
 def by_hand(given, saved):
     """The parts of C‴ through ∂₁C″/∂x, ∂₂C″/∂x, and ∂₃C″/∂x, for two steps.
 

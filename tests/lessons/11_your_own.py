@@ -1,5 +1,6 @@
 from math import isclose, tanh
 
+import pytest
 from pytensor.gradient import DisconnectedInputError, NullTypeGradError
 
 from lab.checks import check
@@ -47,17 +48,10 @@ for name, variable, error in (
     ("walk", "rng", NullTypeGradError),
 ):
     graph = gallery.loops[name].build()
-    try:
+    with pytest.raises(error):
         pytensor.grad(graph.node.outputs[0][-1], graph.inputs[variable])
-    except error:
-        continue
-    raise AssertionError(f"{name}: PyTensor gives a gradient")
-try:
+with pytest.raises(DisconnectedInputError):
     pytensor.grad(cost, unrelated)
-except DisconnectedInputError:
-    pass
-else:
-    raise AssertionError("unrelated: PyTensor gives a gradient")
 ignored = pytensor.grad(cost, unrelated, disconnected_inputs="ignore")
 assert float(ignored.eval({unrelated: 1.0}, mode="FAST_COMPILE")) == 0
 

@@ -159,7 +159,7 @@ def test_a_lesson_runs_and_its_exercises_can_be_solved(kernel, path):
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_is_made_for_reading(path):
+def test_a_lesson_is_easy_to_read(path):
     lesson = jupytext.read(path)
     text = "\n\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
     shown = [cell for cell in code_cells(lesson) if "jupyter" not in cell.metadata]
@@ -199,7 +199,7 @@ def test_what_is_wrong_with_a_lesson_is_found(kernel):
         (1, ["x"], "Expected an integer."),
     ],
 )
-def test_a_wrong_solution_is_found(right, wrong, words):
+def test_a_wrong_solution_is_detected(right, wrong, words):
     with pytest.raises(AssertionError, match=words):
         solve(visual.Question("?", 1, "Because it is."), right, *wrong)
 
@@ -234,7 +234,7 @@ def mine(x):
 """
 
 
-def test_a_longer_lesson_is_seen():
+def test_a_longer_lesson_is_detected():
     drawn = v4.new_output("display_data", {"image/svg+xml": "", "text/plain": "one two"})
     code = ("import lab", "a = 1", "visual.draw(a)", "visual.Question(1)", "visual.Work(1)")
     cells = [*map(v4.new_code_cell, code)]

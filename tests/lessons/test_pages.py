@@ -47,7 +47,7 @@ def test_the_map_has_every_lesson():
         assert all(int(need) < int(number) for need in re.findall(r"\d+", needs))
 
 
-def test_what_is_written_can_be_graded():
+def test_tasks_can_be_graded():
     for path in LESSONS:
         cells = [cell for cell in jupytext.read(path).cells if "nbgrader" in cell.metadata]
         write, check = (cell.metadata["nbgrader"] for cell in cells)

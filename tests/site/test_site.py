@@ -64,7 +64,7 @@ def test_every_lesson_has_a_page_and_every_link_a_target(pages):
     assert inner > 15
 
 
-def test_pictures_are_those_of_the_tool(pages):
+def test_pages_contain_the_pictures(pages):
     trace = gallery.loops["square"].trace(order=1)
     assert visual.tapes(trace).svg().strip() in pages["01_square.html"].source
     loop = gallery.loops["rnn"]
@@ -76,7 +76,7 @@ def test_pictures_are_those_of_the_tool(pages):
     assert text("Genealogy of the Scans of a derivative of order 2") in labels
 
 
-def test_a_workbench_is_what_can_be_chosen_without_python():
+def test_a_workbench_without_python_is_a_page_of_its_choices():
     loop = gallery.loops["square"]
     page = page_of(opened(loop).changed(view="machine", cost="sum"))
     assert page.grid.loops == (loop,)
@@ -85,13 +85,13 @@ def test_a_workbench_is_what_can_be_chosen_without_python():
         assert page_of(opened(loop).changed(**{"view": "machine", **chosen})) is None
 
 
-def test_the_code_of_a_question_does_not_give_its_answer_away(pages):
+def test_the_page_does_not_show_the_code_of_a_question(pages):
     page = pages["02_second.html"]
     assert page.source.count("0.81 is.") == 1  # in the data that checks the answer
     assert "0.81 is." not in page.text
 
 
-def test_what_is_printed_is_escaped_and_in_order(pages):
+def test_printed_text_is_escaped_and_in_order(pages):
     page = pages["02_second.html"]
     assert "<script>alert" not in page.source
     assert "a < b & c <script>alert(1)</script>" in page.text
@@ -205,7 +205,7 @@ def test_a_draft_has_open_links_but_no_progress_and_leaves_no_files(draft):
     assert "50%" not in shown
 
 
-def test_the_reference_has_what_lessons_use(draft):
+def test_the_reference_contains_a_function_of_the_lessons(draft):
     page = Page(draft / "site" / "reference" / "index.html")
     assert " ".join(lab.check.compare.__doc__.split())[:40] in " ".join(page.text.split())
     assert "lab.checks.check.compare" in page.all("id")
@@ -219,7 +219,7 @@ def test_the_reference_names_everything_that_is_exported():
         assert f".. automodule:: {name}\n" in told
 
 
-def test_every_light_colour_of_a_scene_has_a_dark_one():
+def test_every_light_color_of_a_scene_has_a_dark_color():
     known = {light for _, _, light in dark_colours.darkened()}
     for name in ("rnn", "coupled", "undefined"):
         for kind in ("tapes", "unrolled", "phases", "taps"):

@@ -69,7 +69,7 @@ def test_a_frame_a_step(kind):
     assert len(data) < 1_000_000
 
 
-def test_a_wrong_film_is_seen():
+def test_a_faulty_film_is_detected():
     scene = visual.draw(SQUARE)
     found, _ = images(scene.rendered(".gif"))
     pictures = [Image.fromarray(frame.astype("uint8")) for frame in found]
@@ -87,7 +87,7 @@ def test_a_wrong_film_is_seen():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
-def test_nothing_is_told_before_it_happens(kind, name):
+def test_no_frame_shows_a_later_value(kind, name):
     """The result of the last step is in the last frame only; earlier frames only add shapes."""
     scene = visual.draw(gallery.loops[name], kind)
     seen = [told(frame) for frame in frames(scene)]
@@ -102,7 +102,7 @@ def test_nothing_is_told_before_it_happens(kind, name):
     assert not any(result in word for frame in seen[:-1] for word in frame)
 
 
-def test_a_film_is_given_up():
+def test_a_film_can_be_interrupted():
     def stop():
         raise Interrupted
 

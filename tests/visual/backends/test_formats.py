@@ -164,7 +164,7 @@ def square(page):
 
 @needs_browser
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_picture_would_be_noticed(square, wrong):
+def test_a_faulty_picture_is_detected(square, wrong):
     scene, seen = square
     kind, change = WRONG[wrong]
     numbers = [n for n, shape in enumerate(scene.walk()) if isinstance(shape, kind)]
@@ -213,7 +213,7 @@ def one_state(name, step=lambda x: x * 0.5, start=1.0, n_steps=3):
     )
 
 
-def test_pdfs_embed_their_fonts_and_say_what_they_are():
+def test_pdfs_contain_their_fonts_and_a_title():
     data = visual.tapes(gallery.loops["square"].trace()).pdf()
     assert b"/FontFile2" in data  # TrueType
     assert b"CreationDate" not in data
@@ -254,7 +254,7 @@ def test_a_picture_is_saved_in_the_format_of_its_suffix(tmp_path, suffix):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_dot_is_saved_where_there_is_one(tmp_path):
+def test_dot_is_saved_if_the_picture_has_it(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
     check_path(tmp_path / "a.dot")
     with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"):

@@ -47,7 +47,7 @@ def test_every_option_changes_the_picture(capsys):
     assert len(set(pictures)) == len(pictures)
 
 
-def test_many_scans_are_told_on_standard_error():
+def test_a_warning_about_many_scans_goes_to_standard_error():
     done = run("draw", "tapes", "--loop", "square", "--steps", "1", "--order", "5", "-o", "-")
     assert done.returncode == 0, done.stderr
     assert "about 32 Scans" in done.stderr
@@ -82,7 +82,7 @@ def graph():
 """
 
 
-def test_export_takes_a_graph_or_says_what_a_graph_is(tmp_path, monkeypatch, capsys):
+def test_export_accepts_a_graph_or_describes_it(tmp_path, monkeypatch, capsys):
     told = ROOTED.replace("return xs[-1], x", "return xs[-1], x, {x: 9.0}")
     (tmp_path / "exported.py").write_text(f"{told}\nnothing = 5\n")
     monkeypatch.chdir(tmp_path)
@@ -97,7 +97,7 @@ def test_export_takes_a_graph_or_says_what_a_graph_is(tmp_path, monkeypatch, cap
         assert words in capsys.readouterr().err
 
 
-def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monkeypatch, capsys):
+def test_why_accepts_the_values_of_a_graph_or_asks_for_them(tmp_path, monkeypatch, capsys):
     (tmp_path / "rooted.py").write_text(ROOTED)
     monkeypatch.chdir(tmp_path)
     assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
@@ -111,7 +111,7 @@ def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monk
         assert words in capsys.readouterr().err
 
 
-def test_it_says_which_version_it_is(capsys, monkeypatch):
+def test_the_versions_are_printed(capsys, monkeypatch):
     said = []
     for lacking in (False, True):
         if lacking:

@@ -46,7 +46,7 @@ def test_a_file_that_exists_stays(two, tmp_path):
     assert list(copies.copy_lessons(folder)) == []
 
 
-def test_an_installation_without_lessons_says_so(tmp_path, monkeypatch):
+def test_an_installation_without_lessons_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(copies, "HERE", tmp_path)
     monkeypatch.setattr(copies, "files", lambda name: [])
     with pytest.raises(LabError, match="this installation contains none"):

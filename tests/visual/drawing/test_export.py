@@ -43,20 +43,20 @@ def test_all_pictures_in_all_formats(tmp_path):
     assert links == found - {"index.html"}
 
 
-def test_a_picture_is_the_one_that_draw_makes(tmp_path):
+def test_a_picture_equals_the_result_of_draw(tmp_path):
     index = visual.export(gallery.loops["gap"], tmp_path, theme="dark", taps={"x": (-2, -1)})
     drawn = visual.draw(gallery.loops["gap"], "tapes", "dark", taps={"x": (-2, -1)})
     assert (index.parent / "tapes.svg").read_text(encoding="utf-8") == drawn.svg()
 
 
-def test_what_cannot_be_drawn_says_why_in_the_index(tmp_path):
+def test_the_index_gives_the_reason_for_a_missing_picture(tmp_path):
     page = visual.export(gallery.loops["square"], tmp_path, order=0).read_text(encoding="utf-8")
     assert "Not drawn: order = 0" in page
     assert not (tmp_path / "ssa.svg").exists()
     assert (tmp_path / "tapes.svg").exists()
 
 
-def test_the_pictures_of_a_graph_of_ones_own(tmp_path):
+def test_the_pictures_of_a_graph_of_the_user(tmp_path):
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
     found = lab.derivative(xs[-1], x0, 2)
@@ -88,7 +88,7 @@ def test_bad_input_leaves_no_files(tmp_path, options, words):
     assert not folder.exists() or [*folder.iterdir()] == []
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_created(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "missing" / "set", tmp_path / "file", "\0"):
         with pytest.raises(ArgumentError, match="cannot be created"):
@@ -119,7 +119,7 @@ def test_the_index_page_in_a_browser(browser, tmp_path, theme):
 
 
 @in_browser
-def test_the_browser_sees_what_is_wrong(browser, tmp_path):
+def test_the_browser_detects_a_faulty_page(browser, tmp_path):
     page = to_page(visual.draw(gallery.loops["square"], "taps"))
     wrong = page.replace('role="region"', 'role="nonsense"', 1)
     assert wrong != page

@@ -141,7 +141,7 @@ def test_numbers_of_the_lesson():
     np.testing.assert_allclose(values["dC/dx₀"], 16 * x**15, rtol=1e-12)
 
 
-def test_a_weighted_cost_gives_every_state_its_direct_part():
+def test_a_weighted_cost_has_a_direct_gradient_for_every_state():
     trace = gallery.loops["square"].trace(cost=[1.0, 0.0, 2.0, 3.0])
     nodes = {node.label: node for node in unrolling(trace).nodes}
     assert {name for name in nodes if name.startswith("∂")} == {"∂C/∂x₁", "∂C/∂x₃"}
@@ -150,7 +150,7 @@ def test_a_weighted_cost_gives_every_state_its_direct_part():
     assert float(nodes["dC/dx₄"].value) == 3.0
 
 
-def test_a_wrong_rule_is_seen():
+def test_a_faulty_rule_is_detected():
     """A pullback that accumulates at overwritten taps changes the graph at order 3."""
     loop = gallery.loops["square"].with_steps(2)
     graph = loop.build()

@@ -46,7 +46,7 @@ def test_the_scan_that_holds_the_result_is_open(kind, name, order):
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
-def test_the_derivation_that_made_the_result_is_open(name, order):
+def test_the_derivation_of_the_result_is_open(name, order):
     loop = gallery.loops[name]
     wanted = holder(loop.trace(order=order))
     drawn = visual.draw(loop, "phases", order=order)

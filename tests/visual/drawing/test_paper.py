@@ -39,7 +39,7 @@ def unfit(written, millimetres):
     return found
 
 
-def test_what_is_no_figure_is_seen():
+def test_an_unfit_figure_is_detected():
     good = visual.draw(SQUARE, width="85mm")
     assert unfit(good.svg(), 85) == []
     small = Text(20, 20, "small", 10)
@@ -62,7 +62,7 @@ def test_pdf_and_png_are_as_wide():
     assert shape == pytest.approx(scene.height / scene.width, rel=1e-3)
 
 
-def test_a_narrow_picture_is_not_blown_up():
+def test_a_narrow_picture_is_not_enlarged():
     """A picture that is narrower than its figure is centered and not scaled."""
     alone = Scene(100, 50, (Box(20, 10, 60, 30, Role.SEED),), "", "", THEMES["light"])
     figure = on_paper(alone, WIDTH.check("page"))
@@ -74,7 +74,7 @@ def test_a_narrow_picture_is_not_blown_up():
     assert box.x == pytest.approx(20 + (across - 100) / 2, abs=1)
 
 
-def test_what_cannot_be_narrow_says_how_wide_it_is():
+def test_an_error_names_the_smallest_width():
     """The width that is named is enough, and a millimetre less is not."""
     kind, loop = "stepgraph", gallery.loops["coupled"]
     with pytest.raises(ArgumentError) as refused:
@@ -96,7 +96,7 @@ def rows(scene):
 
 
 @pytest.mark.parametrize("steps", ["1:3", range(1, 3)])
-def test_some_steps_are_cut_out(steps):
+def test_some_steps_are_selected(steps):
     scene = visual.draw(SQUARE, steps=steps)
     assert rows(scene) == [1, 2]
     assert "1 step is not shown" in scene.text()
@@ -110,7 +110,7 @@ def told(scene):
     return [s.content for s in scene.walk() if isinstance(s, Text)]
 
 
-def test_a_figure_of_the_lesson_can_be_one_of_a_paper(tmp_path):
+def test_a_figure_of_the_lesson_fits_a_paper(tmp_path):
     path = tmp_path / "figure.svg"
     words = ["--width", "page", "-o", str(path)]
     assert main(["draw", "figure2", *words]) == 0

@@ -59,7 +59,7 @@ def test_a_trace_and_a_derivation_hold_nothing_but_data(name):
     assert list(strangers(derivation.record)) == []
 
 
-def test_the_walker_sees_a_function_and_a_variable():
+def test_a_function_and_a_variable_are_detected():
     trace = loops["square"].trace()
     scan = replace(trace.scans[0], formulas=lambda: ())
     wrong = replace(trace, scans=(scan,), inputs=(loops["square"].build().node.outputs[0],))

@@ -27,7 +27,7 @@ def test_the_values_are_those_of_a_loop_by_hand():
     assert told == pytest.approx([8 * x[3] * x[2] * x[1]] * len(told))
 
 
-def test_the_reader_objects():
+def test_the_reader_detects_a_conflict():
     cell = "<title>x₁ = 0.9025</title>"
     assert conflicts([("tapes", cell), ("ssa", "<title>x₁ = 0.9025 (3)</title>")])[0] == []
     assert conflicts([("tapes", cell), ("ssa", "<title>x₁ = 0.8145</title>")])[0]

@@ -50,7 +50,7 @@ def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
     assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed
 
 
-def test_where_no_script_runs_an_exercise_says_how_to_answer():
+def test_without_a_script_an_exercise_names_the_call_that_answers():
     told = "Answer with <code>{}(…)</code>"
     assert told.format("exercise.check") in visual.Exercise(TRACE)._repr_mimebundle_()["text/html"]
     several = visual.Exercises.of(TRACE, ("taps", "preserved"))._repr_mimebundle_()["text/html"]

@@ -22,7 +22,7 @@ MADE = {
 }
 
 
-def test_all_go_into_boxes():
+def test_all_widgets_go_into_boxes():
     before = len(_instances)
     widgets = [make() for make in MADE.values()]
     assert len(_instances) == before  # no page has received one
@@ -37,7 +37,7 @@ def test_all_go_into_boxes():
     assert "object at 0x" not in shown
 
 
-def test_they_are_made_anew_by_interact():
+def test_interact_creates_a_new_widget():
     asked = []
     play = ipywidgets.interactive(
         lambda seed: asked.append(visual.Exercise(TRACE, "preserved", seed)) or asked[-1],
@@ -49,7 +49,7 @@ def test_they_are_made_anew_by_interact():
     assert play.result.question == visual.Exercise(TRACE, "preserved", 3).question
 
 
-def test_what_was_answered_can_be_observed():
+def test_answers_can_be_observed():
     asked, bar, seen = MADE["Exercises"](), ipywidgets.IntProgress(), []
     ipywidgets.dlink((asked, "points"), (bar, "value"))
     asked.observe(seen.append, "answered")
@@ -62,7 +62,7 @@ def test_what_was_answered_can_be_observed():
         asked.points = 2
 
 
-def test_what_no_page_was_told_of_is_not_kept(monkeypatch):
+def test_a_widget_without_a_page_is_not_kept(monkeypatch):
     monkeypatch.setattr("visual.widgets.rerun._running", lambda: ("cell", "1"))
     kept = [weakref.ref(MADE["Question"]()) for _ in range(3)]
     gc.collect()

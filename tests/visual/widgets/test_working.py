@@ -85,7 +85,7 @@ def endless(started):
     return make
 
 
-def test_what_is_given_up_ends_and_is_not_told():
+def test_a_canceled_job_ends_without_an_outcome():
     async def play():
         started, work, found = threading.Event(), Job(), []
         begin(endless(started), work, found.append)
@@ -98,7 +98,7 @@ def test_what_is_given_up_ends_and_is_not_told():
     in_a_loop(play)
 
 
-def test_who_let_others_go_first_has_another_turn():
+def test_a_job_that_lets_another_run_first_ends_too():
     """The first piece gives way to the second, which never ends; the first ends all the same."""
 
     async def play():
@@ -149,7 +149,7 @@ def answered(bench, number):
     return lambda: bench.form["answered"] == number
 
 
-def test_the_next_change_gives_up_the_one_before(monkeypatch):
+def test_a_change_cancels_the_previous_request(monkeypatch):
     async def play():
         begun, bench, shown = slow(monkeypatch), Workbench(view="tapes"), []
         bench.observe(lambda _: shown.append(bench.state), "svg")
@@ -173,7 +173,7 @@ def test_the_next_change_gives_up_the_one_before(monkeypatch):
         ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
     ],
 )
-def test_what_is_cancelled_leaves_all_as_it_was(message, problem, monkeypatch):
+def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
     async def play():
         begun, bench = slow(monkeypatch), Workbench(view="tapes")
         state, svg = bench.state, bench.svg
@@ -189,7 +189,7 @@ def test_what_is_cancelled_leaves_all_as_it_was(message, problem, monkeypatch):
     in_a_loop(play)
 
 
-def test_python_comes_first(monkeypatch):
+def test_a_choice_from_python_cancels_a_request(monkeypatch):
     async def play():
         begun, bench = slow(monkeypatch), Workbench(view="tapes")
         bench.receive({"number": 1, "key": ["order"], "value": "3"})
@@ -221,7 +221,7 @@ def test_another_workbench_does_not_wait(monkeypatch):
     in_a_loop(play)
 
 
-def test_a_mistake_in_a_thread_is_told(monkeypatch):
+def test_an_unexpected_error_in_a_thread_is_reported(monkeypatch):
     async def play():
         seen = []
         asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
@@ -240,7 +240,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
 ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
 
 
-def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
+def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
     bench = Workbench(gallery.loops["square"], view="tapes")
 
     async def look():
@@ -261,7 +261,7 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn_when_asked_for():
     assert len({*ahead}) == len(ASKED) - 1  # another order and back is the same
 
 
-def test_who_asks_meanwhile_does_not_wait_for_what_may_come_next(monkeypatch):
+def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
     monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())

@@ -35,7 +35,7 @@ def test_a_text_restores_loop_order_taps_values_rule_and_moment():
     assert bench.breakage.true.outputs[0] == pytest.approx(sum(x[2:]))
 
 
-def test_what_is_copied_opens_the_same_workbench():
+def test_link_and_copied_cell_open_the_same_workbench():
     bench = Workbench(gallery.loops["gap"], order=2, view="machine")
     assert "moment" not in bench.python + bench.link
     bench.moment = 9
@@ -57,7 +57,7 @@ def test_a_loop_that_is_written_is_in_its_link():
     assert float(again.picture.trace.outputs[0]) == pytest.approx(x)
 
 
-def test_what_has_no_text_has_no_link():
+def test_loops_and_graphs_from_code_have_no_link():
     assert Workbench(own(), view="tapes").link == ""
     cost, x0 = sine()
     assert Workbench(cost, x0, {x0: 0.5}, view="tapes").link == ""
@@ -93,7 +93,7 @@ def test_a_bad_text_is_refused(text, start):
     assert str(error.value).startswith(start)
 
 
-def test_every_choice_is_undone_and_done_again():
+def test_every_choice_is_undone_and_redone():
     bench = Workbench(view="taps")
     links = [bench.link]
     changes = [
@@ -136,7 +136,7 @@ def test_a_new_choice_replaces_undone_choices_and_an_error_or_a_theme_is_no_choi
     assert bench.state.order == 1
 
 
-def test_a_slider_that_is_dragged_is_undone_at_once(monkeypatch):
+def test_a_dragged_slider_is_undone_by_one_step(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("visual.workbench.link.time.monotonic", lambda: now[0])
     bench = Workbench(view="taps")
@@ -151,7 +151,7 @@ def test_a_slider_that_is_dragged_is_undone_at_once(monkeypatch):
     assert bench.state.at == {}
 
 
-def test_another_run_is_shown_from_its_start():
+def test_another_run_starts_at_its_default_moment():
     bench = Workbench(moment=7)
     bench.set(order=2)
     assert bench.moment == -1

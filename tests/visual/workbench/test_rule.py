@@ -30,7 +30,7 @@ def last(breakage, theme="light"):
     return machine.scene(machine.content.moments, theme).svg()
 
 
-def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
+def test_a_faulty_rule_is_shown_with_its_first_wrong_result():
     bench = Workbench(SQUARE, view="tapes")
     assert control(bench, "rule")["value"] == "correct"
     assert control(bench, "rule")["about"] == ""
@@ -92,7 +92,7 @@ def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
     assert bench.svg == shown(loop, HISTORICAL, **chosen)
 
 
-def test_a_tab_leads_there_and_back(quick):
+def test_a_tab_selects_a_faulty_rule_and_another_tab_the_correct_rule(quick):
     bench, square = Workbench(view="tapes"), gallery.loops["square"]
     assert [view["name"] for view in bench.form["views"]][:2] == ["machine", "faulty rule"]
     assert ask(bench, ["view"], "faulty rule") == ""
@@ -107,7 +107,7 @@ def test_a_tab_leads_there_and_back(quick):
 
 
 @pytest.mark.parametrize("choices", [{"rule": "swapped-taps"}, {"view": "tapes", "order": 2}])
-def test_it_is_set_from_python_copied_and_saved(quick, choices):
+def test_a_rule_is_set_from_python_copied_and_saved(quick, choices):
     bench = Workbench(gallery.loops["gap"], **choices)
     bench.set(rule="swapped-taps")
     again = rebuilt(bench)
@@ -140,7 +140,7 @@ def test_the_truth_is_computed_once(quick, monkeypatch):
     assert len(set(map(id, computed))) == 2
 
 
-def test_a_graph_of_ones_own_can_be_broken(quick):
+def test_a_rule_applies_to_a_graph_of_the_user(quick):
     cost, x0 = sine()
     bench = Workbench(cost, x0, {x0: 0.5}, view="tapes")
     assert ask(bench, ["rule"], HISTORICAL) == ""

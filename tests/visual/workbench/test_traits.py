@@ -10,7 +10,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 
 
-def test_a_trait_that_is_set_is_a_choice():
+def test_setting_a_trait_makes_a_choice():
     bench, seen = visual.Workbench(view="tapes"), []
     bench.observe(lambda change: seen.append((change.name, change.new)), ["order", "loop"])
     bench.order = 2
@@ -31,7 +31,7 @@ def test_a_trait_that_is_set_is_a_choice():
         ("taps", {"y": (-1,)}, "y"),
     ],
 )
-def test_what_is_not_possible_changes_nothing(name, value, told):
+def test_an_impossible_value_changes_nothing(name, value, told):
     bench = visual.Workbench(view="tapes")
     before = bench.state, bench.svg, bench.trait_values()["order"]
     with pytest.raises((traitlets.TraitError, ValueError), match=told):
@@ -39,7 +39,7 @@ def test_what_is_not_possible_changes_nothing(name, value, told):
     assert (bench.state, bench.svg, bench.order) == before
 
 
-def test_it_is_linked_to_a_slider_both_ways():
+def test_a_choice_is_linked_to_a_slider_in_both_directions():
     bench, slider = visual.Workbench(view="tapes"), ipywidgets.IntSlider(value=1, min=0, max=3)
     ipywidgets.link((slider, "value"), (bench, "order"))
     slider.value = 2

@@ -31,7 +31,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("loop", "key", "value", "chosen"), ASKED, ids=str)
-def test_a_change_draws_what_draw_draws(loop, key, value, chosen):
+def test_a_change_draws_the_same_as_draw(loop, key, value, chosen):
     bench = Workbench(gallery.loops[loop], view="unrolled")
     assert ask(bench, key, value) == ""
     theme, limit = chosen.get("theme", "light"), chosen.get("truncate", -1)
@@ -76,7 +76,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("loop", "key", "value", "told"), BAD, ids=str)
-def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, value, told):
+def test_an_error_is_next_to_its_control_and_changes_nothing(loop, key, value, told):
     bench = Workbench(gallery.loops[loop], order=2, view="tapes")
     state, svg = bench.state, bench.svg
     assert told in ask(bench, key, value)
@@ -172,14 +172,14 @@ CELLS = [
 
 
 @pytest.mark.parametrize("choices", CELLS, ids=str)
-def test_the_copied_cell_rebuilds_what_is_shown(choices):
+def test_the_copied_cell_rebuilds_the_workbench(choices):
     bench = Workbench(**choices)
     again = rebuilt(bench)
     assert (again.svg, again.moment) == (bench.svg, bench.moment)
     assert again.python == bench.python
 
 
-def test_the_copied_cell_undoes_what_a_loop_says_of_itself():
+def test_the_copied_cell_can_replace_the_truncation_of_a_loop():
     text = "x = w*x"
     loop = lab.Loop.from_text(text, {"x": 1.0}, {}, {"w": 0.5}, n_steps=4, truncate_gradient=2)
     bench = Workbench(loop, truncate=None, view="tapes")
@@ -188,7 +188,7 @@ def test_the_copied_cell_undoes_what_a_loop_says_of_itself():
     assert Workbench(loop, view="tapes").link == ""  # a link cannot contain the truncation
 
 
-def test_a_loop_of_ones_own_is_rebuilt_from_its_name():
+def test_a_loop_of_the_user_is_rebuilt_from_its_name():
     loop = own()
     bench = Workbench(loop, order=2, wrt="w", view="tapes")
     assert bench.svg == visual.draw(loop, "tapes", order=2, wrt="w").svg()
@@ -197,7 +197,7 @@ def test_a_loop_of_ones_own_is_rebuilt_from_its_name():
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_a_graph_of_ones_own(made):
+def test_a_graph_of_the_user(made):
     cost, x0 = sine()
     given = {x0: 0.5}
     subject = (lab.derivative(cost, x0, 2), given) if made else (cost, x0, given)
@@ -214,7 +214,7 @@ def test_a_graph_of_ones_own(made):
 
 
 @pytest.mark.parametrize("subject", [(3,), (None, 3), (own(), 3)])
-def test_what_is_no_subject(subject):
+def test_other_subjects_are_errors(subject):
     with pytest.raises(ArgumentError):
         Workbench(*subject, view="tapes")
 
@@ -236,7 +236,7 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
         assert file.startswith(STARTS[suffix])
 
 
-def test_a_step_of_ones_own_that_fails_is_told():
+def test_an_error_in_a_step_of_the_user_is_reported():
     bench = Workbench(
         lab.Loop(lambda x: -x, states=(lab.State("x", 1.0),), n_steps=3), view="tapes"
     )
@@ -245,7 +245,7 @@ def test_a_step_of_ones_own_that_fails_is_told():
     assert bench.svg == before
 
 
-def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
+def test_an_unexpected_error_is_reported_and_raised(monkeypatch):
     bench = Workbench(view="tapes")
     monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -256,7 +256,7 @@ def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
     assert ask(bench, ["order"], "2", 2) == ""
 
 
-def test_what_cannot_be_shown_is_never_a_widget():
+def test_a_failed_workbench_registers_no_widget():
     """A page would search for it in vain."""
     from ipywidgets.widgets.widget import _instances
 
@@ -281,7 +281,7 @@ def all_objects():
     return len(gc.get_objects()), len(_instances)
 
 
-def test_many_changes_leave_nothing_behind():
+def test_many_changes_leave_no_objects():
     bench, kept = Workbench(order=2, view="tapes"), []
     changes = (
         lambda n: ask(bench, ["at", "x", 0], 0.3 + n / 977),
@@ -319,7 +319,7 @@ class Cell:
 
 
 @pytest.mark.parametrize("make", [Workbench, lambda: visual.machine(own().trace())])
-def test_a_cell_that_runs_again_closes_what_it_made(make, monkeypatch):
+def test_a_cell_that_runs_again_closes_its_earlier_widgets(make, monkeypatch):
     cell, closed = Cell(monkeypatch), []
     monkeypatch.setattr("visual.widgets.rerun.close", closed.append)
     outside = make()
@@ -355,7 +355,7 @@ LOST = [
 
 
 @pytest.mark.parametrize(("view", "place", "there", "key", "value", "chosen"), LOST, ids=str)
-def test_a_place_that_is_gone_is_left(view, place, there, key, value, chosen):
+def test_an_option_that_is_no_longer_valid_is_dropped(view, place, there, key, value, chosen):
     """A choice that is still valid remains: the fourth Scan, for another variable."""
     bench = Workbench(order=2, view=view)
     assert ask(bench, place, there) == ask(bench, key, value) == ""
@@ -364,7 +364,7 @@ def test_a_place_that_is_gone_is_left(view, place, there, key, value, chosen):
     assert bench.svg == visual.draw(gallery.loops["square"], view, **chosen, **kept).svg()
 
 
-def test_a_place_that_is_asked_for_must_be_there():
+def test_a_requested_option_must_be_valid():
     bench = Workbench(order=2, view="tapes")
     assert "scan = 5: the Scans" in ask(bench, ["options", "scan"], "5")
     bench.set(options={"scan": 3})
