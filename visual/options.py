@@ -52,7 +52,7 @@ class Choice:
     _: KW_ONLY
     metavar: str = "NAME"
     default: Value = None
-    read_as: ClassVar[Argument] = {}  # by argparse
+    read_as: ClassVar[Argument] = {}  # more keyword arguments of `add_argument`
 
     @property
     def option(self) -> str:
@@ -106,7 +106,7 @@ class OneOf(Choice):
 
 @dataclass(frozen=True)
 class Whole(Choice):
-    """An integer from `least` to `most`; without `most`, the trace or the loop checks it."""
+    """An integer from `least` to `most`; without `most`, the trace or the loop checks the value."""
 
     _: KW_ONLY
     metavar: str = "N"
@@ -198,7 +198,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Width(Choice):
-    """A length with a unit, or the name of a width in publishing."""
+    """The width of a figure: a length with a unit, or the name of a common width."""
 
     def check(self, value: object) -> Length:
         """Return the length; a number without unit is in pixels."""
@@ -268,7 +268,7 @@ class Cost(Choice):
 
 @dataclass(frozen=True)
 class ByName(Choice):
-    """A value for each of several variables; each option on the command line has one value."""
+    """Values of several variables; the command line repeats the option for each variable."""
 
     read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
 
@@ -296,7 +296,7 @@ class ByName(Choice):
 
 @dataclass(frozen=True)
 class Taps(ByName):
-    """The taps of states and sequences by name; taps without a name are the first state's."""
+    """The taps of states and sequences by name; taps without a name belong to the first state."""
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Return tuples of taps; the loop checks whether it accepts them."""

@@ -1,7 +1,7 @@
-"""What version 0.3 removed, each with its replacement: names, commands, options, and formats.
+"""Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-An entry is one line: the retired name, then what to use instead.  It stays for one release.
-`visual.__getattr__` reads the names, the pictures and the command line read the rest.
+The next release removes the entries.  `visual.__getattr__` reads the names; the pictures and the
+command line read the other tables.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ RETIRED_NAMES: Mapping[str, str] = {
     "connections": "the section Gradient of each input of lab.explain(cost, wrt)",
     "breaking": "visual.machine(lab.break_rule(…)), which plays both runs in lockstep",
     "compiled": "the report lab.compiled(…), which a notebook shows as tables",
-}  # of `visual`, and of pictures
+}  # names that `visual` exported, and pictures
 
 RETIRED_COMMANDS: Mapping[str, str] = {
     "completion": "`scantape --help` and `scantape COMMAND --help`",
@@ -33,7 +33,7 @@ RETIRED_COMMANDS: Mapping[str, str] = {
     "rewrites": "`scantape compiled`, whose section Rewrites has a line for each",
 }
 
-RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes `--all-direct`
+RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; the command line writes `--all-direct`
     "views": "--rules; a page shows the machine",
     "themes": "the colors of the reader's screen",
     "all_direct": "visual.unrolled(trace, all_direct=True)",
@@ -57,7 +57,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # as in Python; the command line writes 
     "unfold": "step",
 }
 
-PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
+PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as `visual.tapes`
     "phase": RETIRED_OPTIONS["phase"],
     "eager.unfold": "a recording of fewer steps",
     "routing.all": "a part of the arrays",
@@ -66,7 +66,7 @@ PICTURE_OPTIONS: Mapping[str, str] = {  # of a picture function, as visual.tapes
     "theme": "theme in visual.draw(…), in .save(…), or .themed(…) of the picture",
 }
 
-RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
+RETIRED_FORMATS: Mapping[str, str] = {  # suffixes of files
     ".tex": ".pdf, which LaTeX includes with its letters",
     ".webp": ".gif",
     ".mp4": ".gif, which ffmpeg converts",
@@ -74,11 +74,11 @@ RETIRED_FORMATS: Mapping[str, str] = {  # by suffix
 
 
 def refuse_retired(name: object, retired: Mapping[str, str], said: str = "{}") -> None:
-    """Raise ArgumentError for a `retired` name; `said` is the name as the user wrote it."""
+    """Raise ArgumentError for a `retired` name, which the error quotes in the format `said`."""
     if isinstance(name, str) and name in retired:
         raise ArgumentError(removal(said.format(name), retired[name]))
 
 
 def removal(name: str, instead: str) -> str:
-    """Return the sentence that an error says of a retired `name`."""
+    """Return the message about a removed `name` and its replacement."""
     return f"{name} was removed in version 0.3: use {instead}."

@@ -58,7 +58,7 @@ def _pairs() -> Iterator[tuple[Key, str]]:
             yield (BOX, "fill", light.fill), dark.fill
             yield (BOX, "stroke", light.stroke), dark.stroke
             yield (LETTERS, "fill", light.text), dark.text
-            yield (LINE, "stroke", light.text), dark.text  # of a struck text
+            yield (LINE, "stroke", light.text), dark.text  # the line through a struck text
     for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink

@@ -32,7 +32,7 @@ from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
-TRAVEL = 0.85  # of the time of a moment, in which a value travels; then it rests
+TRAVEL = 0.85  # a value travels during this share of a moment, then rests
 HARMLESS: dict[int, str | None] = {
     # characters that XML excludes
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
@@ -200,7 +200,7 @@ def _box(box: Box, theme: Theme) -> str:
     if lines:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
     if look.line is LineStyle.DOUBLE:
-        inset = min(3, min(box.width, box.height) / 4)  # overviews have small boxes
+        inset = min(3, min(box.width, box.height) / 4)  # small boxes have less space
         return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)
     return outer
 
@@ -271,7 +271,7 @@ def _polyline(line: Polyline, theme: Theme) -> str:
     drawn = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
     if not line.dots:
         return drawn
-    dots = "".join(f"M{point}h.01" for point in points)  # the round caps of short lines
+    dots = "".join(f"M{point}h.01" for point in points)  # short lines with round caps
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{drawn}<path d="{dots}" fill="none" {look}/>'
 

@@ -15,7 +15,7 @@ from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
 LONGEST_PAGE = 14_400  # points; every PDF reader accepts this size
-LESS = 0.004  # of a pixel: more than a rounding error, and invisible
+LESS = 0.004  # pixels; more than a rounding error, and invisible
 SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
 BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]  # the message only
+            warnings.showwarning = _show_warning  # type: ignore[assignment]  # without the source line
             options.run(options)
     except LabError as error:
         message = f"scantape: {_with_option(error, arguments)}"
@@ -133,17 +133,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"scantape: {shorten(message, 500)}\n")
 
 
-class _Version(argparse.Action):
-    """Prints the versions of Scantape and PyTensor, both of which affect the numbers."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        """Print the versions and end the process."""
-        try:
-            own = version("scantape")
-        except PackageNotFoundError:
-            own = "that is not installed"
-        print(f"scantape {own}, PyTensor {version('pytensor')}")
-        parser.exit()
+def _versions() -> str:
+    """Return the versions of Scantape and PyTensor, both of which affect the numbers."""
+    try:
+        own = version("scantape")
+    except PackageNotFoundError:
+        own = "that is not installed"
+    return f"scantape {own}, PyTensor {version('pytensor')}"
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
@@ -158,7 +154,9 @@ def create_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the versions and exit")
+    parser.add_argument(
+        "--version", action="version", version=_versions(), help="print the versions and exit"
+    )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     selected = [name for name in arguments[:1] if name in COMMANDS]

@@ -21,6 +21,7 @@ from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES, PictureKind
 from visual.drawing.draw import split_options, study_of
+from visual.drawing.study import Study
 from visual.retired import RETIRED_FORMATS, refuse_retired
 from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.shapes import Scene
@@ -56,15 +57,32 @@ def export(
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
     THEMES[theme]  # raises ArgumentError for an unknown name
     check_type("folder", folder, (str, os.PathLike), "the name of a folder")
-    path = Path(folder)
-    exists = os.path.exists(path)
-    if (exists and not path.is_dir()) or not path.parent.is_dir():
-        why = "it is a file" if exists else f"{quote(str(path.parent))} does not exist"
-        raise ArgumentError(f"folder = {quote(str(path))} cannot be created: {why}.")
+    choices, options = split_options(chosen)
+    path, is_new = Path(folder), not os.path.exists(folder)
+    try:
+        path.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"folder = {quote(str(path))} cannot be created: {reason}.") from error
+    try:
+        files = _files(study_of(subject, given, choices), options, formats, theme, scale)
+        return [write_whole(path / name, content) for name, content in files.items()][-1]
+    except BaseException:
+        if is_new:
+            rmtree(path, ignore_errors=True)
+        raise
+
+
+def _files(
+    study: Study,
+    options: Mapping[str, object],
+    formats: Iterable[str],
+    theme: str,
+    scale: float,
+) -> dict[str, str | bytes]:
+    """Return the content of each file by its name; the index page is the last."""
     results: dict[PictureKind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
-    choices, options = split_options(chosen)
-    study = study_of(subject, given, choices)
     for kind in progress_bar(PICTURES.values(), "export", "picture"):
         try:
             picture = kind.draw(study, **options).themed(theme)
@@ -79,25 +97,7 @@ def export(
     if len(reasons) == len(results):  # the loop or its options are wrong, not a picture
         raise reasons[0]
     files["index.html"] = _index(results, formats, theme)
-    return _write_files(path, files)
-
-
-def _write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write the files and return the path of the last; remove a new folder if writing fails."""
-    is_new = not os.path.exists(folder)
-    try:
-        folder.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(
-            f"folder = {quote(str(folder))} cannot be created: {reason}."
-        ) from error
-    try:
-        return [write_whole(folder / name, content) for name, content in files.items()][-1]
-    except BaseException:
-        if is_new:
-            rmtree(folder, ignore_errors=True)
-        raise
+    return files
 
 
 def _index(

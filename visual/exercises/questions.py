@@ -17,11 +17,10 @@ from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture
 
-Candidate = tuple[
-    int, Callable[[], ExerciseTask]
-]  # the order of a Scan, and a function that builds a task
-ENDS = 50  # steps at each end of a long loop that questions refer to
-NEIGHBORS = 2  # slots, or taps, on either side for which a wrong answer has its own reason
+# The order of a Scan, and a function that builds a task.
+Candidate = tuple[int, Callable[[], ExerciseTask]]
+ENDS = 50  # steps; questions about a long loop refer to this many at each end
+NEIGHBORS = 2  # slots or taps on either side; wrong answers there have their own reasons
 REASONS = {
     Use.OVERWRITTEN: "it is read, and then replaced.",
     Use.PRESERVED: "it is read and preserved for later steps.",

@@ -71,7 +71,8 @@ class ExerciseSheet(Widget):
         self.set_trait("points", self._points())
         self.set_trait("answered", self._answered())
         if in_notebook():
-            old = change["old"] if isinstance(change["old"], dict) else {}  # or not set before
+            # The first change has no old dictionary.
+            old = change["old"] if isinstance(change["old"], dict) else {}
             new = change["new"]
             changed = {n: AnswerRecord(**data) for n, data in new.items() if data != old.get(n)}
             save(changed, removed=old.keys() - new.keys())

@@ -1,4 +1,4 @@
-"""A task: the learner writes a function, which is run and compared with the right function.
+"""Tasks for which a learner writes a function, and their comparison with the right function.
 
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
@@ -33,7 +33,7 @@ from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # relative; the accuracy of finite differences
-LONGEST = 100_000  # numbers of a returned generator
+LONGEST = 100_000  # numbers that are read from a generator
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete the cell above, "
     "run it, and run this cell again."

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 DOM = HERE / "dom.js"  # the first file of every bundle
 FORM = HERE / "form.css"
 CONTROLS = HERE / "controls.js"
-DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"  # JupyterLab
+DARK = "body[data-jp-theme-light=false] :is(.scantape,.exercise){color-scheme:dark}\n"
 
 
 def bundle(*parts: Path | str) -> str:

@@ -30,7 +30,7 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """Stands in for a widget without ipywidgets; it has no page."""
+            """A base class without ipywidgets; its widgets have no page."""
 
             hold_sync = nullcontext
 

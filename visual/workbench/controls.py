@@ -52,9 +52,9 @@ from visual.workbench.state import (
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
 KEPT = "all, last, or a range such as 500:510"
-Key = list[Any]  # of a control: texts and numbers
+Key = list[Any]  # the key of a control: texts and numbers
 CORRECT = "correct"
-FAULTY_RULE = "faulty rule"  # a tab
+FAULTY_RULE = "faulty rule"  # the name of a tab
 WEIGHTS = "weights"
 BACK = 4
 WRITING = (
@@ -219,9 +219,10 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
 
 
 def without_invalid_options(bench: Bench) -> Bench:
-    """Return a copy of `bench` without options that are no longer valid, as the third of two Scans.
+    """Return a copy of `bench` without invalid options, such as the number of a missing Scan.
 
-    Raises LabError, the error with all options, if the picture is impossible without options, too.
+    If the picture is impossible even without options, raise the LabError of the picture with all
+    options.
     """
     options, first = bench.state.options, None
     for dropped in ((), *((name,) for name in options), tuple(options)):

@@ -246,7 +246,7 @@ class LoopBench(Bench):
             variables = valued(self.chosen.with_taps(kept))
             fitting = {name: value_of(variables[name]) for name in kept}
             given = changes.get("at", {})
-            assert isinstance(given, Mapping)  # as was checked
+            assert isinstance(given, Mapping)  # `BenchState.changed` has checked it
             state = state.changed(at={**fitting, **given})
         return replace(self, state=state)
 

@@ -107,11 +107,11 @@ class Workbench(Widget):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    is_shown = traitlets.Bool(False).tag(sync=True)  # by a page
+    is_shown = traitlets.Bool(False).tag(sync=True)  # whether a page shows the widget
     _bench: Bench
-    _request: Request | None = None  # the page waits for it
-    _ahead = Job()  # on probable next requests
-    _number = -1  # of the last message; the numbers of different pages differ
+    _request: Request | None = None  # the request that the page waits for
+    _ahead = Job()  # the job that draws probable next requests
+    _number = -1  # the number of the last message; different pages use different numbers
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Workbench(Widget):
         moment: int = -1,
         **choices: object,
     ) -> None:
-        self._lock = RLock()  # only one thread at a time changes what the page shows
+        self._lock = RLock()  # one thread at a time changes the traits
         self._history = ChangeHistory()
         if isinstance(subject, str):
             start: Bench
@@ -178,7 +178,7 @@ class Workbench(Widget):
             self._show(Job().run(lambda: draw_bench(bench, "options" in choices)))
             self._look_ahead()
         except BaseException:
-            self._update_form()  # it answers the page
+            self._update_form()  # the page waits for an answer
             raise
 
     def undo(self) -> None:
@@ -230,7 +230,7 @@ class Workbench(Widget):
 
     @traitlets.validate(*CHOSEN)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
-        """Make the choice that a trait is set to, unless it is made already."""
+        """Apply the new value of a trait as a choice, unless it is the present choice."""
         name, value = proposal["trait"].name, proposal["value"]
         if hasattr(self, "_bench") and getattr(self.state, name) is not value:
             try:
