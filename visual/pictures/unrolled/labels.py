@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lab.equations.quantities import cost_name
 from lab.notation import counted, ranges_text
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.placing import Lane, Placing
 from visual.pictures.unrolled.quantities import LanePlace
@@ -61,7 +61,7 @@ class Labels:
 
     def label(self, row: Lane, y: float) -> Iterator[Text]:
         """Yield the lines of the name of a lane, to the left of the boxes."""
-        words, right = self._name(row.place), self.room.left - 12
+        words, right = row.place.name, self.room.left - 12
         strong = not (row.is_lasting or row.place.direct)
         size = 13 if strong else self.room.small
         room = right - self.room.margin
@@ -71,19 +71,6 @@ class Labels:
         for number, line in enumerate(lines):
             low = y + 13 * (number - (len(lines) - 1) / 2)
             yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
-
-    def _name(self, place: LanePlace) -> str:
-        """Return the name of the values in a lane: x, dC/dx, or ∂C′/∂x."""
-        of = NamedScan(self.trace, place.scan)
-        variables: list[TapeTrace | SequenceTrace] = [*of.scan.held, *of.scan.sequences]
-        for variable in variables:
-            is_same = variable.argument == place.argument or place.argument < 0
-            if is_same and variable.name == place.variable:
-                name = of.row_name(variable)
-                if place.direct and isinstance(variable, TapeTrace):
-                    name = of.direct_label(variable, None)
-                return f"{name}, again" if place.again else name
-        return place.variable
 
     def _sources(self, place: LanePlace) -> list[str]:
         """Return a line with the Scans that compute a direct part, or no line."""

@@ -22,7 +22,8 @@ from visual.layout.sheet import Sheet
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import LanePlace, QuantityNode
 
-PARAMETERS, TOTALS = LanePlace(0, "each step reads", 0), LanePlace(0, "sum over steps", 1)
+PARAMETERS = LanePlace(0, "", 0, "each step reads")
+TOTALS = LanePlace(0, "", 1, "sum over steps")
 LASTING = PARAMETERS, TOTALS  # values that belong to all steps
 Order = tuple[int, bool, int, int, int]
 

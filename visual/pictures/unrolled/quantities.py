@@ -22,14 +22,16 @@ from visual.scene.theme import Role
 
 @dataclass(frozen=True)
 class LanePlace:
-    """A row of the picture: a variable of a Scan, or the direct parts of a gradient.
+    """A lane of the picture: a variable of a Scan, or the direct parts of a gradient.
 
-    `again` numbers the successive values of a slot that are not parts of the same sum.
+    `name` is the label of the lane. `again` numbers the successive values of a slot that are not
+    parts of the same sum.
     """
 
     scan: int
     variable: str
     argument: int
+    name: str
     direct: bool = False
     again: int = 0
 
@@ -184,7 +186,9 @@ class QuantityNodes:
         if index is None and not tape.is_total:
             label = f"{label} pos {integers(tape.position(row))}"
         key = named.cell_key(tape.name, index, row)
-        place = LanePlace(number, tape.name, tape.argument, direct, again)
+        name = named.direct_label(tape, None) if direct else named.row_name(tape)
+        name += ", again" * bool(again)
+        place = LanePlace(number, tape.name, tape.argument, name, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""
         return QuantityNode(place, variable, index, row, label, value, role, key, step, faded=faded)
 
@@ -226,12 +230,12 @@ class QuantityNodes:
         """Return a node for a value that the chosen Scans do not compute."""
         named = self.named(value.scan)
         scan = named.scan
-        place = LanePlace(value.scan, value.variable, value.argument)
         if value.argument >= 0:
             tape = scan.tape(value.argument)
             assert tape is not None, f"{value}: a value with an argument is in a slot of a tape"
             return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
         name, index = value.variable, value.row
+        place = LanePlace(value.scan, name, value.argument, name)
         for parameter in scan.parameters:
             if parameter.name == name:
                 key = named.cell_key(name, None, 0)
@@ -239,6 +243,7 @@ class QuantityNodes:
                 return replace(node, lasting=True)
         sequence, step = _reading(scan, value)
         content, variable = sequence.values[step], sequence.axis.variable
+        place = replace(place, name=named.row_name(sequence))
         label, key = named.quantity_name(name, index), named.cell_key(name, index, step)
         node = QuantityNode(place, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:

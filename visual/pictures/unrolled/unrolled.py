@@ -6,6 +6,8 @@ steps add to a gradient, its direct part is in the row below.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
 
 from lab.errors import ArgumentError, quote
 from lab.traces.trace import Trace
@@ -19,10 +21,11 @@ from visual.pictures.unrolled.overview import ANOTHER, overview
 from visual.pictures.unrolled.picture import Picture
 from visual.pictures.unrolled.placing import place
 from visual.pictures.unrolled.rolled import rolled
-from visual.pictures.unrolled.room import FREE, room_on
+from visual.pictures.unrolled.room import FREE, Room, room_on
 from visual.scene.combinators import Piece, above, gap, over, shifted
 from visual.scene.shapes import Scene, picture_function
 
+EMPTY = gap()
 ENDS = None, 3, 2, 1, 0  # steps at both ends of a loop, all of a short one; the first that fit
 
 
@@ -60,55 +63,49 @@ def unrolled(
         chosen = scan_indices(trace, scans)
         if chosen[2:]:
             raise ArgumentError(f"scans = {quote(scans)}: expected one or two Scans.")
-        graph = unrolling(trace, chosen, all_direct)
-        room = FREE if sheet.width == SCREEN.width else room_on(sheet, is_open=False)
-        picture = Picture(trace, chosen, graph, place(trace, chosen, graph, step, sheet), room)
-        part = picture.draw()
-        is_bound = room is not FREE and picture.fits
-        width = sheet.width if is_bound else part.envelope.right + sheet.margin
-        return _finished(part, (), trace, chosen, width, sheet)
+        is_free = sheet.width == SCREEN.width
+        room = replace(FREE, sheet=sheet) if is_free else room_on(sheet, is_open=False)
+        return _draw(trace, chosen, step, all_direct, room)
     if scan is None and not any(each.order for each in trace.scans):
         return unrolled_loops(trace, step, sheet)
     number = selected_scan(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number, ANOTHER, sheet)
-    return _draw_open(trace, chosen, top, step, all_direct, sheet)
+    return _draw(trace, chosen, step, all_direct, room_on(sheet), top)
 
 
 @picture_function
 def unrolled_loops(trace: Trace, step: Steps = None, sheet: Sheet = SCREEN) -> Scene:
     """Draw the forward loops of a trace, without their derivatives."""
-    loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
-    return _draw_open(trace, loops, gap(), step, False, sheet)
+    loops = tuple(number for number, scan in enumerate(trace.scans) if not scan.order)
+    return _draw(trace, loops, step, False, room_on(sheet))
 
 
-def _draw_open(
-    trace: Trace, chosen: Sequence[int], top: Piece, step: Steps, all_direct: bool, sheet: Sheet
+def _draw(
+    trace: Trace,
+    chosen: tuple[int, ...],
+    step: Steps,
+    all_direct: bool,
+    room: Room,
+    top: Piece = EMPTY,
 ) -> Scene:
-    """Draw some Scans below `top`, with as many steps as fit, and each forward loop rolled up."""
-    graph = unrolling(trace, chosen, all_direct)
-    if all(trace.scans[number].parent is None for number in chosen):
-        heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
-        top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
-    for ends in ENDS:
+    """Draw some Scans; an open picture is below `top`, with as many steps as fit."""
+    sheet, graph = room.sheet, unrolling(trace, chosen, all_direct)
+    for ends in ENDS if room.open else ENDS[:1]:
         placing = place(trace, chosen, graph, step, sheet, ends)
-        picture = Picture(trace, chosen, graph, placing, room_on(sheet))
+        picture = Picture(trace, chosen, graph, placing, room)
         if picture.fits:
             break
-    part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
-    width = max(sheet.width, top.envelope.right + sheet.margin)
-    return _finished(part, picture.notes(), trace, chosen, width, sheet)
-
-
-def _finished(
-    part: Piece,
-    notes: Sequence[str],
-    trace: Trace,
-    chosen: Sequence[int],
-    width: float,
-    sheet: Sheet,
-) -> Scene:
-    """Return the picture with its legend and the `notes` below it."""
+    part = picture.draw()
+    width = part.envelope.right + sheet.margin
+    if room.open:
+        if all(trace.scans[number].parent is None for number in chosen):
+            heads = above(*(rolled(NamedScan(trace, n), sheet) for n in chosen), apart=20)
+            top = above(top, over(gap(), shifted(heads, sheet.margin, 0)), apart=20)
+        part = shifted(above(top, part, apart=20), 0, max(4, sheet.margin - 8))
+        width = max(sheet.width, top.envelope.right + sheet.margin)
+    elif room.right < inf and picture.fits:
+        width = sheet.width
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     return scene_with_legend(
         part,
@@ -116,7 +113,7 @@ def _finished(
         description=f"Each value of {names}, with the values it is computed from.",
         sheet=sheet,
         width=width,
-        sentences=notes,
+        sentences=picture.notes() if room.open else (),
         close=width == sheet.width,
         seeds=seeds_of(trace, chosen[::-1]),
         wholes=wholes_of(trace),
