@@ -1,13 +1,14 @@
 """Cells: boxes with numbers, vectors, and matrices."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from lab.notation import number_text
-from visual.scene.shapes import Box, Group, Shape, Text, outline, shortened, text_width
+from visual.layout.table import Cell
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, outline, shortened, text_width
 from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
@@ -90,28 +91,36 @@ def _entries(values: object) -> str:
     return entry_text(values)
 
 
-def cell(
-    box: Box,
-    value: np.ndarray | None,
-    name: str,
-    old: np.ndarray | None = None,
-    step: int | None = None,
-    key: str = "",
-    label: str = "",
-) -> Group:
-    """Return a box with a value, its name `label`, and above it the crossed-out value `old`."""
+def draw_cell(each: Cell, box: Box) -> Group:
+    """Return a box with the value of a cell, and above the value its label or its old value.
+
+    A cell with lines has words below one another. A box that is too low for a value has the label.
+    """
+    value, known = each.value, "" if each.value is None else full_text(each.value)
+    if each.lines:
+        title = f"{each.name} = {known}" if known else each.name
+        return _group(each, (box, *_words(each, box)), title)
+    if box.height <= TWO_LINES:
+        x, room = box.x + box.width / 2, box.width - 4
+        text = fitted(x, box.y + 15, each.label, room, SMALL_SIZE, "middle", role=box.role)
+        return _group(each, (box, text), f"{each.name} = {known or 'not written yet'}")
     if value is None:
         dash = _centred(box, box.y + box.height / 2 + 4, "—")
-        return Group((box, dash), step, key, f"{name}: not written yet")
-    title = f"{name} = {full_text(value)}"
-    if old is not None:
-        title += f" (before: {full_text(old)})"
-    fits = text_width(label, 12, bold=True) <= box.width / 2  # next to a strip
-    names = box.width >= NARROW or (fits and old is None)
-    has_room = box.height >= TWO_LINES and names
-    draw = _array_inside if value.ndim and has_room else _number_inside
-    inside = draw(box, value, old, label)
-    return Group((box, *inside), step, key, title, quantity=quantity(name), value=value)
+        return _group(each, (box, dash), f"{each.name}: not written yet")
+    title = f"{each.name} = {known}"
+    if each.old is not None:
+        title += f" (before: {full_text(each.old)})"
+    fits = text_width(each.label, 12, bold=True) <= box.width / 2  # next to a strip
+    has_name = box.width >= NARROW or (fits and each.old is None)
+    draw = _array_inside if value.ndim and has_name else _number_inside
+    shapes = (box, *draw(box, value, each.old, each.label))
+    return replace(_group(each, shapes, title), quantity=quantity(each.name), value=value)
+
+
+def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
+    """Return the group of a cell, with its own title if it has one."""
+    step, moment = each.moment
+    return Group(shapes, step, each.key, each.title or title, moment)
 
 
 def _number_inside(
@@ -176,63 +185,41 @@ def usual_width(value: np.ndarray, name: str) -> float:
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
 
 
-def thin_cell(
-    box: Box,
-    value: np.ndarray,
-    name: str,
-    step: int | None,
-    key: str,
-    digits: int = 4,
-    short: str = "",
-) -> Group:
-    """Return a low box with a name and a value; in a higher box, the value is below the name.
+def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
+    """Return a low box with a `label` and the value; in a higher box, the value is below.
 
-    The tooltip has the whole name even if the box has a `short` one.
+    Without a value, the box has words.
     """
-    shown = short or name
-    written, baseline = value_text(value, digits), box.y + box.height / 2 + 4
+    value = each.value
+    if value is None:
+        return _group(each, (box, *_words(replace(each, label=label), box)), each.name)
+    written, baseline = value_text(value, each.digits), box.y + box.height / 2 + 4
     if box.height >= TWO_LINES:
         written, beside = value_within(value, box.width - 6, 11), 0.0
         above, baseline = box.y + 12.5, box.y + box.height - 5.5
     else:
-        named = min(text_width(shown, 11, mono=True), MOST_NAME * (box.width - 10))
+        named = min(text_width(label, 11, mono=True), MOST_NAME * (box.width - 10))
         if box.width - 12 - named < text_width(written, 11, mono=True):
             written = value_within(value, box.width - 12 - named, 11)
         above, beside = baseline, text_width(written, 11, mono=True) + 2
-    label = shortened(shown, box.width - 10 - beside, 11, mono=True)
+    label = shortened(label, box.width - 10 - beside, 11, mono=True)
     left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
     if not beside:
         right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
-    title = f"{name} = {full_text(value)}"
-    return Group((box, left, right), step, key, title, quantity=quantity(name), value=value)
+    group = _group(each, (box, left, right), f"{each.name} = {full_text(value)}")
+    return replace(group, quantity=quantity(each.name), value=value)
 
 
-def words_cell(
-    box: Box,
-    value: np.ndarray | None,
-    name: str,
-    label: str,
-    lines: Sequence[str],
-    key: str = "",
-) -> Group:
-    """Return a box with lines of text: its label, its value if it has one, and further lines."""
-    number = [] if value is None else [value_within(value, box.width - 6, SMALL_SIZE)]
-    written = [*filter(None, [label, *number, *lines])]
-    first = box.y + box.height / 2 + 4 - 8 * (len(written) - 1)
-    texts = [
-        inside(
-            box,
-            box.x + box.width / 2,
-            first + 16 * n,
-            shortened(line, box.width - 6, SMALL_SIZE, bold=not n),
-            SMALL_SIZE,
-            bold=not n,
-        )
-        for n, line in enumerate(written)
-    ]
-    whole = name if value is None else f"{name} = {full_text(value)}"
-    return Group((box, *texts), None, key, whole)
+def _words(each: Cell, box: Box) -> Iterator[Text]:
+    """Yield lines of text: the label, the value if the cell has a value, and further lines."""
+    room, value = box.width - 6, each.value
+    number = [] if value is None else [value_within(value, room, SMALL_SIZE)]
+    lines = [*filter(None, [each.label, *number, *each.lines])]
+    middle, first = box.x + box.width / 2, box.y + box.height / 2 + 4 - 8 * (len(lines) - 1)
+    for n, line in enumerate(lines):
+        content = shortened(line, room, SMALL_SIZE, bold=not n)
+        yield inside(box, middle, first + 16 * n, content, SMALL_SIZE, bold=not n)
 
 
 def inside(

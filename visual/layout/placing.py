@@ -12,21 +12,13 @@ import numpy as np
 
 from visual.layout.arrows import Detours, Edge, route
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
-from visual.layout.cells import (
-    TWO_LINES,
-    cell,
-    full_text,
-    thin_cell,
-    thin_width,
-    usual_width,
-    words_cell,
-)
+from visual.layout.cells import TWO_LINES, draw_cell, draw_low_cell, thin_width, usual_width
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.sheet import SCREEN, Sheet
 from visual.layout.table import Cell, Fold, Key, Line, Row, Table, TablePart
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, text_width
+from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, text_width
 from visual.scene.theme import Role
 
 SMALL, LINE = 11, 15  # letters next to cells, the height of a line of a formula
@@ -338,7 +330,7 @@ class _Layout:
             box = Box(x, y, placed.cell, placed.part.height, each.role)
             if each.id is not None:
                 self.boxes[each.id] = box
-            yield _drawn(each, box)
+            yield draw_cell(each, box)
         yield from placed.fold_marks(line.blocks, y + placed.part.height / 2 + 4)
 
     def _low(self, placed: Placed, line: Line, y: float) -> tuple[list[Shape], float]:
@@ -363,7 +355,7 @@ class _Layout:
                 box = Box(x - (wide - placed.cell) / 2, y, wide, high, each.role)
                 if each.id is not None:
                     self.boxes[each.id] = box
-                shapes.append(_low_cell(each, box, labels[x]))
+                shapes.append(draw_low_cell(each, box, labels[x]))
             y += high + 3
         hidden = sum(max(0, len(cells) - STACKED) for cells in stacks.values())
         if hidden:
@@ -435,31 +427,3 @@ def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: 
     if below:
         return BETWEEN if any(edge.labels for edge in below) else max(22, placed.part.apart)
     return placed.part.apart
-
-
-def _drawn(each: Cell, box: Box) -> Group:
-    """Return the shapes of a cell: a name and a value; in a low part, only the label."""
-    if each.lines:
-        group = words_cell(box, each.value, each.name, each.label, each.lines, each.key)
-    elif box.height > TWO_LINES:
-        group = cell(box, each.value, each.name, each.old, key=each.key, label=each.label)
-    else:
-        x, room = box.x + box.width / 2, box.width - 4
-        label = fitted(x, box.y + 15, each.label, room, SMALL, "middle", role=box.role)
-        value = "not written yet" if each.value is None else full_text(each.value)
-        group = Group((box, label), cell=each.key, title=f"{each.name} = {value}")
-    return _at_moment(each, replace(group, title=each.title or group.title))
-
-
-def _low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return the shapes of a low cell: a label, and next to the label the value, if any."""
-    if each.value is None:
-        group = words_cell(box, None, each.name, label, each.lines, each.key)
-    else:
-        group = thin_cell(box, each.value, each.name, None, each.key, each.digits, label)
-    return _at_moment(each, replace(group, title=each.title or group.title))
-
-
-def _at_moment(each: Cell, group: Group) -> Group:
-    step, moment = each.moment
-    return group if step is None else replace(group, step=step, moment=moment)

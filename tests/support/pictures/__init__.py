@@ -259,27 +259,3 @@ def touches(point, box, slack=0.1):
         and box.y + slack < y < box.y + box.height - slack
     )
     return inside and not deep
-
-
-def crossed_texts(scene):
-    """The texts that an arrow runs through, and boxes other than panels."""
-    shapes = list(scene.walk())
-    arrows = [shape for shape in shapes if isinstance(shape, Arrow)]
-    texts = [
-        (s.left, s.y - 0.75 * s.size, s.left + s.width, s.y + 0.2 * s.size, s.content)
-        for s in shapes
-        if isinstance(s, Text)
-    ]
-    texts += [
-        (b.x + 1, b.y + 1, b.x + b.width - 1, b.y + b.height - 1, b.role)
-        for b in shapes
-        if isinstance(b, Box) and b.role is not Role.PANEL
-    ]
-    found = []
-    for arrow in arrows:
-        for (x0, y0), (x1, y1) in zip(arrow.points, arrow.points[1:], strict=False):
-            for left, top, right, bottom, words in texts:
-                across = max(x0, x1) > left and min(x0, x1) < right
-                if across and max(y0, y1) > top and min(y0, y1) < bottom:
-                    found.append(words)
-    return found

@@ -15,7 +15,7 @@ import numpy as np
 from oracles import symbols_of
 
 from lab.loops import gallery
-from pictures import ambiguous, arrows, crossed_texts, stands_alone, through_boxes
+from pictures import ambiguous, arrows, stands_alone, through_boxes
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
 from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
 
@@ -29,7 +29,7 @@ SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
 FREE = ("machine", "phases")  # their arrows do not end at boxes of cells
 # Their heads of arrows may lie over one another.
 CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
-EAGER = ("eager", "two tapes")  # their arrows avoid all texts and boxes
+EAGER = ("eager", "two tapes")
 TABLES = ("tapes",)
 PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
@@ -151,11 +151,10 @@ def _holds(box: Box, x: float, y: float) -> bool:
 
 def routed(drawn: Drawn) -> Iterable[object]:
     """Arrows avoid boxes, and their two ends are unambiguous."""
-    if drawn.kind in EAGER:
-        yield from crossed_texts(drawn.scene)
-    elif arrows(drawn.scene) and drawn.kind not in FREE:
+    if arrows(drawn.scene) and drawn.kind not in FREE:
         yield from (f"an arrow through {box}" for _, box in through_boxes(drawn.scene))
-        yield from (f"arrows on one line: {pair}" for pair in ambiguous(drawn.scene))
+        if drawn.kind not in EAGER:  # gradients of a node are too close for `ambiguous`
+            yield from (f"arrows on one line: {pair}" for pair in ambiguous(drawn.scene))
 
 
 def crowded(drawn: Drawn) -> Iterable[object]:

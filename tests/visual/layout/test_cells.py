@@ -5,17 +5,22 @@ import pytest
 from strange_loops import cancelling
 
 import visual
-from visual.layout.cells import cell, strip, with_distinct_numbers
+from visual.layout.cells import draw_cell, strip, with_distinct_numbers
+from visual.layout.table import Cell
 from visual.scene.combinators import envelope_of
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import THEMES, Role, contrast, heat_colour
+
+
+def cell_of(box, value, name, key):
+    return draw_cell(Cell(box.role, name, np.asarray(value), key=key), box)
 
 
 def row(*values, wide=90.0):
     """Return the texts of neighboring cells."""
     boxes = (Box(100.0 * n, 0, wide, 40, Role.SPENT) for n in range(len(values)))
     names = (f"x{'₀₁₂₃'[n]}" for n in range(len(values)))
-    made = [cell(b, np.asarray(v), n, key=n) for b, v, n in zip(boxes, values, names, strict=True)]
+    made = [cell_of(b, v, n, n) for b, v, n in zip(boxes, values, names, strict=True)]
     return [s.content for s in walk(with_distinct_numbers(made)) if isinstance(s, Text)]
 
 
@@ -34,9 +39,9 @@ def test_neighbours_that_differ_look_different(values, written):
 
 
 def test_of_other_quantities_and_rows_nothing_is_changed():
-    first = cell(Box(0, 0, 90, 40, Role.SPENT), np.asarray(1.4142), "x₀", key="x")
-    other = cell(Box(100, 0, 90, 40, Role.SPENT), np.asarray(1.4143), "y₀", key="y")
-    below = cell(Box(0, 50, 90, 40, Role.SPENT), np.asarray(1.4143), "x₁", key="z")
+    first = cell_of(Box(0, 0, 90, 40, Role.SPENT), 1.4142, "x₀", "x")
+    other = cell_of(Box(100, 0, 90, 40, Role.SPENT), 1.4143, "y₀", "y")
+    below = cell_of(Box(0, 50, 90, 40, Role.SPENT), 1.4143, "x₁", "z")
     assert with_distinct_numbers([first, other, below]) == (first, other, below)
 
 

@@ -10,10 +10,11 @@ from lab.equations.spelling import result_words
 from lab.notation import counted
 from lab.traces.trace import Trace
 from visual.layout.canvas import HEIGHT
-from visual.layout.cells import cell
+from visual.layout.cells import draw_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan
 from visual.layout.routes import TRACK, LaneGrid, Spot, assign_tracks, is_straight, routes
+from visual.layout.table import Cell
 from visual.pictures.unrolled.factors import SIZE, factor_along, factor_labels
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.labels import Labels
@@ -195,7 +196,8 @@ class Picture:
 
     def _cell(self, item: PlacedNode, box: Box) -> Shape:
         node = self.nodes[item.node]
-        return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
+        cell = Cell(node.role, node.label, node.value, key=node.key, label=node.label)
+        return self._at(node, (draw_cell(cell, box),))
 
     def _at(self, node: QuantityNode, shapes: tuple[Shape, ...]) -> Shape:
         """Return the shapes in the moment of a node, if the node has a moment."""
