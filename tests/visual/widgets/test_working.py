@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from functools import wraps
 
 import pytest
 
@@ -18,16 +19,17 @@ from visual.workbench.workbench import Workbench
 PATIENCE = 60
 
 
-# in a thread
+# In a thread
 
 
-def in_a_loop(play):
-    """Run `play(loop)` where a page would be heard; fail if it never ends."""
+def in_a_loop(test):
+    """Return a test that runs the coroutine `test` in an event loop, at most for a minute."""
 
-    async def main():
-        await asyncio.wait_for(play(), PATIENCE)
+    @wraps(test)
+    def run(**arguments):
+        asyncio.run(asyncio.wait_for(test(**arguments), PATIENCE))
 
-    asyncio.run(main())
+    return run
 
 
 def at_work():
@@ -57,22 +59,20 @@ def test_a_job_runs_in_a_thread_if_an_event_loop_runs_and_reports_in_this_one():
     here = threading.current_thread()
     start()
     assert results == [(here, True, here)]
-    in_a_loop(play)
+    in_a_loop(play)()
     thread, was_watched, reported = results[1]
     assert thread is not here
     assert was_watched
     assert reported is here
 
 
-def test_an_error_of_a_job_is_its_outcome():
-    async def play():
-        found = []
-        begin(lambda: 1 / 0, Job(), found.append)
-        await until(lambda: found)
-        with pytest.raises(ZeroDivisionError):
-            found[0].result()
-
-    in_a_loop(play)
+@in_a_loop
+async def test_an_error_of_a_job_is_its_outcome():
+    found = []
+    begin(lambda: 1 / 0, Job(), found.append)
+    await until(lambda: found)
+    with pytest.raises(ZeroDivisionError):
+        found[0].result()
 
 
 def endless(started):
@@ -85,28 +85,26 @@ def endless(started):
     return make
 
 
-def test_a_canceled_job_ends_without_an_outcome():
-    async def play():
-        started, work, found = threading.Event(), Job(), []
-        begin(endless(started), work, found.append)
-        await until(started.is_set)
-        (thread,) = at_work()
-        work.cancel()
-        await until(lambda: not thread.is_alive())
-        assert found == []
-
-    in_a_loop(play)
+@in_a_loop
+async def test_a_canceled_job_ends_without_an_outcome():
+    started, work, found = threading.Event(), Job(), []
+    begin(endless(started), work, found.append)
+    await until(started.is_set)
+    (thread,) = at_work()
+    work.cancel()
+    await until(lambda: not thread.is_alive())
+    assert found == []
 
 
 def test_a_job_that_lets_another_run_first_ends_too():
-    """The first piece gives way to the second, which never ends; the first ends all the same."""
+    """The first job lets the second run, which never ends; nevertheless the first ends."""
 
     async def play():
         started, second, long, found = threading.Event(), threading.Event(), Job(), []
 
         def first():
             started.set()
-            while not second.is_set():  # until it has given way
+            while not second.is_set():  # until the second job runs
                 pause()
             for _ in range(100):
                 pause()
@@ -121,16 +119,16 @@ def test_a_job_that_lets_another_run_first_ends_too():
             long.cancel()
         assert found == ["first"]
 
-    in_a_loop(play)
+    in_a_loop(play)()
     with TURNS:
         pass
 
 
-# on a workbench
+# In a workbench
 
 
 def slow(monkeypatch, order=3):
-    """Pictures of an order that never are finished; how often one was begun."""
+    """Let pictures of an order never end; return a list that grows with each of them."""
     begun, draw = [], state.draw
 
     def drawn(*args, **chosen):
@@ -149,21 +147,19 @@ def answered(bench, number):
     return lambda: bench.form["answered"] == number
 
 
-def test_a_change_cancels_the_previous_request(monkeypatch):
-    async def play():
-        begun, bench, shown = slow(monkeypatch), Workbench(view="tapes"), []
-        bench.observe(lambda _: shown.append(bench.state), "svg")
-        before = bench.svg
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        assert (bench.state.order, bench.svg, bench.form["answered"]) == (1, before, -1)
-        bench.receive({"number": 2, "key": ["order"], "value": "2"})
-        await until(answered(bench, 2))
-        assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
-        assert [state.order for state in shown] == [2]
-        assert bench.form["problem"]["text"] == ""
-
-    in_a_loop(play)
+@in_a_loop
+async def test_a_change_cancels_the_previous_request(monkeypatch):
+    begun, bench, shown = slow(monkeypatch), Workbench(view="tapes"), []
+    bench.observe(lambda _: shown.append(bench.state), "svg")
+    before = bench.svg
+    bench.receive({"number": 1, "key": ["order"], "value": "3"})
+    await until(lambda: begun)
+    assert (bench.state.order, bench.svg, bench.form["answered"]) == (1, before, -1)
+    bench.receive({"number": 2, "key": ["order"], "value": "2"})
+    await until(answered(bench, 2))
+    assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
+    assert [state.order for state in shown] == [2]
+    assert bench.form["problem"]["text"] == ""
 
 
 @pytest.mark.parametrize(
@@ -173,69 +169,61 @@ def test_a_change_cancels_the_previous_request(monkeypatch):
         ({"key": ["steps"], "value": "none"}, "steps = 'none': expected an integer"),
     ],
 )
-def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
-    async def play():
-        begun, bench = slow(monkeypatch), Workbench(view="tapes")
-        state, svg = bench.state, bench.svg
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        bench.receive({"number": 2, **message})
-        assert bench.form["answered"] == 2
-        assert problem in bench.form["problem"]["text"]
-        assert bool(problem) == bool(bench.form["problem"]["text"])
-        await until(lambda: not at_work())
-        assert (bench.state, bench.svg) == (state, svg)
-
-    in_a_loop(play)
+@in_a_loop
+async def test_a_canceled_request_changes_nothing(message, problem, monkeypatch):
+    begun, bench = slow(monkeypatch), Workbench(view="tapes")
+    state, svg = bench.state, bench.svg
+    bench.receive({"number": 1, "key": ["order"], "value": "3"})
+    await until(lambda: begun)
+    bench.receive({"number": 2, **message})
+    assert bench.form["answered"] == 2
+    assert problem in bench.form["problem"]["text"]
+    assert bool(problem) == bool(bench.form["problem"]["text"])
+    await until(lambda: not at_work())
+    assert (bench.state, bench.svg) == (state, svg)
 
 
-def test_a_choice_from_python_cancels_a_request(monkeypatch):
-    async def play():
-        begun, bench = slow(monkeypatch), Workbench(view="tapes")
-        bench.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        bench.set(taps={"x": (-2,)})
-        assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
-        assert bench.form["answered"] == 1
-        bench.receive({"number": 2, "key": ["order"], "value": "3"})
-        with pytest.raises(ArgumentError):
-            bench.set(order=99)
-        assert bench.form["answered"] == 2
-
-    in_a_loop(play)
+@in_a_loop
+async def test_a_choice_from_python_cancels_a_request(monkeypatch):
+    begun, bench = slow(monkeypatch), Workbench(view="tapes")
+    bench.receive({"number": 1, "key": ["order"], "value": "3"})
+    await until(lambda: begun)
+    bench.set(taps={"x": (-2,)})
+    assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
+    assert bench.form["answered"] == 1
+    bench.receive({"number": 2, "key": ["order"], "value": "3"})
+    with pytest.raises(ArgumentError):
+        bench.set(order=99)
+    assert bench.form["answered"] == 2
 
 
-def test_another_workbench_does_not_wait(monkeypatch):
-    async def play():
-        begun, one = slow(monkeypatch), Workbench(view="tapes")
-        other = Workbench(gallery.loops["gap"], view="tapes")
-        one.receive({"number": 1, "key": ["order"], "value": "3"})
-        await until(lambda: begun)
-        other.receive({"number": 1, "key": ["order"], "value": "2"})
-        await until(answered(other, 1))
-        assert other.state.order == 2
-        assert one.form["answered"] == -1
-        one.close()
-        await until(lambda: not at_work())
-
-    in_a_loop(play)
+@in_a_loop
+async def test_another_workbench_does_not_wait(monkeypatch):
+    begun, one = slow(monkeypatch), Workbench(view="tapes")
+    other = Workbench(gallery.loops["gap"], view="tapes")
+    one.receive({"number": 1, "key": ["order"], "value": "3"})
+    await until(lambda: begun)
+    other.receive({"number": 1, "key": ["order"], "value": "2"})
+    await until(answered(other, 1))
+    assert other.state.order == 2
+    assert one.form["answered"] == -1
+    one.close()
+    await until(lambda: not at_work())
 
 
-def test_an_unexpected_error_in_a_thread_is_reported(monkeypatch):
-    async def play():
-        seen = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
-        bench = Workbench(view="tapes")
-        monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
-        bench.receive({"number": 1, "key": ["order"], "value": "2"})
-        await until(lambda: seen)
-        assert isinstance(seen[0]["exception"], ZeroDivisionError)
-        assert "ZeroDivisionError" in bench.form["problem"]["text"]
-
-    in_a_loop(play)
+@in_a_loop
+async def test_an_unexpected_error_in_a_thread_is_reported(monkeypatch):
+    seen = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
+    bench = Workbench(view="tapes")
+    monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
+    bench.receive({"number": 1, "key": ["order"], "value": "2"})
+    await until(lambda: seen)
+    assert isinstance(seen[0]["exception"], ZeroDivisionError)
+    assert "ZeroDivisionError" in bench.form["problem"]["text"]
 
 
-# possible next events
+# probable next choices
 
 ASKED = [(["steps"], "6"), (["order"], 2), (["order"], 1), (["loop"], "gap"), (["loop"], "square")]
 
@@ -251,7 +239,7 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
         return [bench.receive({"number": 0, "key": k, "value": v}) or bench.svg for k, v in ASKED]
 
     forget()
-    in_a_loop(look)
+    in_a_loop(look)()
     drawn = draw._drawn.cache_info().misses
     bench.receive({"number": 0, "key": ["steps"], "value": "5"})  # one more than before
     assert draw._drawn.cache_info().misses == drawn
@@ -261,20 +249,17 @@ def test_pictures_drawn_ahead_equal_pictures_drawn_on_request():
     assert len({*ahead}) == len(ASKED) - 1  # another order and back is the same
 
 
-def test_a_request_interrupts_drawing_ahead(monkeypatch):
+@in_a_loop
+async def test_a_request_interrupts_drawing_ahead(monkeypatch):
     bench = Workbench(gallery.loops["square"], view="tapes")
     started = threading.Event()
     monkeypatch.setattr(workbench, "draw_ahead", lambda bench: endless(started)())
-
-    async def play():
-        bench.is_shown = True
-        await until(started.is_set)
-        bench.receive({"number": 1, "key": ["order"], "value": 2})
-        await until(lambda: bench.state.order == 2)
-        bench.close()
-        await until(lambda: not at_work())
-
-    in_a_loop(play)
+    bench.is_shown = True
+    await until(started.is_set)
+    bench.receive({"number": 1, "key": ["order"], "value": 2})
+    await until(lambda: bench.state.order == 2)
+    bench.close()
+    await until(lambda: not at_work())
 
 
 def forget():
