@@ -20,6 +20,14 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to measure texts"),
 ]
 
+
+def needs_browser(test):
+    """Mark a test that opens pages in Chromium."""
+    for mark in pytestmark:
+        test = mark(test)
+    return test
+
+
 MEASURE = """svgs => {
     if (!document.body.dataset.measures) return null;
     document.body.innerHTML = svgs.join('');

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import needs_browser
 from PIL import Image, ImageSequence
 
 import visual
@@ -146,8 +146,7 @@ def test_an_svg_moves_without_a_script():
     assert still == scene.svg()
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@needs_browser
 def test_an_svg_is_dark_on_a_dark_screen(browser):
     """Every box has the colours that it has in the dark picture; a light screen changes nothing."""
     light, dark = (visual.draw(SQUARE).themed(theme) for theme in ("light", "dark"))
@@ -170,8 +169,7 @@ def test_an_svg_is_dark_on_a_dark_screen(browser):
     assert "prefers-color-scheme" not in moving_svg(dark)
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@needs_browser
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_an_svg_shows_its_moments_in_turn(browser, motion):
     """A frame lasts 0.8 s and shows only its numbers; reduced motion shows the last frame."""

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pypdfium2
 import pytest
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import needs_browser
 from PIL import Image
 from strange_loops import HOSTILE, strange_trace, trace_of
 
@@ -35,12 +35,6 @@ pytestmark = pytest.mark.same
 
 ROOT = Path(__file__).parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def needs_browser(test):
-    """A test that compares with Chromium."""
-    reason = "needs Chromium to compare with"
-    return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
 
 
 @pytest.fixture(scope="module")
@@ -318,10 +312,10 @@ def test_pages_allow_their_own_style_and_nothing_else(make, theme):
 
 
 @needs_browser
-@pytest.mark.parametrize("make", [visual.tapes, values])
-def test_pages_work_from_a_file(page, tmp_path, make):
+def test_pages_work_from_a_file(page, tmp_path):
     """The policy admits style and picture, and the page requests nothing from the network."""
-    path = make(strange_trace("hostile name", 1)).save(tmp_path / "page.html", theme="dark")
+    trace = strange_trace("hostile name", 1)
+    path = visual.tapes(trace).save(tmp_path / "page.html", theme="dark")
     asked, wrong = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: wrong.append(message.text))

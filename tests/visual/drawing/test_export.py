@@ -7,7 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import Opened, needs_browser
 
 import lab
 import visual
@@ -20,12 +20,6 @@ pytestmark = pytest.mark.same
 
 ALL = ("svg", "pdf", "png", "html", "txt", "dot")
 GRAPHS = {"genealogy", "stepgraph"}
-
-
-def in_browser(test):
-    """A test that needs Chromium."""
-    reason = "needs Chromium to open pages"
-    return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
 
 
 def test_all_pictures_in_all_formats(tmp_path):
@@ -95,34 +89,28 @@ def test_a_folder_that_cannot_be_created(tmp_path):
             visual.export(gallery.loops["square"], folder)
 
 
-def opened(browser, path):
-    """The errors of a page, and the violations that axe reports."""
+def problems_of(browser, path):
+    """Return the errors of a page, and the violations that axe reports."""
     from axe_playwright_python.sync_playwright import Axe
 
-    told, asked = [], []
-    page = browser.new_page(bypass_csp=True)  # the policy of the page forbids scripts
-    page.on("console", lambda message: told.append(message.text))
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    found = Axe().run(page).response["violations"]
-    page.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    return told + [f"{v['id']}: {v['help']}" for v in found]
+    with Opened(browser, path, bypass=True) as opened:  # the policy of the page forbids scripts
+        violations = Axe().run(opened.page).response["violations"]
+    assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
+    return opened.told + [f"{one['id']}: {one['help']}" for one in violations]
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize("theme", ["light", "dark", "print"])
 def test_the_index_page_in_a_browser(browser, tmp_path, theme):
     index = visual.export(gallery.loops["rnn"], tmp_path, theme=theme, wrt="W")
-    assert opened(browser, index) == []
+    assert problems_of(browser, index) == []
 
 
-@in_browser
+@needs_browser
 def test_the_browser_detects_a_faulty_page(browser, tmp_path):
     page = to_page(visual.draw(gallery.loops["square"], "taps"))
     wrong = page.replace('role="region"', 'role="nonsense"', 1)
     assert wrong != page
     path = tmp_path / "wrong.html"
     path.write_text(wrong, encoding="utf-8")
-    assert opened(browser, path)
+    assert problems_of(browser, path)

@@ -1,7 +1,7 @@
 """Questions of an author: right and wrong answers, in Python and in a page."""
 
 import pytest
-from in_browser.chromium import CHROMIUM, Opened
+from in_browser.chromium import Opened, needs_browser
 
 import lab
 import visual
@@ -112,8 +112,7 @@ def test_a_question_without_and_with_pictures():
     assert series.page().count('class="exercise"') == 2
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open pages")
+@needs_browser
 def test_choices_in_a_page(browser, tmp_path):
     again = visual.Question("Again?", "yes", "Yes.", choices=("yes", "no"))
     path = visual.Exercises((GROWS, HALF, again)).save(tmp_path / "x.html")
