@@ -12,7 +12,7 @@ from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
 from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
-from visual.layout.names import listed as in_words
+from visual.layout.names import integers_text as in_words
 from visual.pictures.machine.still import moment_of_step
 from visual.pictures.tap_rules import Use, conversions, use_of
 from visual.pictures.taps import taps as taps_picture

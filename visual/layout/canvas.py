@@ -10,7 +10,7 @@ from lab.tape import Kind
 from lab.traces.trace import TapeTrace
 from visual.layout.cells import on_one_scale, with_distinct_numbers
 from visual.layout.legend import EVERY_ROLE, NOTHING, legend_shapes, notes, scale_words
-from visual.layout.names import listed
+from visual.layout.names import integers_text
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.shapes import Box, Group, Scene, Text, folded, walk
@@ -145,4 +145,4 @@ def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
     if in_short:
         return ""
     taps = tape.tape
-    return f"{tape.kind} · reads {listed(taps.reads)} · writes {listed(taps.writes)}"
+    return f"{tape.kind} · reads {integers_text(taps.reads)} · writes {integers_text(taps.writes)}"

@@ -77,7 +77,7 @@ def with_gaps(chosen: Iterable[int], every: Collection[int] = ()) -> list[int | 
     return result
 
 
-def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
+def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
     """Return 0 to `count` - 1; of more than `most`, both ends, the `wanted` numbers, and gaps."""
     if count <= most:
         return tuple(range(count))

@@ -85,7 +85,7 @@ def lay_out(
     return Layout(width, height, corners, curves)
 
 
-def quoted(label: str) -> str:
+def quote_label(label: str) -> str:
     """Return `label` as a quoted string of the DOT language, without escape sequences."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
     plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -101,7 +101,7 @@ def dot_source(
     lines += ["node [shape=box];"] if labelled else ["node [shape=box fixedsize=true];", NO_HEADS]
     for node in nodes:
         size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
-        label = quoted(node.label) if labelled else '""'
+        label = quote_label(node.label) if labelled else '""'
         lines.append(f"{names[node.key]} [label={label} {size}];")
     for number, edge in enumerate(edges):
         span = f" minlen={edge.span}" if edge.span > 1 else ""

@@ -7,7 +7,7 @@ from lab.notation import Leaf, integers
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
-def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
+def integers_text(numbers: Iterable[int], nothing: str = "nothing") -> str:
     """Return numbers as text: ``−1, 0``."""
     return integers(*numbers) or nothing
 

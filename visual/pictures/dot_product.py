@@ -78,7 +78,7 @@ class Product:
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class StepProducts:
     """The products of every step, forward and backward, and after the last backward step."""
 
     forward: tuple[Product, ...]
@@ -86,7 +86,7 @@ class Halves:
     end: tuple[Product, ...]
 
 
-def halves(test: "DotProduct") -> Halves:
+def products_by_step(test: "DotProduct") -> StepProducts:
     """Return the products of a dot-product test by the steps that complete the products.
 
     ``forward[k]`` belongs to step k, ``backward[k]`` to step k of the pullback. The gradient wrt an
@@ -116,7 +116,7 @@ def halves(test: "DotProduct") -> Halves:
         if rest:
             end.append(_part(name, gradient, tangent, rest))
     backward = tuple(tuple(by_step.get(k, ())) for k in range(steps))
-    return Halves(forward, backward, tuple(end))
+    return StepProducts(forward, backward, tuple(end))
 
 
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, int]:
@@ -144,13 +144,13 @@ class Products(Table):
     parts = (TablePart(narrow=48, wide=104, height=44),)
 
     def __init__(self, test: "DotProduct") -> None:
-        self.test, self.halves, self.steps = test, halves(test), len(test.tangent)
+        self.test, self.by_step, self.steps = test, products_by_step(test), len(test.tangent)
         self.ahead, self.back = test.forward.scans[0], test.backward.scans[-1]
         names = {f"d{tape.name}" for tape in self.ahead.held} - {f"d{test.of}"}
         self.moving = [tape for tape in self.ahead.held if tape.name in names]
         # A pullback without a backward Scan has no tapes.
         self.tapes = [t for t in self.back.tapes if t.writes] if self.back.order > 0 else []
-        self.most = max([1, *map(len, self.halves.backward)])
+        self.most = max([1, *map(len, self.by_step.backward)])
 
     def _heads(self, block: int) -> dict[Key, Head]:
         """Return the names above the columns of a block."""
@@ -171,8 +171,8 @@ class Products(Table):
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the shown steps of the forward derivative and the pullback, and last products."""
-        forward: list[Sequence[Product]] = [[product] for product in self.halves.forward]
-        products = (forward, [*self.halves.backward])
+        forward: list[Sequence[Product]] = [[product] for product in self.by_step.forward]
+        products = (forward, [*self.by_step.backward])
         titles = (
             ("forward derivative", "Each step computes a tangent, which is multiplied by g."),
             ("pullback", "Each gradient is multiplied by its tangent v when it is complete."),
@@ -192,7 +192,7 @@ class Products(Table):
                 yield Row(f"step {item}", [Line(cells, heads=heads)], moment=group)
                 heads = {}
         total = sums[-1] if sums else 0.0
-        for product in self.halves.end:
+        for product in self.by_step.end:
             total += product.value
             cells = [*self._products(1, [product], total, product.left[0])]
             yield Row("at the end", [Line(cells, heads=heads)])

@@ -85,10 +85,10 @@ def reverse(tape: Tape) -> Tape:
     writes zero to the gradient of that slot.
     """
     back = tape.reverse()
-    return Tape(back.reads, back.writes + tuple(-tap for tap in cleared(tape)))
+    return Tape(back.reads, back.writes + tuple(-tap for tap in cleared_taps(tape)))
 
 
-def cleared(tape: Tape) -> tuple[int, ...]:
+def cleared_taps(tape: Tape) -> tuple[int, ...]:
     """Return the taps that a mit-mot writes and does not read."""
     if tape.kind is not Kind.MIT_MOT:
         return ()
@@ -108,7 +108,7 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
         return Conversion(tap, signs, TapRule.NOT_ADDED)
     if use is Use.PRESERVED:
         return Conversion(tap, signs, TapRule.ADDED if -tap in back.reads else TapRule.WRITTEN)
-    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared(tape) else TapRule.READ)
+    return Conversion(tap, signs, TapRule.CLEARED if tap in cleared_taps(tape) else TapRule.READ)
 
 
 @dataclass(frozen=True)

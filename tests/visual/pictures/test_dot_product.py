@@ -13,7 +13,7 @@ import visual
 from lab.checks import check
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
-from visual.pictures.dot_product import halves
+from visual.pictures.dot_product import products_by_step
 from visual.scene.theme import Role
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
@@ -28,7 +28,7 @@ def numbers_in(scene, role, product=False):
 @pytest.mark.parametrize("name", DEFINED)
 def test_the_products_are_all_of_both_sums(name):
     test = lab.dot_product(gallery.loops[name])
-    found = halves(test)
+    found = products_by_step(test)
     forward = [p.value for p in found.forward]
     backward = [p.value for products in found.backward for p in products]
     backward += [p.value for p in found.end]
@@ -74,9 +74,9 @@ def test_the_square_loop_by_hand():
 def test_sequences_meet_where_their_gradient_is_complete():
     """The window reads u[t], u[t+1], u[t+2]: going backwards, u[5] is done first, then u[4]."""
     test = lab.dot_product(gallery.loops["window"])
-    names = [[p.left[0] for p in products] for products in halves(test).backward]
+    names = [[p.left[0] for p in products] for products in products_by_step(test).backward]
     assert names == [["gu₅"], ["gu₄"], ["gu₃"], ["gu[0…2]"]]
-    assert [p.left[0] for p in halves(test).end] == ["gx"]
+    assert [p.left[0] for p in products_by_step(test).end] == ["gx"]
 
 
 def test_entries_that_are_not_read_meet_at_the_end():
@@ -87,7 +87,7 @@ def test_entries_that_are_not_read_meet_at_the_end():
         n_steps=3,
     )
     test = lab.dot_product(loop)
-    found = halves(test)
+    found = products_by_step(test)
     assert [[p.left[0] for p in products] for products in found.backward] == [
         ["gu₂"],
         ["gu₁"],

@@ -35,7 +35,7 @@ from visual.pictures.stepgraph.nodes import (
     StepNodes,
     StepPart,
     operation_label,
-    recomputed,
+    recomputed_operations,
     value_at,
 )
 from visual.pictures.stepgraph.stepgraph import stepgraph
@@ -218,7 +218,7 @@ def labels(trace, scan, numbers):
 )
 def test_the_step_reuses_forward_results_and_recomputes_other_values(name, saved, again):
     trace = gallery.loops[name].trace()
-    assert labels(trace, 0, recomputed(trace.scans[1])) == again
+    assert labels(trace, 0, recomputed_operations(trace.scans[1])) == again
     words = stepgraph(trace).text()
     assert f"reused, not recomputed: {saved}" in words if saved else "reused" not in words
     assert ("\n    recomputed: " in words) == bool(again)

@@ -16,8 +16,8 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.plots.axes import Panel, drawn, thinned
-from visual.pictures.plots.series import Series, pooled, series_of
+from visual.pictures.plots.axes import Panel, draw_panels, extreme_places
+from visual.pictures.plots.series import Series, pool_blocks, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
 from visual.scene.theme import DARK
@@ -152,7 +152,7 @@ def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
         labels.extend(label.get_text() for label in panel.axes.get_yticklabels())
         return [panel]
 
-    drawn(200, 150, draw)
+    draw_panels(200, 150, draw)
     assert 1 <= len(labels) <= 7
     assert len(set(labels)) == len(labels)
 
@@ -161,21 +161,21 @@ def test_thinning_keeps_both_ends_and_every_extreme():
     noise = np.random.default_rng(1).normal(size=10_001)
     noise[[17, 5000]] = 50, -50
     noise[7777] = np.nan
-    kept = thinned(noise)
+    kept = extreme_places(noise)
     assert len(kept) <= 3 * 50 + 2
     assert {0, 17, 5000, 7777, 10_000} <= set(kept.tolist())
     for part in np.array_split(np.arange(len(noise)), 50):
         inside = kept[(kept >= part[0]) & (kept <= part[-1])]
         assert np.nanmin(noise[inside]) == np.nanmin(noise[part])
         assert np.nanmax(noise[inside]) == np.nanmax(noise[part])
-    assert thinned(noise[:150]).tolist() == list(range(150))
+    assert extreme_places(noise[:150]).tolist() == list(range(150))
 
 
 def test_heat_maps_show_of_every_block_the_largest_in_size():
     table = np.random.default_rng(1).normal(size=(1000, 40))
     table[500, 20] = -99
     table[3, 3] = np.nan
-    small, rows, columns = pooled(table, 48, 16)
+    small, rows, columns = pool_blocks(table, 48, 16)
     assert (rows[:2], columns[:2]) == ([0, 21], [0, 3])
     assert small.shape == (48, 16)
     assert -99 in small

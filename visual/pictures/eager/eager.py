@@ -13,7 +13,7 @@ from lab.eager.records import Recording
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import counted
 from visual.layout.arrows import Edge, Moment
-from visual.layout.columns import Gap, shown
+from visual.layout.columns import Gap, shown_numbers
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import switch
@@ -209,7 +209,7 @@ class EagerTable(Table):
 
     def _gradients(self, node: NodeStory) -> Iterator[Cell]:
         """Yield the gradients of a node in the order of arrival, and their sum."""
-        for item in shown(len(node.received), MOST_RECEIVED, range(FIRST)):
+        for item in shown_numbers(len(node.received), MOST_RECEIVED, range(FIRST)):
             if isinstance(item, Gap):
                 label = f"⋯ {counted(item.hidden, 'gradient')} hidden"
                 yield Cell(Role.PANEL, label, None, label=label)

@@ -26,7 +26,7 @@ from lab.eager.records import (
 )
 from lab.notation import counted, number_text
 from lab.records import cached_property
-from visual.layout.columns import Gap, shown
+from visual.layout.columns import Gap, shown_numbers
 from visual.pictures.eager.words import digits_of_sum, node_name
 
 MOST_ROWS, AT_ENDS, AT_TAPES = 26, 4, 2  # rows of a folded picture, at its ends, at ends of tapes
@@ -190,7 +190,7 @@ def shown_rows(recording: Recording, priorities: Container[int]) -> Iterator[tup
     near += [(of[node], AT_TAPES) for node in ends if node in of]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
-    for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
+    for item in shown_numbers(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
         if isinstance(item, Gap):
             left = rows[after : after + item.hidden]
             after += item.hidden

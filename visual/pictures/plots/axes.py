@@ -33,7 +33,7 @@ Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
 _LOCK = RLock()  # matplotlib's parameters belong to the process
 
 
-def drawn(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"]]) -> Piece:
+def draw_panels(width: float, height: float, draw: Callable[[Figure], Iterable["Panel"]]) -> Piece:
     """Return the panels that `draw` adds to a figure of `width` by `height` pixels."""
     with _LOCK, mpl.rc_context():
         mpl.rcdefaults()  # the reader's own style changes no picture
@@ -78,7 +78,7 @@ def multiples(
             fill(panel, number)
             yield panel
 
-    return drawn(line, (TITLE + HIGH + FOOT) * -(-len(titles) // across), draw)
+    return draw_panels(line, (TITLE + HIGH + FOOT) * -(-len(titles) // across), draw)
 
 
 def draw_heat(axes: Axes, x: np.ndarray, y: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
@@ -152,7 +152,7 @@ class Panel:
         self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit + 0.0))
         self.axes.grid(axis="y")
         for (index, _, _), heights in zip(curves, scaled, strict=True):
-            kept = thinned(heights)
+            kept = extreme_places(heights)
             y = np.where(np.isfinite(heights[kept]), heights[kept], np.nan)
             self.axes.plot(index[kept], y, marker="o" if len(kept) <= DOTTED else "")
         zeros = [index[(values == 0) & log] for index, values, _ in curves]
@@ -247,7 +247,7 @@ def _labels(ticks: np.ndarray) -> list[str]:
     return [f"{ticks[0]:.2g}", *(f"… +{tick - ticks[0]:.2g}" for tick in ticks[1:])]
 
 
-def thinned(values: np.ndarray) -> np.ndarray:
+def extreme_places(values: np.ndarray) -> np.ndarray:
     """Return the places of `values` to draw: the ends, and the extremes of every stretch."""
     if len(values) <= 3 * BUCKETS + 2:
         return np.arange(len(values))

@@ -21,7 +21,7 @@ from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section, as_text
 from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.series import Series, as_numbers, plotted, pooled, table_of
+from visual.pictures.plots.series import Series, as_numbers, plot_scene, pool_blocks, table_of
 from visual.scene.combinators import Piece
 from visual.scene.shapes import picture_function
 from visual.scene.theme import LIGHT, Theme
@@ -68,7 +68,7 @@ def influence(
     shown = _within(report, sheet.steps_within(report.steps, report.loop))
     about = "A map of all pairs of values, its last row, and the losses of truncation."
     parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
-    return plotted(parts, title, about, _twin(title, report), sheet)
+    return plot_scene(parts, title, about, _twin(title, report), sheet)
 
 
 def _within(report: Influence, steps: range) -> Influence:
@@ -107,7 +107,7 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
     """Draw the map, with numbers above the cells if there are few."""
     from visual.pictures.plots.axes import draw_heat
 
-    table, rows, columns = pooled(as_numbers(report.sizes), MOST_CELLS, MOST_CELLS)
+    table, rows, columns = pool_blocks(as_numbers(report.sizes), MOST_CELLS, MOST_CELLS)
     (high, wide), (top, decades) = table.shape, span
     with np.errstate(divide="ignore"):
         logs = np.minimum(np.log10(np.abs(table)), top) - top
@@ -129,7 +129,7 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
 
 def _plots(shown: Influence, report: Influence, line: float) -> Piece:
     """Draw the map and the curves, next to each other if the sheet is wide enough."""
-    from visual.pictures.plots.axes import LABELS, Panel, drawn
+    from visual.pictures.plots.axes import LABELS, Panel, draw_panels
 
     curves = [_last(report), *_losses(report)[:MOST_CURVES]]
     wide = high = min(WIDEST, line) - LABELS
@@ -152,7 +152,7 @@ def _plots(shown: Influence, report: Influence, line: float) -> Piece:
             panel.draw_curves([(series.index, series.values, "")], log=True)
             yield panel
 
-    return drawn(line, max(high + 50, top + ROW * len(curves)), draw)
+    return draw_panels(line, max(high + 50, top + ROW * len(curves)), draw)
 
 
 def _last(report: Influence) -> Series:

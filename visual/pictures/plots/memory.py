@@ -19,7 +19,7 @@ from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.series import plotted
+from visual.pictures.plots.series import plot_scene
 from visual.scene.combinators import Piece, above, sized, words
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Shape, Text, fitted, picture_function, shortened
@@ -73,7 +73,7 @@ def memory(
         parts.append(sized(sheet.line, bottom, *shapes))
     parts += _plans(report, sheet.line) if report.plans else ()
     about += f" Live bytes over the steps, the buffers, and {counted(len(report.plans), 'plan')}."
-    return plotted(parts, title, about, f"{title}\n{report}\n", sheet)
+    return plot_scene(parts, title, about, f"{title}\n{report}\n", sheet)
 
 
 def _totals(report: Memory) -> list[int]:
@@ -110,7 +110,7 @@ def _draw_scans(axes: "Axes", report: Memory, theme: Theme) -> None:
 
 def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
     """Draw the live bytes over the steps, and below them a bar for each buffer."""
-    from visual.pictures.plots.axes import LABELS, Panel, drawn
+    from visual.pictures.plots.axes import LABELS, Panel, draw_panels
 
     names = min(NAMES, line / 3)
 
@@ -121,7 +121,7 @@ def _lifetimes(report: Memory, line: float) -> Iterator[Piece]:
         _draw_scans(panel.axes, report, LIGHT)
         yield panel
 
-    yield drawn(line, TITLE + AREA, draw)
+    yield draw_panels(line, TITLE + AREA, draw)
     ranks = [(buffer.last == buffer.first, -buffer.bytes) for buffer in report.buffers]
     largest = sorted(range(len(ranks)), key=ranks.__getitem__)
     edges = _edges(report, line - names)

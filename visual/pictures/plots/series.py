@@ -1,7 +1,7 @@
 """The numbers that plots draw: one column for each quantity, over steps or indices.
 
 `series_of` reads the tapes of a Scan, `growth_of` the sizes of the gradients of a loop.
-`table_of` writes columns as a table of a text twin; `plotted` assembles a plot.
+`table_of` writes columns as a table of a text twin; `plot_scene` assembles a plot.
 """
 
 from collections.abc import Iterable, Sequence
@@ -119,7 +119,9 @@ def _at(series: Series, place: int) -> str:
     return values_text(series.values[found[0]]) if found.size else ""
 
 
-def pooled(table: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, list[int], list[int]]:
+def pool_blocks(
+    table: np.ndarray, rows: int, columns: int
+) -> tuple[np.ndarray, list[int], list[int]]:
     """Return the entry of each block that is largest in size, and the first indices of blocks.
 
     A block that contains nan or an infinity has that value.
@@ -134,7 +136,7 @@ def pooled(table: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, list
     return values, [int(part[0]) for part in down], [int(part[0]) for part in across]
 
 
-def plotted(parts: Iterable[Piece], title: str, about: str, twin: str, sheet: Sheet) -> Scene:
+def plot_scene(parts: Iterable[Piece], title: str, about: str, twin: str, sheet: Sheet) -> Scene:
     """Return the parts of a plot below one another, with a description and a text twin."""
     drawn = scene(above(gap(sheet.line), *parts, apart=8), title, about, sheet.margin)
     return replace(drawn, twin=twin)

@@ -19,7 +19,7 @@ from visual.layout.canvas import heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
-from visual.pictures.plots.series import SUMS, Series, growth_of, plotted, series_of, table_of
+from visual.pictures.plots.series import SUMS, Series, growth_of, plot_scene, series_of, table_of
 from visual.scene.combinators import Piece, above, words
 from visual.scene.shapes import folded, picture_function
 
@@ -112,7 +112,7 @@ def values(
         parts.append(above(*(words(line, 12, muted=True) for line in rest)))
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
     about = f"States, gradients, and outputs over the steps of {names or 'no loop'}."
-    return plotted(parts, title, about, _twin(title, trace, known), sheet)
+    return plot_scene(parts, title, about, _twin(title, trace, known), sheet)
 
 
 def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[PlottedQuantity]:

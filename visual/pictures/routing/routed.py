@@ -44,7 +44,7 @@ class Routed:
     products: tuple[float, float]
 
 
-def routed(
+def route_call(
     primitive: str,
     inputs: Sequence[object],
     cotangent: object,

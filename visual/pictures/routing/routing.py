@@ -16,7 +16,7 @@ from visual.layout.cells import full_text
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.pictures.routing.entries import DrawnArray, arrays_of, copied_rows
-from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, routed
+from visual.pictures.routing.routed import Routed, RoutedOperand, entry_name, route_call
 from visual.pictures.routing.words import (
     COTANGENT,
     STEPS,
@@ -59,7 +59,7 @@ def routing(
     Raises ArgumentError for arguments that the primitive rejects, for PyTensor variables, for more
     than 6 inputs, and for arrays of more than 24 rows or 12 columns.
     """
-    call = routed(primitive, inputs, cotangent, tangents, metadata)
+    call = route_call(primitive, inputs, cotangent, tangents, metadata)
     table = RoutingTable(call)
     return table_scene(
         table,

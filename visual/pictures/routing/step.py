@@ -32,7 +32,7 @@ class TransposedStep:
     traced: np.ndarray
 
 
-def differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
+def differentiated_scans(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
     """Return each differentiated Scan, with a tape, the backward Scan, and the gradient's tape.
 
     Of several tapes, the first that overwrites a slot is chosen, or else the first.

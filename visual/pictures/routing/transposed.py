@@ -17,12 +17,12 @@ from lab.errors import GraphError, argument_error, check_integer, listing
 from lab.notation import integers
 from lab.traces.trace import Trace
 from visual.layout.arrows import Edge
-from visual.layout.columns import numbers, shown
+from visual.layout.columns import numbers, shown_numbers
 from visual.layout.names import NamedScan
 from visual.layout.placing import table_scene
 from visual.layout.table import Cell, Fold, Head, Key, Line, Row, Table, TableHeading, TablePart
 from visual.options import check_trace
-from visual.pictures.routing.step import TransposedStep, differentiated, transposed_step
+from visual.pictures.routing.step import TransposedStep, differentiated_scans, transposed_step
 from visual.scene.shapes import Group, Scene, picture_function
 from visual.scene.theme import Role
 
@@ -50,7 +50,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0) -> Scene:
     GraphError if no Scan is differentiated, ArgumentError for another Scan or step.
     """
     check_trace(trace)
-    known = differentiated(trace)
+    known = differentiated_scans(trace)
     if not known:
         raise GraphError("order = 0: expected a derivative. Trace the loop with order=1 or higher.")
     overwriting = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
@@ -89,7 +89,9 @@ class StepTable(Table):
         """Return the slots at both ends of the tape, the slots of the step, and their neighbors."""
         near = {row + d for row in (*self.reads, *self.writes) for d in (-1, 0, 1)}
         size = len(self.step.before)
-        return ({(0, row) for row in numbers(shown(size, MOST_SLOTS, near & {*range(size)}))},)
+        return (
+            {(0, row) for row in numbers(shown_numbers(size, MOST_SLOTS, near & {*range(size)}))},
+        )
 
     def rows(self, fold: Fold, shown: Sequence[Collection[Key]]) -> Iterator[Row]:
         """Yield the step, its transpose, and the step of the backward Scan."""

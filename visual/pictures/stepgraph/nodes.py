@@ -146,7 +146,7 @@ class StepNodes:
         return self._values[place, step]
 
 
-def recomputed(scan: ScanTrace) -> frozenset[int]:
+def recomputed_operations(scan: ScanTrace) -> frozenset[int]:
     """Return the operations of the parent's step that the step of a Scan computes again."""
     values = (value for value in scan.inside if value.passes is None)
     return frozenset(value.repeats for value in values if value.repeats is not None)

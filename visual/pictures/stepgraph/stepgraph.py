@@ -32,7 +32,7 @@ from visual.pictures.stepgraph.nodes import (
     StepNodes,
     StepPart,
     operation_label,
-    recomputed,
+    recomputed_operations,
 )
 from visual.scene.combinators import Piece, above, gap, sized
 from visual.scene.fonts import MONO_WIDTH
@@ -198,7 +198,7 @@ class _StepGraph:
             if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
                 equation = Speller(parent).equation(formulas[sequence.source])
                 yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
-        if numbers := sorted(recomputed(scan)):
+        if numbers := sorted(recomputed_operations(scan)):
             operations = Counter(operation_label(parent.scan, number) for number in numbers)
             names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in operations.items())
             note = f"; {SLOT} is an input" if SLOT in names else ""

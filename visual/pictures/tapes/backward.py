@@ -17,7 +17,7 @@ from lab.notation import counted, integers
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.columns import Gap, numbers, touched_columns, touched_rows
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, at_moment, listed
+from visual.layout.names import NamedScan, at_moment, integers_text
 from visual.layout.sheet import Sheet
 from visual.layout.table import (
     Cell,
@@ -279,7 +279,7 @@ class Backward(Table):
     def _positions(self, tape: TapeTrace, step: int) -> list[str]:
         """Return the positions that a step only reads, and that it writes: ``pos 0 → 1``."""
         read, written = self.slots.positions(tape, step)
-        positions = f"pos {listed(read, 'none')} → {listed(written, 'none')}"
+        positions = f"pos {integers_text(read, 'none')} → {integers_text(written, 'none')}"
         return [*self._names(tape), positions]
 
     def _positions_key(self, fold: Fold) -> str:

@@ -66,7 +66,7 @@ class Picture:
         edges: list[tuple[int, int]] = []
         if room.open:
             gradients = [n for n in chosen if trace.scans[n].parent is not None]
-            placing = placing.thinned(graph.nodes, gradients)
+            placing = placing.without_far_readings(graph.nodes, gradients)
             edges = [(a.node, b.node) for a, b in placing.arrows]
         self.placing = placing
         self.labels = Labels(trace, chosen, placing, room)

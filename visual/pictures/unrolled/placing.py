@@ -72,7 +72,9 @@ class Placing:
     left_out: frozenset[LanePlace]
     readings: bool = True
 
-    def thinned(self, nodes: Sequence[QuantityNode], gradients: Container[int]) -> "Placing":
+    def without_far_readings(
+        self, nodes: Sequence[QuantityNode], gradients: Container[int]
+    ) -> "Placing":
         """Return the placing without the arrows from other Scans to the Scans `gradients`.
 
         If each of these arrows leads straight down to the next box, the placing is unchanged.

@@ -9,7 +9,7 @@ from twins import assert_twin
 import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
-from visual.pictures.routing.step import differentiated, transposed_step
+from visual.pictures.routing.step import differentiated_scans, transposed_step
 from visual.scene.shapes import Group, walk
 from visual.scene.theme import Role
 
@@ -102,7 +102,7 @@ def test_a_preserved_tap_is_a_sum():
 def test_routing_gives_what_was_traced(name):
     for order in (1, 2):
         trace = gallery.loops[name].trace(order=order)
-        for number, (tape, later, reverse) in differentiated(trace).items():
+        for number, (tape, later, reverse) in differentiated_scans(trace).items():
             source = trace.scans[number]
             for step in range(source.steps):
                 found = transposed_step(trace, tape, later, reverse, step)
@@ -120,7 +120,7 @@ def test_routing_gives_what_was_traced(name):
 def test_a_trace_with_another_rule_differs():
     """With a pullback that adds at overwritten taps, routing and trace differ."""
     trace = gallery.loops["square"].trace(order=2)
-    known = differentiated(trace).values()
+    known = differentiated_scans(trace).values()
     tape, later, reverse = next(parts for parts in known if parts[0].tape.overwritten)
     access = next(a for a in reverse.writes if a.tap == -1)
     wrong = replace(access, values=access.values + access.before)
