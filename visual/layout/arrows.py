@@ -62,7 +62,7 @@ def route(
     for pair, edge in known.items():
         source, target, into = cells[edge.source], cells[edge.target], ports[pair]
         if edge.beside:
-            alike = [cells[one] for one, end in known if end == edge.target]
+            alike = [cells[start] for start, end in known if end == edge.target]
             arrows.append(_beside(edge, source, target, sorted({box.y for box in alike})))
             continue
         if source.y != target.y:
@@ -89,17 +89,17 @@ def _ports(
         is_above = start.y < box.y or (start.y == box.y and edge.over)
         if not (edge.over and _is_next(start, box)):
             sides.setdefault((edge.target, is_above), []).append(pair)
-    found = dict.fromkeys(known, 0.0)
+    ports = dict.fromkeys(known, 0.0)
     for (target, _), pairs in sides.items():
         pairs.sort(key=lambda pair: cells[pair[0]].x)
         end, first = cells[target], cells[pairs[0][0]]
         for n, pair in enumerate(pairs):
-            is_alone = all(cells[one].x == end.x for one, _ in pairs) or not pairs[1:]
+            is_alone = all(cells[start].x == end.x for start, _ in pairs) or not pairs[1:]
             share = 0.5 if is_alone else 0.5 - ASIDE + 2 * ASIDE * n / (len(pairs) - 1)
-            found[pair] = end.x + end.width * share
+            ports[pair] = end.x + end.width * share
         if not pairs[1:] and known[pairs[0]].factor and first.y != end.y:
-            found[pairs[0]] += _aside(end, first)
-    return found
+            ports[pairs[0]] += _aside(end, first)
+    return ports
 
 
 def _aside(box: Box, other: Box) -> float:
@@ -153,11 +153,11 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
 def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
     """Yield the first label that fits below the target, where no other arrow has its label."""
     room = target.width + 14
-    fitting = (told for told in edge.labels if text_width(told, LETTERS, mono=True) <= room)
-    told = next(fitting, edge.labels[-1] if edge.labels else "")
-    if told:
+    fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
+    label = next(fitting, edge.labels[-1] if edge.labels else "")
+    if label:
         y = target.y + target.height + 24
-        yield fitted(into, y, told, room, LETTERS, "middle", mono=True, muted=True)
+        yield fitted(into, y, label, room, LETTERS, "middle", mono=True, muted=True)
 
 
 @dataclass(frozen=True)

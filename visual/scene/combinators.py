@@ -125,7 +125,7 @@ def shifted(part: Piece, right: float, down: float) -> Piece:
     return Piece(
         tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
         part.envelope.moved(right, down),
-        {name: found.moved(right, down) for name, found in part.anchors.items()},
+        {name: envelope.moved(right, down) for name, envelope in part.anchors.items()},
     )
 
 
@@ -136,7 +136,7 @@ def over(*parts: Piece) -> Piece:
     return Piece(
         tuple(placed for part in parts for placed in part.placed),
         reduce(Envelope.around, (part.envelope for part in parts)),
-        {name: found for part in parts for name, found in part.anchors.items()},
+        {name: envelope for part in parts for name, envelope in part.anchors.items()},
     )
 
 

@@ -58,7 +58,7 @@ def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
     start = next(place for place in places if words(place) == [4])
     segments = words(start + 6)[0] // 2
     at = [start + 14 + skip + 2 * segments * n for n, skip in enumerate((0, 2, 2, 2))]
-    found = {}
+    advance_of = {}
     for n, (last, first, delta, offset) in enumerate(
         zip(*(words(place, segments) for place in at), strict=True)
     ):
@@ -67,5 +67,5 @@ def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
         for code, glyph in zip(codes, glyphs, strict=True):
             number = (glyph + delta) % 65536
             if number and code < 0xFFFF:
-                found[chr(code)] = widths[min(number, count - 1)]
-    return found
+                advance_of[chr(code)] = widths[min(number, count - 1)]
+    return advance_of

@@ -397,9 +397,9 @@ class Scene:
         if suffix in (".png", *MOVING):
             check_scale(scale, self.width * self.zoom, self.height * self.zoom)
             options = (scale,)
-        found = content(suffix, picture, *options)
-        assert isinstance(found, str | bytes)
-        return found
+        written = content(suffix, picture, *options)
+        assert isinstance(written, str | bytes)
+        return written
 
     def framed(self) -> str:
         """Return the picture as HTML; a wide picture scrolls."""
@@ -454,10 +454,10 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
     """Return `content` as lines no wider than `room`; long words are broken."""
     lines = [""]
     for word in content.split():
-        one = f"{lines[-1]} {word}".lstrip()
-        if lines[-1] and text_width(one, size, bold=bold) > room:
-            lines.append(one := word)
-        lines[-1] = one
+        line = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and text_width(line, size, bold=bold) > room:
+            lines.append(line := word)
+        lines[-1] = line
         while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
             rest = lines[-1]
             most = min(len(rest) - 1, int(room / (LEAST_WIDTH * size)) + 1)
@@ -481,8 +481,8 @@ def shortened(
     if text_width(content, size, mono, bold) <= width:
         return content
     most = int(width / (LEAST_WIDTH * size)) + 2  # an upper bound, for the narrowest letters
-    found = INDEX.search(content[-most:])
-    tail = found.group() if found else ""
+    index = INDEX.search(content[-most:])
+    tail = index.group() if index else ""
     if text_width(f"m…{tail}", size, mono, bold) > width:
         tail = ""
     head = content.removesuffix(tail)[:most]

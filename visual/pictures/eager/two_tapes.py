@@ -218,5 +218,5 @@ def _recorded(loop: Loop, wrt: str | None) -> Recording:
     """Return a recording of the loop's gradient."""
     variables = loop.variables
     wrt = next(iter(variables)) if wrt is None else identifier(wrt)
-    values = [value_of(one)[()] for one in variables.values() if not isinstance(one, RandomState)]
+    values = [value_of(v)[()] for v in variables.values() if not isinstance(v, RandomState)]
     return recording(grad(unrolled(loop), list(variables).index(wrt)), *values)

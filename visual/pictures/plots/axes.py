@@ -47,8 +47,8 @@ def readers_axes(axes: object) -> Iterator[Theme]:
 
     The theme is that of the background of the axes. Raises ArgumentError for other objects.
     """
-    found = check_type("ax", axes, Axes, "matplotlib axes")
-    is_light = contrast(to_hex(found.get_facecolor()), LIGHT.text) > 4.5
+    checked = check_type("ax", axes, Axes, "matplotlib axes")
+    is_light = contrast(to_hex(checked.get_facecolor()), LIGHT.text) > 4.5
     with _LOCK, mpl.rc_context({"text.parse_math": False}):
         yield LIGHT if is_light else DARK
 

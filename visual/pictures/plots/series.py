@@ -104,19 +104,19 @@ def as_numbers(values: np.ndarray) -> np.ndarray:
 
 def table_of(series: Sequence[Series]) -> ReportTable:
     """Return a table with a column for each series; of a long one, both ends."""
-    places = np.unique(np.concatenate([one.index for one in series])).tolist()
+    places = np.unique(np.concatenate([each.index for each in series])).tolist()
     rows = []
     for item in shown_steps(len(places)):
         if isinstance(item, Gap):
             rows.append((f"⋯ {item.hidden:,} more", *[""] * len(series)))
         else:
-            rows.append((integers(places[item]), *(_at(one, places[item]) for one in series)))
-    return ReportTable((series[0].across, *(one.name for one in series)), tuple(rows))
+            rows.append((integers(places[item]), *(_at(each, places[item]) for each in series)))
+    return ReportTable((series[0].across, *(each.name for each in series)), tuple(rows))
 
 
 def _at(series: Series, place: int) -> str:
-    (found,) = np.nonzero(series.index == place)
-    return values_text(series.values[found[0]]) if found.size else ""
+    (rows,) = np.nonzero(series.index == place)
+    return values_text(series.values[rows[0]]) if rows.size else ""
 
 
 def pool_blocks(

@@ -127,7 +127,7 @@ def _quantities(scans: Sequence[NamedScan], steps: range | None) -> Iterator[Plo
         for series in (whole.within(steps) for whole in growth_of(named)):
             if named.parent is None and series.values.size:
                 sizes.setdefault(series.name.partition("/")[2], []).append(series)
-        yield from (PlottedQuantity(0, (*found,), SIZES) for found in sizes.values())
+        yield from (PlottedQuantity(0, (*group,), SIZES) for group in sizes.values())
 
 
 def _rank(named: NamedScan, series: Series, newest: int) -> int:
@@ -203,5 +203,5 @@ def _twin(title: str, trace: Trace, known: Sequence[PlottedQuantity]) -> str:
             name = f"{quantity.number} · {trace.scans[quantity.number - 1].name}"
             name += "" if series.is_scalar else f": {series.name}"
         tables.setdefault((name, series.across), []).extend(quantity.series)
-    sections = [Section(name, (table_of(found),)) for (name, _), found in tables.items()]
+    sections = [Section(name, (table_of(group),)) for (name, _), group in tables.items()]
     return "\n".join([*as_text(Section(title, (*sections,))), ""])

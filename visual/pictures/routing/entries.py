@@ -43,7 +43,7 @@ def arrays_of(call: Routed, is_upright: bool) -> tuple[list[DrawnArray], DrawnAr
 
     Raises ArgumentError for arrays, or a number of inputs, that are too large for a picture.
     """
-    shapes = [(one, one.name, one.value.shape) for one in call.operands]
+    shapes = [(operand, operand.name, operand.value.shape) for operand in call.operands]
     parts: list[tuple[RoutedOperand | None, str, tuple[int, ...]]] = [*shapes]
     if "condition" in call.metadata:
         parts.append((None, "condition", np.asarray(call.metadata["condition"]).shape))

@@ -78,14 +78,14 @@ def stepgraph(
 
 def first_sum(scan: ScanTrace) -> int:
     """Return the first step that combines two nonzero slots in a formula; 0 without such a step."""
-    found = np.zeros(scan.steps or 1, dtype=bool)
+    combines = np.zeros(scan.steps or 1, dtype=bool)
     for formula in scan.formulas if scan.steps else ():
         slots = [leaf for leaf in formula.leaves if leaf.tap is not None]
         tapes = {tape.argument for tape in scan.tapes if not tape.is_total}
         values = (values_of(scan, leaf) for leaf in slots if leaf.argument in tapes)
         nonzero = [v.reshape(scan.steps, -1).any(axis=1) for v in values if v is not None]
-        found |= np.sum(nonzero, axis=0) > 1
-    return int(np.argmax(found))
+        combines |= np.sum(nonzero, axis=0) > 1
+    return int(np.argmax(combines))
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,9 @@ class _StepGraph:
                 yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
         if numbers := sorted(recomputed_operations(scan)):
             operations = Counter(operation_label(parent.scan, number) for number in numbers)
-            names = listing(f"{one} ({n} times)" if n > 1 else one for one, n in operations.items())
+            names = listing(
+                f"{name} ({n} times)" if n > 1 else name for name, n in operations.items()
+            )
             note = f"; {SLOT} is an input" if SLOT in names else ""
             yield f"recomputed: {names}, which the forward Scan does not store{note}"
         labels = {call.name for f in scan.formulas for call in calls_of(f.expression)}

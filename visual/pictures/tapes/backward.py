@@ -69,17 +69,17 @@ class Backward(Table):
     def touched(self, fold: Fold) -> Sequence[set[Key]]:
         """Return the columns that the shown steps read or write, and the columns of results."""
         slots, steps = self.slots, numbers(fold.steps(self.scan))
-        found = {slots.column(total, 0) for total in slots.totals}
+        columns = {slots.column(total, 0) for total in slots.totals}
         if self.loop is not None:
-            found |= self.loop.touched(replace(fold, requested=()))[0]
-        found |= {(0, column) for column in touched_columns(self.scan, slots.time, steps)}
+            columns |= self.loop.touched(replace(fold, requested=()))[0]
+        columns |= {(0, column) for column in touched_columns(self.scan, slots.time, steps)}
         for tape in slots.tapes:
             if not slots.time.knows(tape.axis):
-                found |= {slots.column(tape, row) for row in touched_rows(tape, steps)}
+                columns |= {slots.column(tape, row) for row in touched_rows(tape, steps)}
             wanted = self.named.wanted_rows(tape) if self._is_result(tape) else set()
             if self.scan.parent is not None and len(wanted) < len(tape.final):
-                found |= {slots.column(tape, row) for row in wanted}
-        return (found,)
+                columns |= {slots.column(tape, row) for row in wanted}
+        return (columns,)
 
     # Rows.
 

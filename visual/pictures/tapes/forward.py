@@ -116,10 +116,19 @@ class Forward(Table):
         places: list[Key | None] = [*columns] or [None]
         for start in range(0, len(shown), len(places)):
             cells: list[tuple[Key | None, Cell]] = []
-            for column, one in zip(places, shown[start : start + len(places)], strict=False):
-                key = f"{self.named.number}:{one.name}:r0"
+            for column, parameter in zip(places, shown[start : start + len(places)], strict=False):
+                key = f"{self.named.number}:{parameter.name}:r0"
                 cells.append(
-                    (column, Cell(Role.INPUT, one.name, one.value, key=key, label=one.name))
+                    (
+                        column,
+                        Cell(
+                            Role.INPUT,
+                            parameter.name,
+                            parameter.value,
+                            key=key,
+                            label=parameter.name,
+                        ),
+                    )
                 )
             yield Row(lines=[Line(cells, low=low, name="parameters", blocks=())])
         if shown != self.scan.parameters:

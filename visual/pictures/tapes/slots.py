@@ -67,14 +67,14 @@ class Slots:
 
     def extent(self) -> dict[int, range]:
         """Return all columns of the tapes, by block."""
-        found: dict[int, range] = {}
+        extent: dict[int, range] = {}
         for tape in self.tapes:
             ends = [self.column(tape, row) for row in (0, len(tape.final) - 1)]
             numbers = [number for _, number in ends]
-            known = found.get(ends[0][0], numbers)
+            known = extent.get(ends[0][0], numbers)
             low, high = min(*numbers, *known[:1]), max(*numbers, *known[-1:])
-            found[ends[0][0]] = range(low, high + 1)
-        return found
+            extent[ends[0][0]] = range(low, high + 1)
+        return extent
 
     @staticmethod
     def positions(tape: TapeTrace, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -87,7 +87,7 @@ class Slots:
         """Return a short name of a value, with a letter if names are equal, and its meaning."""
         whole, scan = self.named.row_name(variable), self.scan
         known: list[TapeTrace | SequenceTrace] = [*scan.held, *scan.sequences]
-        alike = (one for one in known if one.name == variable.name)
+        alike = (other for other in known if other.name == variable.name)
         names = [*dict.fromkeys(map(self.named.row_name, alike))]
         letter = ascii_lowercase[names.index(whole)] if len(names) > 1 else ""
         own = f"{variable.name}{letter}"

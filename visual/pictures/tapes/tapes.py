@@ -43,10 +43,12 @@ def tapes(
     check_trace(trace)
     check_sheet(sheet)
     all = switch("all", all)
-    number = selected_scan(trace, scan, [n for n, one in enumerate(trace.scans) if _has_tape(one)])
+    number = selected_scan(
+        trace, scan, [n for n, each in enumerate(trace.scans) if _has_tape(each)]
+    )
     requested = one_or_more("step", step)
-    for one in requested if not all else ():
-        check_step(trace.scans[number], one)
+    for each in requested if not all else ():
+        check_step(trace.scans[number], each)
     run, words = events(trace), [*result_words(trace), *untaken_words(trace)]
     parts, is_pair = list[Piece](), scan is None and [s.parent for s in trace.scans] == [None, 0]
     if not all and not is_pair and len(trace.scans) > 1:
@@ -62,13 +64,13 @@ def tapes(
         words += [f"in short: {', '.join(drawing.short)}"] if drawing.short and not all else []
     part = above(*parts, apart=30 if all else 20)
     width = max(sheet.width, part.envelope.right + sheet.margin)
-    names = ", ".join(f"{one.name} ({one.steps} steps)" for one in trace.scans)
+    names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
     return scene_with_legend(
         shifted(above(part, _results(trace, sheet), apart=8), 0, max(4, sheet.margin - 8)),
         sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order "
-        f"{max(one.order for one in trace.scans)}",
+        f"{max(each.order for each in trace.scans)}",
         description=f"The slots that every step reads, overwrites, and preserves, in {names}.",
         sentences=words,
         seeds=seeds_of(trace, numbers),
