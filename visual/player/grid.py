@@ -75,7 +75,7 @@ def _written(taps: tuple[int, ...]) -> str:
     return ", ".join(map(integers, taps))
 
 
-def own(loop: Loop) -> Pattern:
+def declared_pattern(loop: Loop) -> Pattern:
     """Return the pattern of a loop's declaration."""
     return Pattern(tuple((state.name, state.taps) for state in loop.states))
 
@@ -89,7 +89,7 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     given = loop.named_taps(given)
     variables = loop.with_taps(given).variables
     chosen = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
-    all_names = dict.fromkeys([*own(loop).chosen, *names, *given])
+    all_names = dict.fromkeys([*declared_pattern(loop).chosen, *names, *given])
     return Pattern(tuple((name, chosen[name]) for name in all_names))
 
 
@@ -101,10 +101,10 @@ def default_patterns(loop: Loop) -> tuple[Pattern, ...]:
         for state in loop.states
         for taps in by_count.get(state.takes, ())
     )
-    return tuple(dict.fromkeys((own(loop), *others)))
+    return tuple(dict.fromkeys((declared_pattern(loop), *others)))
 
 
-def each(
+def checked_values(
     name: str, given: object, default: tuple[object, ...], check: Callable[[Value], Checked]
 ) -> tuple[Checked, ...]:
     """Return the checked values, without repetitions; for None, those of `default`."""
@@ -121,7 +121,7 @@ def each(
 
 def loops_of(given: object, default: tuple[str, ...]) -> tuple[Loop, ...]:
     """Return loops, given as Loops or by their names in the gallery; the names differ."""
-    loops = each("loops", given, default, _loop)
+    loops = checked_values("loops", given, default, _loop)
     names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
@@ -162,15 +162,15 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
         return default_patterns(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     listed = tuple(given) if isinstance(given, Iterable) else ()
-    if not several_given or not all(isinstance(one, Iterable) for one in listed):
+    if not several_given or not all(isinstance(item, Iterable) for item in listed):
         raise ArgumentError(
             f"taps of loop {loop.name} = {quote(given)}: expected several patterns, as in "
             "[(-1,), (-2, -1)]."
         )
-    patterns = [pattern(loop, one) for one in listed]
-    names = dict.fromkeys(name for one in patterns for name in one.chosen)
-    return each(
-        f"taps of loop {loop.name}", patterns, (), lambda one: pattern(loop, one.chosen, names)
+    patterns = [pattern(loop, item) for item in listed]
+    names = dict.fromkeys(name for item in patterns for name in item.chosen)
+    return checked_values(
+        f"taps of loop {loop.name}", patterns, (), lambda item: pattern(loop, item.chosen, names)
     )
 
 
@@ -196,7 +196,7 @@ class Several(Choice):
 
     def check(self, value: object) -> tuple[object, ...]:
         """Return the checked values; for None, the default."""
-        return each(self.name, value, self.usual, self.check_one or self.of.check)
+        return checked_values(self.name, value, self.usual, self.check_one or self.of.check)
 
     def parse(self, text: Value) -> Value:
         """Return the values in a text; None if it is empty."""
@@ -309,7 +309,7 @@ class ChoiceGrid:
     def combinations(self) -> tuple[Combination, ...]:
         """Every combination of a loop with its taps, the orders, the costs, and the rules."""
         return tuple(
-            Combination(loop, *one)
+            Combination(loop, *choices)
             for loop in self.loops
-            for one in product(self.taps[loop.name], self.orders, self.costs, self.rules)
+            for choices in product(self.taps[loop.name], self.orders, self.costs, self.rules)
         )

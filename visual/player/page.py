@@ -115,9 +115,9 @@ class Page:
         shown = runs.keys() - missing.keys()
         for name in sorted(self.grid.named & {"loops", "orders", "costs", "rules"}):
             choice = name.removesuffix("s")
-            known = [getattr(at, choice) for at in shown]
+            values = [getattr(at, choice) for at in shown]
             for at, error in missing.items():
-                if getattr(at, choice) not in known:
+                if getattr(at, choice) not in values:
                     option = getattr(at, choice)
                     option = option.name if isinstance(option, Loop) else option
                     raise ArgumentError(f"{name}: {quote(option)} has no machine. {error}")

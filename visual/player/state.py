@@ -32,8 +32,8 @@ def as_text(state: Mapping[str, object]) -> str:
         check_choice("key", key, KEYS)
         entries = {key: value}
         if key in MAPPINGS:
-            known = check_type(key, value, Mapping, "a mapping from names to values")
-            entries = {f"{key}.{name}": inner for name, inner in known.items()}
+            inner_values = check_type(key, value, Mapping, "a mapping from names to values")
+            entries = {f"{key}.{name}": inner for name, inner in inner_values.items()}
         for name, inner in entries.items():
             pairs.append(f"{quote_url(name, safe='.')}={quote_url(_written(inner), safe=PLAIN)}")
     return "&".join(pairs)

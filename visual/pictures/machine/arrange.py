@@ -275,7 +275,7 @@ def _headings(
 
 def rows_with_bows(machine: MachineContent) -> set[int]:
     """Return the rows in which a value travels over other slots."""
-    found = set()
+    rows = set()
     for part in machine.parts():
         target = machine.cells[part.target]
         for term in part.terms:
@@ -283,5 +283,5 @@ def rows_with_bows(machine: MachineContent) -> set[int]:
                 continue
             source = machine.cells[term.source]
             if source.row == target.row and abs(source.column - target.column) > 1:
-                found.add(target.row)
-    return found
+                rows.add(target.row)
+    return rows

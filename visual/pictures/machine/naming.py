@@ -110,9 +110,9 @@ def _pieces(wording: Wording, value: np.ndarray) -> Iterator[str]:
 
 def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
     """Return the sentence of a filling: the nonzero initial gradients."""
-    known = [w for w in event.writes if np.any(w.new)]
+    nonzero = [w for w in event.writes if np.any(w.new)]
     pieces = [Phrase(f"Tape of Scan {event.scan + 1}:  ", Ink.NAME)]
-    for n, write in enumerate(known[:3]):
+    for n, write in enumerate(nonzero[:3]):
         pieces.append(Phrase(", " if n else ""))
         pieces.append(Phrase(f"{write.slot.quantity} = ", Ink.NAME))
         entries = wording.entries(write.new)
@@ -121,10 +121,10 @@ def filled(wording: Wording, event: Event) -> tuple[Phrase, ...]:
             pieces.append(Phrase(("[" if is_short else "") if k == 0 else ", "))
             pieces.append(Phrase(number, Ink.OLD))
         pieces.append(Phrase("]" if is_short else ""))
-    if not known:
+    if not nonzero:
         return (*pieces, Phrase("all slots start at 0"))
-    rest = f" and {len(known) - 3} more" if len(known) > 3 else ""
-    zeros = len(known) < len(event.writes)
+    rest = f" and {len(nonzero) - 3} more" if len(nonzero) > 3 else ""
+    zeros = len(nonzero) < len(event.writes)
     return (*pieces, Phrase(rest + ("; all other slots start at 0" if zeros else "")))
 
 
@@ -137,8 +137,8 @@ def filled_from(event: Event, trace: Trace) -> str:
         if term.source is not None and term.source.slot is not None
     }
     direct = any(t.source is None for w in event.writes for t in w.terms)
-    told = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
+    origins = [f"output of Scan {', '.join(map(str, sorted(sources)))}"] if sources else []
     order = trace.scans[event.scan].order
     cost = trace.names[order - 1] if 0 < order <= len(trace.names) else ""
-    told += [f"direct contributions of the cost {cost}".rstrip()] if direct else []
-    return f"Initial gradients: {' and '.join(told)}." if told else ""
+    origins += [f"direct contributions of the cost {cost}".rstrip()] if direct else []
+    return f"Initial gradients: {' and '.join(origins)}." if origins else ""

@@ -61,13 +61,13 @@ class _Stack:
     @cached_property
     def times(self) -> tuple[int | None, ...]:
         """The columns of either run, and None between two that are no neighbors."""
-        known = {t for machine in (self.first, self.second) for t in machine.times if t is not None}
-        found: list[int | None] = []
-        for time in sorted(known):
-            if found and found[-1] is not None and time > found[-1] + 1:
-                found.append(None)
-            found.append(time)
-        return tuple(found)
+        times = {t for machine in (self.first, self.second) for t in machine.times if t is not None}
+        items: list[int | None] = []
+        for time in sorted(times):
+            if items and items[-1] is not None and time > items[-1] + 1:
+                items.append(None)
+            items.append(time)
+        return tuple(items)
 
     @cached_property
     def ticks(self) -> list[Tick]:
@@ -102,19 +102,19 @@ class _Stack:
 
     def _event(self, tick: Tick, cells: int) -> MachineEvent:
         """Return the events of both runs at a tick, or that of the one that has it."""
-        found = [
+        events = [
             machine.events[own[tick] - 1] if tick in own else None
             for machine in (self.first, self.second)
             for own in [self._own(machine)]
         ]
-        one = found[0] or found[1]
-        assert one is not None  # it is a tick of either
-        groups = [event.groups if event else () for event in found]
+        event = events[0] or events[1]
+        assert event is not None  # each tick is an event of a run
+        groups = [each.groups if each else () for each in events]
         count = max(map(len, groups))  # at the end of the event, both runs are explained
         padded = [[*[None] * (count - len(each)), *each] for each in groups]
         pairs = list(zip(*padded, strict=True))
-        scan = one.scan if found[0] else one.scan + len(self.first.scans)
-        return replace(one, scan=scan, groups=tuple(self._group(pair, cells) for pair in pairs))
+        scan = event.scan if events[0] else event.scan + len(self.first.scans)
+        return replace(event, scan=scan, groups=tuple(self._group(pair, cells) for pair in pairs))
 
     def _group(self, pair: Sequence[PartGroup | None], cells: int) -> PartGroup:
         """Return the sums of both runs, which are played at the same time."""
@@ -127,9 +127,9 @@ class _Stack:
             if summary
         ]
         reasons = [g.reason if g else "" for g in pair]
-        told = [f"{run}: {r}" for run, r in zip(self.runs, reasons, strict=True) if r]
+        both = [f"{run}: {r}" for run, r in zip(self.runs, reasons, strict=True) if r]
         summary = (*lines[0], LINE, *lines[1]) if len(lines) > 1 else lines[0] if lines else ()
-        reason = reasons[0] if reasons[0] == reasons[1] else "  ".join(told)
+        reason = reasons[0] if reasons[0] == reasons[1] else "  ".join(both)
         return PartGroup((*(first.parts if first else ()), *moved), summary, reason)
 
 

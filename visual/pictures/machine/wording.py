@@ -170,14 +170,14 @@ class Wording:
         if write.kind is WriteKind.RESTORED:
             value = Phrase(self.number(write.new), Ink.PRESERVED)
             return Sentence((name, value, Phrase(" is written back unchanged")))
-        found = self._sum(event, write) if write.terms else self._formula(event, write)
+        equation = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
         is_array = np.ndim(write.new) > 0  # then a sum of its entries would say nothing
         if is_array and any(term.factor is None and term.reads for term in write.terms):
-            found = None
-        if found is None or new is None:
+            equation = None
+        if equation is None or new is None:
             return self._in_symbols(event, write, name)
-        right, expression, leaves = found
+        right, expression, leaves = equation
         operands = [part for part in right if isinstance(part, PrintedOperand)]
 
         def printed(digits: int) -> float | None:
@@ -187,15 +187,15 @@ class Wording:
                 return value_of(expression, lambda leaf: float(operands[leaves[leaf]].value))
             return value_of(expression, lambda leaf: as_printed(texts[leaves[leaf]]))
 
-        told = number_text(new)
-        digits = next((d for d in DIGITS if holds(told, printed(d))), None)
+        result = number_text(new)
+        digits = next((d for d in DIGITS if holds(result, printed(d))), None)
         pieces = [name, self._new_value(write)]
         pieces.append(Phrase(" = " if digits == FOUR else " ≈ ", Ink.SIGN))
         pieces += [p.piece() if isinstance(p, PrintedOperand) else Phrase(p) for p in right]
         texts = [
             p.text(digits or DIGITS[-1]) if isinstance(p, PrintedOperand) else p for p in right
         ]
-        exact = f"{self.quantity(write.slot)} = {told} {'=' if digits else '≈'} {''.join(texts)}"
+        exact = f"{self.quantity(write.slot)} = {result} {'=' if digits else '≈'} {''.join(texts)}"
         check = () if self.places is None else check_of(expression, leaves)
         return Sentence(tuple(pieces), exact, check)
 
@@ -285,23 +285,23 @@ class Wording:
                 f"Step {step} of {scan} adds to this slot: the gradient of the old value equals "
                 "that of the new one, and no later step read the old value."
             )
-        held = self._quantity(parent, tape, write.slot.row)
-        readers = [w for w in self.run.step(parent.number, step).writes if _reads(w, held)]
-        if not held or not readers:
+        quantity = self._quantity(parent, tape, write.slot.row)
+        readers = [w for w in self.run.step(parent.number, step).writes if _reads(w, quantity)]
+        if not quantity or not readers:
             return ""
         formula = readers[0].formula.replace(" ← ", " = ")
         others = ""
         if write.adds_old and write.old is not None and np.any(write.old):
             is_initial = np.array_equal(write.old, tape.initial[write.slot.row])
-            others = f" The old value contains the contributions of other readers of {held}."
+            others = f" The old value contains the contributions of other readers of {quantity}."
             if is_initial:
                 others = f" The old value is the direct contribution to {write.slot.quantity}."
         others += _local_derivatives(write)
         if len(readers) == 1 and parent.parent is None and len(formula) <= LONGEST:
-            return f"{formula} reads {held} (step {step} of {scan}).{others}"
+            return f"{formula} reads {quantity} (step {step} of {scan}).{others}"
         written = [w.slot.quantity for w in readers]
         names = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
-        return f"Step {step} of {scan} reads {held} to compute {names}.{others}"
+        return f"Step {step} of {scan} reads {quantity} to compute {names}.{others}"
 
     def _quantity(self, parent: Quantities, tape: TapeTrace, row: int) -> str:
         """Return the quantity of the parent whose gradient a slot accumulates."""
