@@ -67,7 +67,7 @@ LAYERS = (
 )
 TOP = ("lab", "visual")  # export the public names
 DRAWING = {
-    *("visual", "matplotlib", "typst", "IPython", "ipywidgets", "anywidget", "pygraphviz", "tqdm"),
+    *("visual", "matplotlib", "typst", "IPython", "ipywidgets", "anywidget", "pygraphviz", "tqdm")
 }
 HEAVY = DRAWING - {"visual"} | {
     *("numba", "torch", "jax", "scipy.special"),

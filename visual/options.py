@@ -337,11 +337,7 @@ TAPS = Taps(
 )
 STEPS = Steps("steps", "number of steps, or the steps to show (2:5)", "steps", least=1, most=MOST)
 ORDER = Whole("order", "derivative order (default: 1)", "order", default=1, most=6)
-WRT = Choice(
-    "wrt",
-    "variable to differentiate wrt (default: the first state)",
-    "differentiate wrt",
-)
+WRT = Choice("wrt", "variable to differentiate wrt (default: the first state)", "differentiate wrt")
 COST = Cost(
     "cost",
     "last, sum, or one weight per step (default: last)",

@@ -15,18 +15,7 @@ from zlib import crc32
 from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import HOLD, PACE, register
-from visual.scene.shapes import (
-    MM,
-    THIN,
-    Arrow,
-    Box,
-    Group,
-    Polyline,
-    Scene,
-    Shape,
-    Text,
-    hatching,
-)
+from visual.scene.shapes import MM, THIN, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, LIGHT, LineStyle, Theme, heat_colour
 
 DASHES = {LineStyle.DASHED: "5 3", LineStyle.DOTTED: "1.5 3"}

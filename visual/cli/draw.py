@@ -6,15 +6,7 @@ from pathlib import Path
 
 from lab.errors import ArgumentError, listing
 from lab.loops.gallery import loops
-from visual.cli.shared import (
-    Commands,
-    add,
-    add_drawing,
-    drawing_arguments,
-    has_default,
-    load,
-    show,
-)
+from visual.cli.shared import Commands, add, add_drawing, drawing_arguments, has_default, load, show
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.export import FORMATS, export

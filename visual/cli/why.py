@@ -10,15 +10,7 @@ from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.cli.shared import (
-    Commands,
-    add,
-    derivative_options,
-    has_default,
-    load,
-    load_graph,
-    show,
-)
+from visual.cli.shared import Commands, add, derivative_options, has_default, load, load_graph, show
 from visual.drawing.draw import cached_study
 from visual.drawing.study import choose
 from visual.options import AT, DERIVATIVE, ORDER

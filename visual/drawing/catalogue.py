@@ -158,10 +158,7 @@ def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 
 
 def _machine(
-    study: Study,
-    scan: int | None = None,
-    step: int | None = None,
-    sheet: Sheet = SCREEN,
+    study: Study, scan: int | None = None, step: int | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     if scan is None and step is None:
         machine = machine_on(study.trace, sheet)
@@ -233,10 +230,7 @@ _KINDS = (
     ),
     PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL)),
     PictureKind(
-        "genealogy",
-        "the Scan that each Scan differentiates",
-        _of_trace(genealogy),
-        (ALL,),
+        "genealogy", "the Scan that each Scan differentiates", _of_trace(genealogy), (ALL,)
     ),
 )
 

@@ -26,10 +26,7 @@ def cached_study(loop: Loop, choice: Chosen) -> Study:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _drawn(
-    loop: Loop,
-    picture: str,
-    choice: Chosen,
-    options: tuple[tuple[str, object], ...],
+    loop: Loop, picture: str, choice: Chosen, options: tuple[tuple[str, object], ...]
 ) -> Scene:
     return PICTURES[picture].draw(cached_study(loop, choice), **dict(options))
 

@@ -74,11 +74,7 @@ def export(
 
 
 def _files(
-    study: Study,
-    options: Mapping[str, object],
-    formats: Iterable[str],
-    theme: str,
-    scale: float,
+    study: Study, options: Mapping[str, object], formats: Iterable[str], theme: str, scale: float
 ) -> dict[str, str | bytes]:
     """Return the content of each file by its name; the index page is the last."""
     results: dict[PictureKind, Scene | LabError] = {}

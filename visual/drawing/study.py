@@ -21,19 +21,7 @@ from lab.scans.replacing import scan_nodes
 from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace
-from visual.options import (
-    AT,
-    COST,
-    DERIVATIVE,
-    KEEP,
-    MODE,
-    OF,
-    ORDER,
-    STEPS,
-    TAPS,
-    WRT,
-    Value,
-)
+from visual.options import AT, COST, DERIVATIVE, KEEP, MODE, OF, ORDER, STEPS, TAPS, WRT, Value
 
 # Forms limit orders and steps; calls in Python do not.
 CHECKS: Mapping[str, Callable[[object], Value]] = {

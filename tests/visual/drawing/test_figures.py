@@ -51,10 +51,7 @@ ALL_OUTPUTS = dict(zip(X, "BRRRr", strict=True))
 EXPECTED = {
     1: FORWARD,
     2: GRADIENT,
-    3: (
-        dict(zip(Z + Y, "BWWWR" + "BBBB", strict=True)),
-        [*chain(Z), *pairs(Y, Z[1:])],
-    ),
+    3: (dict(zip(Z + Y, "BWWWR" + "BBBB", strict=True)), [*chain(Z), *pairs(Y, Z[1:])]),
     4: (
         dict(zip(Z + Y + DZ + DY, "BWWWr" + "BBBB" + "wWWWR" + "BBBB", strict=True)),
         [
