@@ -155,7 +155,7 @@ const store = {
 const better = (a, b) =>
   (a.done - b.done || a.points - b.points || a.tries - b.tries) > 0 ? a : b;
 
-// Starts the questions in `root`; `answers` has their answers, in the same order.
+// Numbers and starts the questions in `root`; `answers` has their answers, in the same order.
 export function start(root, answers, results = store) {
   const score = root.querySelector(".score");
   const again = root.querySelector(".again");
@@ -179,6 +179,11 @@ export function start(root, answers, results = store) {
     root.querySelector(".export").hidden = results !== store || !Object.keys(progress).length;
   };
   const sections = [...root.querySelectorAll(".exercise")];
+  sections.forEach((section, place) => {
+    section.querySelector(".number").textContent += ` ${place + 1}`;
+    for (const part of [section, ...section.querySelectorAll(".picture")])
+      part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${place + 1}`);
+  });
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
   for (const one of exercises) if (Object.hasOwn(progress, one.name)) one.restore(progress[one.name]);
   root.querySelector(".export").addEventListener("click", () => {
@@ -211,8 +216,8 @@ export function start(root, answers, results = store) {
   return follow;
 }
 
-// If a page contains several sheets, the first module numbers all questions and shows one score,
-// below the last question or at the end of the article.
+// If a page contains several sheets, the first module starts all questions with one score, below the
+// last question or at the end of the article.
 /** @type {NodeListOf<HTMLElement>} */
 const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
 const sheets = [...unstarted];
@@ -220,11 +225,6 @@ if (sheets.length) {
   for (const sheet of sheets) sheet.dataset.started = "";
   for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();
   document.querySelector("article")?.append(sheets.at(-1).querySelector(".scored"));
-  document.querySelectorAll(".exercise").forEach((section, place) => {
-    section.querySelector(".number").textContent += ` ${place + 1}`;
-    for (const part of [section, ...section.querySelectorAll(".picture")])
-      part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${place + 1}`);
-  });
   start(document, sheets.flatMap((sheet) => JSON.parse(sheet.querySelector("script").textContent)));
 }
 

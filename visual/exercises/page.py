@@ -56,33 +56,28 @@ def to_page(tasks: Sequence[ExerciseTask]) -> str:
 
 def content(tasks: Sequence[ExerciseTask]) -> str:
     """Return the questions, their pictures and input fields, and the score."""
-    count = len(tasks)
-    sections = "\n".join(
-        section(task, f"Question {number} of {count}" if count > 1 else "Predict")
-        for number, task in enumerate(tasks, 1)
-    )
-    return f"{sections}\n{SCORE}"
+    return "\n".join([*map(section, tasks), SCORE])
 
 
-def section(task: ExerciseTask, heading: str, tag: str = "h2", call: str = "") -> str:
+def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
     """Return a question with its pictures and the input field.
 
-    The `heading`, an element `tag`, is unique in the page.  If no script runs, a `call` in Python
-    answers the question.
+    The heading is an element `tag`, to which the script adds a number.  If no script runs, a `call`
+    in Python answers the question.
     """
     instruction = (
         f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
     )
     return (
-        f'<section class="exercise" aria-label="{heading}">\n'
-        f'<{tag} class="number">{heading}</{tag}>\n'
+        '<section class="exercise" aria-label="Question">\n'
+        f'<{tag} class="number">Question</{tag}>\n'
         f'<p class="question">{text(task.question)}</p>\n'
-        f"{_picture(task.shown, 'shown', f'Picture of {heading}')}"
+        f"{_picture(task.shown, 'shown', 'Picture of question')}"
         f"{instruction if call else ''}<form>{_field(task.answer)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
-        f"{_picture(task.revealed, 'revealed', f'Answer to {heading}', 'hidden')}"
+        f"{_picture(task.revealed, 'revealed', 'Answer to question', 'hidden')}"
         "</section>"
     )
 
@@ -90,10 +85,9 @@ def section(task: ExerciseTask, heading: str, tag: str = "h2", call: str = "") -
 def _picture(picture: Scene | None, use: str, name: str, state: str = "") -> str:
     if picture is None:
         return ""
-    if isinstance(picture, Scene):
-        use += f" {picture.theme.name}"
+    classes = f"picture {use} {picture.theme.name}"
     return (
-        f'<div class="picture {use}" role="region" aria-label="{name}" tabindex="0" {state}>'
+        f'<div class="{classes}" role="region" aria-label="{name}" tabindex="0" {state}>'
         f"{picture.svg()}</div>\n"
     )
 
@@ -120,7 +114,7 @@ def fragment(tasks: Sequence[ExerciseTask]) -> str:
     calls = [f"exercises.tasks[{n}].check" for n in range(len(tasks))]
     calls = calls if tasks[1:] else ["exercise.check"]
     pairs = zip(tasks, calls, strict=True)
-    sections = "\n".join(section(task, "Question", "p", call) for task, call in pairs)
+    sections = "\n".join(section(task, "p", call) for task, call in pairs)
     return (
         f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
         f'<div class="scored">{SCORE}</div>\n'
