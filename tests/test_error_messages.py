@@ -100,7 +100,6 @@ WRONG_VALUES = [
     (lambda v: lab.first(SQUARE.trace(), v), "value", [int]),
     (lambda v: lab.check.compare(1.0, 1.0, v), "tolerance", [-1]),
     (lambda v: lab.check.gradient(v, W, W, {W: 1.0}), "cost", [5]),
-    (lambda v: lab.check.finite_differences(float, 1.0, v), "step", [float("nan")]),
     (lambda v: SQUARE.derivative().verify(v), "trace", [SQUARE]),
     (lambda v: visual.draw(v), "subject", [None, "square"]),
     (draw, "picture", [Mute(), LONG, "tape"]),

@@ -24,7 +24,7 @@ from lab.errors import (
 )
 from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
-from lab.loops.text.source import by_name, identifier
+from lab.loops.text.source import identifier, values_by_name
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
@@ -275,7 +275,7 @@ class ByName(Choice):
     def check(self, value: object) -> Mapping[str, Value]:
         """Return the values by the names of variables."""
         given = check_type(self.name, value, Mapping, "a dictionary, such as {'x': …}")
-        return by_name(self.name, given.items())
+        return values_by_name(self.name, given.items())
 
     def parse(self, text: Value) -> dict[str, Value]:
         """Convert texts such as ``x=0.95`` or ``x=[1,2]``."""

@@ -1,4 +1,4 @@
-"""Check gradients against finite differences, which cannot share their mistakes.
+"""Check gradients against finite differences, which share no mistake with a pullback.
 
 `gradient` checks graphs and `eager_gradients` checks plain Python; both raise
 `WrongGradientError` with the entry of the largest difference.
@@ -15,9 +15,9 @@ from pytensor.graph.basic import Variable
 from lab.checks.finite_differences import (
     MOST_ENTRIES,
     Estimate,
-    along,
+    cache_values,
+    differences,
     finite_differences,
-    remembered,
 )
 from lab.errors import (
     ArgumentError,
@@ -34,7 +34,7 @@ from lab.traces.run import Ready, Values, checked_values, run
 
 
 class WrongGradientError(LabError, AssertionError):
-    """A gradient disagrees with finite differences, or with its adjoint."""
+    """A gradient differs from finite differences, or a pullback from its pushforward."""
 
 
 def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
@@ -46,8 +46,8 @@ def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.
 class MovedCost:
     """A scalar cost as a function of some of its inputs, for finite differences.
 
-    `wrt` maps these inputs to their values; `given` has the values of the others.  No pullback is
-    used, and nothing is compiled.
+    `wrt` maps these inputs to their values, and `given` contains the values of all other inputs.
+    The evaluation uses no pullback and compiles nothing.
     """
 
     def __init__(self, cost: Variable, wrt: Mapping[Variable, npt.ArrayLike], given: Values):
@@ -57,7 +57,7 @@ class MovedCost:
         self.parts = [slice(*pair) for pair in pairwise(ends)]
         flat = [value.ravel().astype("float64") for value in self.values.values()]
         self.at = np.concatenate(flat) if flat else np.zeros(0)
-        self.evaluate = remembered(self._evaluate)
+        self.evaluate = cache_values(self._evaluate)
 
     def _evaluate(self, flat: np.ndarray) -> float:
         moved = {
@@ -70,9 +70,10 @@ class MovedCost:
     def differences(
         self, number: int = 0, order: int = 1, summed: Sequence[int] = (0,)
     ) -> Estimate | None:
-        """Return finite differences wrt all entries of input `number`; None if too many.
+        """Return finite differences wrt all entries of an input, or None for too many entries.
 
-        The lower orders are derivatives along the sum of all entries of the inputs `summed`.
+        `number` is the index of the input.  The lower orders are derivatives along the sum of all
+        entries of the inputs with the indices `summed`.
         """
         shape, part = list(self.values.values())[number].shape, self.parts[number]
         if np.prod(shape, dtype=int) > MOST_ENTRIES:
@@ -80,11 +81,9 @@ class MovedCost:
         direction = np.zeros_like(self.at)
         for each in summed:
             direction[self.parts[each]] = 1.0
-        units = np.eye(len(self.at))[part]
-        estimates = [along(self.evaluate, self.at, unit, order, direction) for unit in units]
-        value = np.array([float(e.value) for e in estimates]).reshape(shape)
-        error = np.array([float(e.error) for e in estimates]).reshape(shape)
-        return Estimate(value, error)
+        units = [*np.eye(len(self.at))[part]]
+        entries = differences(self.evaluate, self.at, order, units, direction)
+        return Estimate(entries.value.reshape(shape), entries.error.reshape(shape))
 
 
 def gradient(
@@ -93,23 +92,22 @@ def gradient(
     found: Variable,
     given: Values,
     tolerance: float = 1e-6,
-    step: float = 3e-4,
 ) -> float:
-    """Compare `found`, a candidate for d cost / d wrt, with finite differences.
+    """Compare `found`, a candidate for the gradient of `cost` wrt `wrt`, with finite differences.
 
-    Return the largest difference relative to the size of the gradient (or to 1, if that is
-    larger).  Raise `WrongGradientError` if it exceeds `tolerance`.
+    Return the largest difference as `compare` defines it.  Raise `WrongGradientError` if the
+    difference exceeds `tolerance`.
     """
     for name, variable in (("cost", cost), ("wrt", wrt), ("found", found)):
         check_type(name, variable, Variable, "a variable of PyTensor")
     if getattr(cost.type, "ndim", None) != 0:
         raise argument_error("cost", cost, f"expected a single number, got {cost.type}.")
-    given, step = checked_values(given), check_nonnegative("step", step)
+    given = checked_values(given)
     if wrt not in given:
-        raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
+        raise ArgumentError(f"given: expected a value for wrt = {wrt}.")
 
     moved, at = MovedCost(cost, {wrt: given[wrt]}, given), np.asarray(given[wrt])
-    expected = finite_differences(lambda value: moved.evaluate(value.ravel()), at, step)
+    expected = finite_differences(lambda value: moved.evaluate(value.ravel()), at)
     return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")
 
 
@@ -119,16 +117,15 @@ def eager_gradients(
     argnum: int = 0,
     orders: int = 2,
     tolerance: float = 1e-6,
-    step: float = 3e-4,
 ) -> float:
     """Compare the gradients of a function by `lab.eager` with finite differences.
 
     An inner product with fixed random weights reduces each result to a number.  Each gradient is
-    reduced and differentiated again, up to `orders` times.  This detects a wrong rule of a
-    `lab.eager.primitive`, and a rule that is not differentiable.  Return the largest
-    difference, as `compare` does.  Raise `WrongGradientError` if it exceeds `tolerance`.
+    reduced and differentiated again, up to `orders` times.  The comparison detects wrong rules of
+    a `lab.eager.primitive`, and rules that are not differentiable.  Return the largest difference
+    as `compare` defines it.  Raise `WrongGradientError` if the difference exceeds `tolerance`.
     """
-    from lab import eager  # a late import, as in `_weighted`, because it takes time
+    from lab import eager  # imported late, because the import takes time
 
     check_function("function", function)
     worst = 0.0
@@ -140,7 +137,7 @@ def eager_gradients(
         def moved(value: np.ndarray, weighted: Callable[..., SupportsFloat] = weighted) -> float:
             return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
 
-        expected = finite_differences(moved, np.asarray(args[argnum]), step)
+        expected = finite_differences(moved, np.asarray(args[argnum]))
         what = f"derivative {order} by argument {argnum}"
         worst = max(worst, compare(found, expected, tolerance, what))
     return worst
@@ -159,18 +156,17 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
 
 
 def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
-    """Return the largest difference of an entry, relative to the largest expected entry or to 1.
+    """Return the largest difference between two arrays, divided by their scale.
 
-    Raise WrongGradientError if it exceeds `tolerance` or is nan, or if the shapes differ.
+    The scale is the largest absolute value in `expected`, or 1 if that is larger.  Raise
+    WrongGradientError if the difference exceeds `tolerance` or is nan, or if the shapes differ.
     """
     found, expected = as_array("found", found), as_array("expected", expected)
-    tolerance, what = (
-        check_nonnegative("tolerance", tolerance),
-        shorten(check_type("what", what, str, "a text")),
-    )
+    tolerance = check_nonnegative("tolerance", tolerance)
+    what = shorten(check_type("what", what, str, "a text"))
     if found.shape != expected.shape:
         raise WrongGradientError(
-            f"{what}: its shape is {found.shape}, but should be {expected.shape}."
+            f"{what}: the shape is {found.shape}, but should be {expected.shape}."
         )
     scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     away = np.abs(found - expected) / scale
@@ -197,10 +193,10 @@ def adjoint(
     gradients: Sequence[np.ndarray],
     tolerance: float = 1e-10,
 ) -> float:
-    """Test whether <g, J v> = <J* g, v>.
+    """Compare <g, J v> with <J* g, v>, and return their relative difference.
 
     `outputs` are J v for the input `tangents` v, and `gradients` are J* g for `output_gradients`
-    g.  Return the relative difference of the two inner products.
+    g.  Raise WrongGradientError if the difference exceeds `tolerance`.
     """
     forward = inner(zip(output_gradients, outputs, strict=True))
     backward = inner(zip(gradients, tangents, strict=True))

@@ -4,9 +4,9 @@
     >>> test.products  # <g, J v> and <J* g, v>, which agree to the last digits
     >>> test.forward, test.backward  # a Trace each, to be drawn
 
-J* is the adjoint of J if and only if the two numbers are equal for all tangents v and cotangents
-g.  Random vectors detect almost every mistake, because only a mistake that is orthogonal to them
-leaves the numbers equal.
+J* is the adjoint of J if and only if both products are equal for all tangents v and cotangents g.
+Random vectors detect almost every mistake, because only a mistake that is orthogonal to them
+leaves the products equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
-from lab.loops.text.source import by_name, identifier, one_named
+from lab.loops.text.source import choose_name, identifier, values_by_name
 from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
@@ -81,11 +81,12 @@ def dot_product(
     tolerance: float | None = None,
     rule: PullbackRule | None = None,
 ) -> DotProduct:
-    """Differentiate a loop in forward and reverse mode, and compare.
+    """Differentiate a loop in forward and reverse mode, and compare both derivatives.
 
     `wrt` names the differentiated variables (default: all real variables), and `of` names a state
-    or output (default: the first).  Missing tangents, and a missing cotangent for all values of
-    `of`, are random with `seed`.  `rule` is a faulty rule of the pullback to test.
+    or output (default: the first).  `tangents` has values by variable name, and `cotangent` has
+    the shape of all values of `of`.  Missing values are random, with `seed`.  `rule` is the rule
+    of the pullback to test (default: the correct rule).
 
     Raise WrongGradientError if the two products differ by more than `tolerance` (relative, and
     absolute below 1; default 1e-12, or 1e-5 in single precision), and GradientError if a
@@ -94,12 +95,12 @@ def dot_product(
     check_type("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
         raise ArgumentError(
-            f"truncate_gradient = {loop.truncate_gradient}: a truncated gradient is not the "
-            "adjoint; expected -1."
+            f"truncate_gradient = {loop.truncate_gradient}: expected -1, because a truncated "
+            "gradient is not the adjoint."
         )
     graph = loop.build()
-    names = _names(graph, wrt)
-    output = _output(graph, of, rule)
+    names = _differentiated_names(graph, wrt)
+    output = _select_output(graph, of, rule)
     if check_integer("seed", seed) < 0:
         raise argument_error("seed", seed, "expected 0, 1, 2, …")
     if tolerance is not None:
@@ -114,43 +115,41 @@ def dot_product(
     forward = trace([jv], {**graph.given, **along}, names=[f"d{output.name}"])
 
     values, _ = run([output], graph.given, record=False)
-    g = _chosen("cotangent", cotangent, values[output], rng)
+    g = _given_or_random("cotangent", cotangent, values[output], rng)
     seeded = output.type(f"gradient of {output.name}")
-    gradients = _backwards(output, seeded, moved)
+    gradients = _reverse_gradients(output, seeded, moved)
     titles = [f"gradient of {name}" for name in moved]
     backward = trace(gradients, {**graph.given, seeded: g}, names=titles)
 
-    by_name = dict(zip(moved, backward.outputs, strict=True))
+    pulled = dict(zip(moved, backward.outputs, strict=True))
     if tolerance is None:
-        # rounding errors of the two sums
         is_long = all(np.finfo(array.dtype).bits == 64 for array in (g, *v.values()))
         tolerance = 1e-12 if is_long else 1e-5
-    check.adjoint(forward.outputs, [g], list(v.values()), list(by_name.values()), tolerance)
+    check.adjoint(forward.outputs, [g], list(v.values()), list(pulled.values()), tolerance)
     return DotProduct(
         of=str(output.name),
         tangents=MappingProxyType(v),
         cotangent=g,
         tangent=forward.outputs[0],
-        gradients=MappingProxyType(by_name),
+        gradients=MappingProxyType(pulled),
         forward=forward,
         backward=backward,
     )
 
 
-def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
+def _differentiated_names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
     if wrt is None:
         return possible
     given = [wrt] if isinstance(wrt, str) else check_sequence("wrt", wrt, "names of variables")
     if not given:
-        raise argument_error("wrt", wrt, "expected the name of a variable at least.")
-    asked = map(identifier, given)
-    return [check_choice("wrt", name, possible, BY) for name in asked]
+        raise argument_error("wrt", wrt, "expected at least one name of a variable.")
+    return [check_choice("wrt", identifier(name), possible, BY) for name in given]
 
 
-def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
+def _select_output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """Return all values of the state or output `of`, from a Scan with the pullback `rule`."""
-    of = one_named("of", of, graph.outputs, OF)
+    of = choose_name("of", of, graph.outputs, OF)
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
@@ -165,32 +164,40 @@ def _tangents(
 ) -> dict[str, np.ndarray]:
     """Return a tangent for each differentiated variable, random if missing."""
     check_type("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
-    tangents = by_name("tangents", tangents.items())
+    tangents = values_by_name("tangents", tangents.items())
     for name in tangents:
         check_choice("tangents", name, moved, "the differentiated variables are {}.")
     return {
-        name: _chosen(f"tangents[{quote(name)}]", tangents.get(name), graph.given[variable], rng)
+        name: _given_or_random(
+            f"tangents[{quote(name)}]", tangents.get(name), graph.given[variable], rng
+        )
         for name, variable in moved.items()
     }
 
 
-def _chosen(name: str, value: object, like: object, rng: np.random.Generator) -> np.ndarray:
+def _given_or_random(
+    name: str, value: object, like: object, rng: np.random.Generator
+) -> np.ndarray:
     """Return `value` in the shape and dtype of `like`, or random numbers for None."""
     form = np.asarray(like)
     given = rng.normal(size=form.shape) if value is None else as_value(value, name)
     array = np.array(given, dtype=form.dtype)
     if array.shape != form.shape:
-        raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {form.shape}.")
+        raise ArgumentError(f"{name}: the shape is {array.shape}, but should be {form.shape}.")
     return freeze(array)
 
 
-def _backwards(output: Variable, g: Variable, moved: Mapping[str, Variable]) -> list[Variable]:
+def _reverse_gradients(
+    output: Variable, g: Variable, moved: Mapping[str, Variable]
+) -> list[Variable]:
     """Return J* g by the pullback of the loop's Scan."""
     try:
         gradients = pytensor.grad(
             None, list(moved.values()), known_grads={output: g}, disconnected_inputs="ignore"
         )
     except NullTypeGradError as error:
-        raise GradientError(f"wrt = {listing(moved)}: it is undefined. {error}") from error
+        raise GradientError(
+            f"wrt = {listing(moved)}: the gradient is undefined. {error}"
+        ) from error
     assert isinstance(gradients, list)  # one per variable
     return gradients

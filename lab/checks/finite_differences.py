@@ -6,7 +6,7 @@
 The estimates do not use pullbacks, and therefore cannot share their mistakes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import comb, inf
 from typing import SupportsFloat
@@ -14,14 +14,15 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, check_function, check_nonnegative, quote
+from lab.errors import ArgumentError, check_function, quote
 from lab.records import as_array, freeze, record_of_arrays
 
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
 LEVELS = 10  # step sizes; each is half of the previous size
 LONGEST = 0.4  # first step size times the order, relative to entries above 1
-MOST_ENTRIES = 24
+STEP = 3e-4  # of `finite_differences`
+MOST_ENTRIES = 24  # of an input; finite differences of larger inputs take too long
 
 
 @record_of_arrays
@@ -35,7 +36,7 @@ class Estimate:
     error: np.ndarray
 
     def admits(self, value: np.ndarray) -> bool:
-        """Return whether `value` agrees within ten times the error, plus half of the digits."""
+        """Return whether `value` differs by at most ten errors plus half of the digits."""
         if np.shape(value) != self.value.shape:
             return False
         digits = np.sqrt(np.finfo(self.value.dtype).eps)
@@ -45,68 +46,56 @@ class Estimate:
         return bool(np.all(near | ~np.isfinite(self.error)))
 
     def confirms(self, value: np.ndarray) -> bool | None:
-        """Return whether it admits `value`, or None if the error of an entry is infinite."""
+        """Return the result of `admits`, or None if the error of an entry is infinite."""
         return self.admits(value) if np.isfinite(self.error).all() else None
 
 
-def differences(function: ScalarFunction, at: npt.ArrayLike, order: int = 1) -> Estimate:
+def differences(
+    function: ScalarFunction,
+    at: npt.ArrayLike,
+    order: int = 1,
+    directions: Sequence[np.ndarray] | None = None,
+    through: np.ndarray | None = None,
+) -> Estimate:
     """Return a derivative of a scalar function at `at`, as defined by `lab.derivative`.
 
-    For an array, entry i is the derivative wrt entry i of the derivative of `order` - 1 along
-    (1, …, 1).  Richardson's extrapolation combines central differences at ten step sizes, whose
-    errors are series in the square of the step.  The result is the combination with the smallest
-    estimated error (Ridders 1982).
+    Entry i is the derivative along direction i of the derivative of `order` - 1 along `through`.
+    By default, `directions` are the unit vectors, `through` is (1, …, 1), and the result has the
+    shape of `at`.  Richardson's extrapolation combines central differences at ten step sizes,
+    whose errors are series in the square of the step.  The result is the combination with the
+    smallest estimated error (Ridders 1982).
     """
     check_function("function", function)
     at = np.array(as_array("at", at, dtype="float64"))
-    ones = np.ones_like(at)
-    entries = [_along(function, at, unit, ones, order) for unit in _units(at)]
-    numbers, errors = (np.array(part).reshape(at.shape) for part in zip(*entries, strict=True))
-    return Estimate(freeze(numbers), freeze(errors))
+    through = np.ones_like(at) if through is None else through
+    shape = at.shape if directions is None else len(directions)
+    units = _units(at) if directions is None else directions
+    entries = [_extrapolate(function, at, unit, through, order) for unit in units]
+    value, error = (np.array(part).reshape(shape) for part in zip(*entries, strict=True))
+    return Estimate(freeze(value), freeze(error))
 
 
-def finite_differences(
-    function: ScalarFunction, at: npt.ArrayLike, step: float = 3e-4
-) -> np.ndarray:
+def finite_differences(function: ScalarFunction, at: npt.ArrayLike) -> np.ndarray:
     """Return the gradient of a scalar `function` at the array `at`, without an error estimate.
 
-    Central differences at `step`, twice that, and three times that, combined so that the
-    error falls with step**6 (Fornberg 1988, table 1).
+    The result combines central differences at one, two, and three times the step 3e-4.  Its error
+    is proportional to the sixth power of the step (Fornberg 1988, table 1).
     """
     check_function("function", function)
-    step = check_nonnegative("step", step)
     at = np.array(as_array("at", at, dtype="float64"))
     ones = np.ones_like(at)
     entries = [
         sum(
-            weight * sum(_terms(function, at, unit, ones, 0, 2 * multiple * step))
+            weight * sum(_difference_terms(function, at, unit, ones, 0, 2 * multiple * STEP))
             for multiple, weight in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
         )
         for unit in _units(at)
     ]
-    return np.reshape(entries, at.shape) / step
+    return np.reshape(entries, at.shape) / STEP
 
 
-def along(
-    function: ScalarFunction,
-    at: npt.ArrayLike,
-    direction: np.ndarray,
-    order: int = 1,
-    through: np.ndarray | None = None,
-) -> Estimate:
-    """Return the derivative along `direction` of the derivative of `order` - 1 along `through`.
-
-    `through` defaults to (1, …, 1).  The result is the inner product of `direction` and the
-    gradient of the derivative of `order` - 1.
-    """
-    at = np.array(at, dtype="float64")
-    ones = np.ones_like(at) if through is None else through
-    number, error = _along(function, at, direction, ones, order)
-    return Estimate(freeze(np.array(number)), freeze(np.array(error)))
-
-
-def remembered(function: ScalarFunction) -> Callable[[np.ndarray], float]:
-    """Cache the values of `function`, which differences of several orders share."""
+def cache_values(function: ScalarFunction) -> Callable[[np.ndarray], float]:
+    """Return `function` with a cache, because differences of several orders share values."""
     known: dict[bytes, float] = {}
 
     def value(at: np.ndarray) -> float:
@@ -126,16 +115,16 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
         yield unit
 
 
-def _along(
-    function: ScalarFunction, at: np.ndarray, unit: np.ndarray, ones: np.ndarray, order: int
+def _extrapolate(
+    function: ScalarFunction, at: np.ndarray, unit: np.ndarray, through: np.ndarray, order: int
 ) -> tuple[float, float]:
-    """Return the derivative along `unit` of the derivative along `ones`, and its error."""
+    """Return an entry of `differences` and the estimate of its error."""
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
     @cache  # several combinations use each step size
     def level(number: int) -> tuple[float, float]:
         step = start / 2**number
-        terms = list(_terms(function, at, unit, ones, order - 1, step))
+        terms = list(_difference_terms(function, at, unit, through, order - 1, step))
         rounding = np.finfo(float).eps * sum(map(abs, terms)) / step**order
         return sum(terms) / step**order, rounding
 
@@ -154,23 +143,23 @@ def _along(
     return best
 
 
-def _terms(
+def _difference_terms(
     function: ScalarFunction,
     at: np.ndarray,
     unit: np.ndarray,
-    ones: np.ndarray,
+    through: np.ndarray,
     times: int,
     step: float,
 ) -> Iterator[float]:
-    """Yield the terms of a central difference: `times` along `ones`, and once along `unit`."""
+    """Yield the terms of a difference that is `times` along `through` and once along `unit`."""
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
-        moved = at + (times / 2 - number) * step * ones
-        yield weight * _number(function(moved + step / 2 * unit))
-        yield -weight * _number(function(moved - step / 2 * unit))
+        moved = at + (times / 2 - number) * step * through
+        yield weight * _as_float(function(moved + step / 2 * unit))
+        yield -weight * _as_float(function(moved - step / 2 * unit))
 
 
-def _number(value: SupportsFloat) -> float:
+def _as_float(value: SupportsFloat) -> float:
     """Convert the result of a function to a number, or raise ArgumentError."""
     try:
         return float(value)

@@ -25,7 +25,7 @@ from lab.errors import (
     translate_recursion_error,
 )
 from lab.loops.declaration import OF, Declaration
-from lab.loops.text.source import one_named
+from lab.loops.text.source import choose_name
 from lab.loops.variables import Parameter, results_of
 from lab.notation import number_text, value_symbol
 from lab.records import as_array
@@ -259,7 +259,7 @@ def scalar_cost(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int
 ) -> TensorVariable:
     """Return a scalar cost of the state or output `of`; see `Loop.cost`."""
-    of = one_named("of", of, graph.outputs, OF)
+    of = choose_name("of", of, graph.outputs, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
             raise argument_error("cost", cost, "expected 'last', 'sum', or a weight per step.")
@@ -279,7 +279,7 @@ def cost_label(
 
     If the loop can stop early, the label is a phrase without indices.
     """
-    of = one_named("of", of, graph.outputs, OF)
+    of = choose_name("of", of, graph.outputs, OF)
     if graph.stops_early:
         known = {"last": "the last", "sum": "the sum of all"} if isinstance(cost, str) else {}
         return f"{known.get(str(cost), 'a weighted sum of all')} {of}"

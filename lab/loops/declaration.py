@@ -20,13 +20,13 @@ from lab.errors import (
     check_type,
     quote,
 )
-from lab.loops.text.source import by_name, identifier
-from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
+from lab.loops.text.source import identifier, values_by_name
+from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
 from lab.tape import check_taps
 
-MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
-COPIES = 4  # of a state's value in a trace: on the tape, as read, as written, and as replaced
-UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
+MOST_BYTES = 4_000_000_000  # size of all values that the steps of a loop read and write
+COPIES = 4  # of each value of a state in a trace: on the tape, read, written, and replaced
+UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
 TAPPED = (State, Sequence)
 BY = "expected one of {}."
 OF = "the loop's states and outputs are {}."
@@ -43,7 +43,7 @@ GROUPS: dict[str, type] = {
 class Declaration:
     """The fields of a loop.  If `n_steps` is None, the sequences determine the number of steps."""
 
-    step: Callable[..., object]  # takes and returns the variables below
+    step: Callable[..., object]  # its arguments and results are the variables below
     states: tuple[State, ...] = ()
     sequences: tuple[Sequence, ...] = ()
     parameters: tuple[Parameter, ...] = ()
@@ -55,7 +55,7 @@ class Declaration:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        checked_name(self.name)
+        check_name(self.name)
         check_type("reason", self.reason, str, "a text")
         check_function("step", self.step)
         for group, kind in GROUPS.items():
@@ -73,11 +73,11 @@ class Declaration:
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:
-            checked_name(name)
+            check_name(name)
             if names.count(name) > 1:
-                raise argument_error("name", name, "every name may be used only once in a loop.")
+                raise argument_error("name", name, "use each name only once in a loop.")
         if not self.states and not self.outputs:
-            raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
+            raise ArgumentError("states = [], outputs = []: expected at least one state or output.")
         self._check_steps()
 
     @property
@@ -136,8 +136,8 @@ class Declaration:
                 lacking = max(1, self.steps) - sequence.steps
                 raise ArgumentError(
                     f"values of {sequence.label}: {len(sequence.values)} values with taps "
-                    f"{list(sequence.taps)} last for {max(0, sequence.steps)} steps, but the loop "
-                    f"runs {max(1, self.steps)}; {lacking} more are needed."
+                    f"{list(sequence.taps)} suffice for {max(0, sequence.steps)} steps, but the "
+                    f"loop runs {max(1, self.steps)} steps; add {lacking} more."
                 )
 
     def named_taps(
@@ -147,7 +147,7 @@ class Declaration:
         if not isinstance(taps, Mapping):
             expected = "taps, as in (-2, -1), or a dictionary from names to taps"
             taps = {"": check_taps(check_type("taps", taps, Iterable, expected), "taps")}
-        taps = by_name("taps", taps.items())
+        taps = values_by_name("taps", taps.items())
         if "" in taps and not self.states:
             why = "the loop has only sequences; name one, as in {'u': (0, 1)}."
             raise argument_error(f"taps of loop {self.name}", taps[""], why)
@@ -179,7 +179,7 @@ class Declaration:
     def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
         """Return the loop with other values for the named variables."""
         check_type(argument, values, Mapping, "values by name, as in {'x': 0.95}")
-        values = by_name(argument, values.items())
+        values = values_by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
         for name in values:
             if counted is None or name != counted.name:

@@ -16,11 +16,11 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import argument_error, check_choice, check_type
+from lab.errors import check_choice, check_type
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, cost_label, scalar_cost
 from lab.loops.declaration import BY, Declaration
-from lab.loops.text.source import one_named
+from lab.loops.text.source import choose_name
 from lab.loops.variables import State
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.notation import Number, value_symbol
@@ -30,7 +30,7 @@ from lab.traces.tracing import trace
 
 @dataclass(frozen=True, eq=False)
 class Loop(Declaration):
-    """A declared loop.  If `n_steps` is None, the sequences determine the number of steps."""
+    """A declared loop, with methods that build, differentiate, and trace its graph."""
 
     @classmethod
     def from_text(
@@ -39,7 +39,7 @@ class Loop(Declaration):
         states: States = (),
         sequences: Sequences = (),
         parameters: Parameters = (),
-        **others: Any,  # the values of other fields
+        **others: Any,  # values of other fields
     ) -> "Loop":
         """Build a loop from the text of its step, in the grammar of `lab.loops.text.grammar`.
 
@@ -53,8 +53,6 @@ class Loop(Declaration):
         by_text = ("step", "states", "sequences", "parameters", "outputs")
         known = [field.name for field in fields(cls) if field.name not in by_text]
         for name in others:
-            if name == "steps":
-                raise argument_error("argument", name, "did you mean 'n_steps'?")
             check_choice("argument", name, known, "a loop has the fields {}.")
         return cls(*written_loop(text, states, sequences, parameters), **others)
 
@@ -90,7 +88,7 @@ class Loop(Declaration):
         graph = (
             self.build() if graph is None else check_type("graph", graph, LoopGraph, "a LoopGraph")
         )
-        wrt = one_named("wrt", wrt, self.valued, BY)
+        wrt = choose_name("wrt", wrt, self.valued, BY)
         result = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         starts = {state.name: state.reach for state in self.states}
         label = cost_label(graph, cost, of, self.steps, starts)

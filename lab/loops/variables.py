@@ -34,7 +34,7 @@ def as_value(value: object, argument: str) -> np.ndarray:
     return array.astype(array.dtype if has_dtype else config.floatX, copy=True)
 
 
-def checked_name(name: object) -> str:
+def check_name(name: object) -> str:
     """Return the normalized name of a variable; raise ArgumentError if it is not valid."""
     if not isinstance(name, str) or not name.isprintable() or not name:
         raise argument_error(
@@ -95,7 +95,7 @@ class State(_Called):
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name))
+        object.__setattr__(self, "name", check_name(self.name))
         taps = check_taps(self.taps, f"taps of {self.label}")
         if not taps:
             raise ArgumentError(f"taps of {self.label} = []: a state needs at least one tap.")
@@ -154,7 +154,7 @@ class Sequence(_Called):
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name))
+        object.__setattr__(self, "name", check_name(self.name))
         taps = check_taps(self.taps, f"taps of {self.label}")
         if not taps:
             raise ArgumentError(f"taps of {self.label} = []: it needs at least one tap.")
@@ -188,7 +188,7 @@ class Parameter(_Called):
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name))
+        object.__setattr__(self, "name", check_name(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of {self.label}"))
 
 
@@ -201,7 +201,7 @@ class RandomState(_Called):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name))
+        object.__setattr__(self, "name", check_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise argument_error(f"seed of {self.label}", self.seed, "expected 0, 1, 2, …")
 

@@ -15,7 +15,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, check_sequence, listing, quote
 from lab.loops.text.grammar import Names, read_step
-from lab.loops.text.source import by_name
+from lab.loops.text.source import values_by_name
 from lab.loops.text.terms import SourceLine, compute
 from lab.loops.variables import Parameter, Sequence, State, as_value
 from lab.notation import Leaf, leaves_of
@@ -30,9 +30,9 @@ GROUPS = {"states": State, "sequences": Sequence, "parameters": Parameter}
 
 @dataclass(frozen=True)
 class WrittenStep:
-    """A step written as text, which is ``str(step)``.
+    """A step written as text; ``str(step)`` is the text.
 
-    `taps` are the taps of each variable that the text reads with an index.
+    `taps` contains the taps of each variable that the text reads with an index.
     """
 
     lines: tuple[SourceLine, ...]
@@ -79,22 +79,22 @@ def written_loop(
 ) -> WrittenLoop:
     """Return the step, variables, and outputs of a loop; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
-    declared = {group: _pairs(group, given) for group, given in groups.items()}
+    declared = {group: _named_items(group, given) for group, given in groups.items()}
     names = Names(**{group: tuple(name for name, _ in pairs) for group, pairs in declared.items()})
-    lines = _targeted(read_step(text, names), names)
+    lines = _assign_single_formula(read_step(text, names), names)
     targets = [line.target for line in lines if not line.is_until]
     missing = [name for name in names.states if name not in targets]
     if missing:
         raise ArgumentError(
-            f"step = {quote(text)}: nothing is assigned to {listing(missing)}; each state needs a "
-            f"line, as '{missing[0]} = …'."
+            f"step = {quote(text)}: it assigns no value to {listing(missing)}; add a line "
+            f"'{missing[0]} = …'."
         )
     outputs = tuple(name for name in targets if name not in names.states)
-    taps = _taps(lines, names)
+    taps = _taps_of_text(lines, names)
     return (
         WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
-        tuple(_state(*pair, taps) for pair in declared["states"]),
-        tuple(_sequence(*pair, taps) for pair in declared["sequences"]),
+        tuple(_make_state(*pair, taps) for pair in declared["states"]),
+        tuple(_make_sequence(*pair, taps) for pair in declared["sequences"]),
         tuple(
             item if isinstance(item, Parameter) else Parameter(name, item)
             for name, item in declared["parameters"]
@@ -103,22 +103,22 @@ def written_loop(
     )
 
 
-def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
+def _named_items(group: str, given: object) -> tuple[tuple[str, object], ...]:
     """Return pairs of a name and its value or declared variable."""
     if isinstance(given, Mapping):
-        return tuple(by_name(group, given.items()).items())
+        return tuple(values_by_name(group, given.items()).items())
     kind = GROUPS[group]
     items = check_sequence(group, given, f"values by name, or a tuple of {kind.__name__}", kind)
     return tuple((item.name, item) for item in items)
 
 
-def _targeted(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, ...]:
+def _assign_single_formula(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, ...]:
     """Assign a single formula without a target to the only state."""
     bare = [line for line in lines if not line.target and not line.is_until]
     stops = [line for line in lines if line.is_until]
     if len(stops) > 1:
         raise ArgumentError(
-            f"step: {quote(stops[1].written)} is a second until(…); join conditions with 'or'."
+            f"step: {quote(stops[1].written)} is a second until(…); join the conditions with 'or'."
         )
     if not bare:
         return lines
@@ -126,13 +126,13 @@ def _targeted(lines: tuple[SourceLine, ...], names: Names) -> tuple[SourceLine, 
     if len(names.states) != 1 or formulas > 1:
         example = names.states[0] if names.states else "y"
         raise ArgumentError(
-            f"step: {quote(bare[0].written)} is assigned to nothing; a loop with other than one "
-            f"state and one formula needs lines such as '{example} = …'."
+            f"step: {quote(bare[0].written)} is not assigned to a name; write '{example} = …', "
+            "unless the loop has exactly one state and one formula."
         )
     return tuple(line if line.is_until else replace(line, target=names.states[0]) for line in lines)
 
 
-def _taps(lines: Iterable[SourceLine], names: Names) -> dict[str, tuple[int, ...]]:
+def _taps_of_text(lines: Iterable[SourceLine], names: Names) -> dict[str, tuple[int, ...]]:
     """Return the taps of each variable that the text reads with an index."""
     reads = [read for line in lines for read in leaves_of(line.node)]
     taps: dict[str, tuple[int, ...]] = {}
@@ -145,9 +145,9 @@ def _taps(lines: Iterable[SourceLine], names: Names) -> dict[str, tuple[int, ...
     return taps
 
 
-def _state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> State:
+def _make_state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> State:
     if isinstance(item, State):
-        return _agreeing("state", item, named)
+        return _check_taps_of_text("state", item, named)
     taps = named.get(name, (-1,))
     initial, reach = as_value(item, f"initial of state {name}"), -min(taps)
     if reach > 1 and initial.ndim == 0:
@@ -155,24 +155,24 @@ def _state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sta
     return State(name, initial, taps, named.get(name, 1))
 
 
-def _sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sequence:
+def _make_sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sequence:
     if isinstance(item, Sequence):
-        return _agreeing("sequence", item, named)
+        return _check_taps_of_text("sequence", item, named)
     return Sequence(name, item, named.get(name, (0,)), named.get(name, 1))
 
 
-def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> Tapped:
-    """Return a declared variable if the text reads it at the same taps, or raise an error."""
+def _check_taps_of_text(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> Tapped:
+    """Return a declared variable; raise ArgumentError if the text reads it at other taps."""
     name, taps, read = item.name, item.taps, named.get(item.name)
     if read is None and len(taps) > 1:
         steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
         raise ArgumentError(
-            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {quote(name)} alone, "
-            f"which means one tap; name the taps as {steps}."
+            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {quote(name)} "
+            f"without an index, which means one tap; write {steps}."
         )
     if read is not None and taps != read:
         raise ArgumentError(
-            f"taps of {kind} {name} = {quote(list(taps))}: the step reads it at "
+            f"taps of {kind} {name} = {quote(list(taps))}: the step reads {name} at "
             f"{quote(list(read))}; declare these taps, or change the text."
         )
     return replace(item, takes=read or 1)

@@ -4,8 +4,8 @@
     >>> pullback(cotangent)
 
 A function records the primitives that it applies to its arguments.  Tangents propagate through
-them in order, and cotangents in reverse order.  The cotangent of a value with several uses is a
-sum: the transpose of a fan-out is a sum.
+them in order, and cotangents in reverse order.  A value with several uses receives the sum
+of their cotangents, because the transpose of a fan-out is a sum.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from lab.errors import ArgumentError, check_function, check_sequence
-from lab.structural.operands import Array, quoted, sealed
+from lab.errors import ArgumentError, check_function, check_sequence, quote
+from lab.structural.operands import Array, read_only
 from lab.structural.primitive import Adjoint, Linearization, LinearMap
 from lab.structural.primitives import primitives
 
@@ -25,8 +25,8 @@ class Recorded:
     """A value during the recording of a function; conditions can use its `value`.
 
     `chain` contains all results of the function in order.  `linear` is the derivative of the
-    primitive that computed the value from its `arguments`, which can be constants; an input has
-    none.
+    primitive that computed the value from `arguments`, which can be constants.  An input has
+    neither.
     """
 
     value: Array
@@ -36,12 +36,11 @@ class Recorded:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise ArgumentError(
-            "a chain consists of where, cat, narrow and clamp only; in a condition, use the value, "
-            "as in x.value > 0."
+            "a chain consists of where, cat, narrow, and clamp only. In a condition, use the "
+            "value, as in x.value > 0."
         )
 
-    # otherwise numpy would apply its operations entry by entry
-    __array_ufunc__ = None
+    __array_ufunc__ = None  # so that NumPy does not apply its operations entry by entry
 
 
 def where(condition: object, x: object, y: object) -> Array:
@@ -77,7 +76,7 @@ def cat(inputs: object, dim: object) -> Array:
     are views of g.
     """
     if not isinstance(inputs, tuple | list):
-        raise ArgumentError(f"cat: inputs = {quoted(inputs)}: expected a tuple or a list.")
+        raise ArgumentError(f"cat: inputs = {quote(inputs)}: expected a tuple or a list.")
     return _apply("cat", inputs, dim=dim)
 
 
@@ -125,7 +124,7 @@ def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
     chains = {id(value.chain): value.chain for value in inputs if isinstance(value, Recorded)}
     if len(chains) > 1:
         raise ArgumentError(
-            "inputs: they belong to two chains; a chain cannot use values of another chain."
+            "inputs: the values belong to two chains; expected values of one chain."
         )
     values = [value.value if isinstance(value, Recorded) else value for value in inputs]
     linear = primitives[name].linearize(values, **metadata)
@@ -137,7 +136,7 @@ def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ChainLinearization(LinearMap):
-    """The composition of the linear maps of all results of a chain, of which `output` is one."""
+    """The composition of the linear maps of a chain, from `inputs` to the result `output`."""
 
     inputs: tuple[Recorded, ...]
     output: Recorded
@@ -170,7 +169,7 @@ class ChainLinearization(LinearMap):
                     if isinstance(argument, Recorded):
                         total[argument] = total[argument] + part if argument in total else part
         return tuple(
-            sealed(total[each] if each in total else np.zeros_like(each.value))
+            read_only(total[each] if each in total else np.zeros_like(each.value))
             for each in self.inputs
         )
 
@@ -187,8 +186,8 @@ def linearize(
     result = function(*given)
     if not isinstance(result, Recorded) or result.chain is not chain:
         raise ArgumentError(
-            f"function: it returned {quoted(result)}; expected a result of where, cat, narrow or "
-            "clamp."
+            f"function: it returned {quote(result)}; expected a result of where, cat, narrow, "
+            "or clamp."
         )
     return result.value, ChainLinearization(given, result)
 

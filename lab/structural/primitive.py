@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from lab.errors import ArgumentError, listing
-from lab.structural.operands import Array, Form, fitting, sealed, unbroadcast
+from lab.structural.operands import Array, Form, check_form, read_only, unbroadcast
 
 
 class LinearMap(Protocol):
@@ -49,10 +49,11 @@ class Adjoint:
 class Linearization(LinearMap):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    Later changes of the metadata arrays have no effect.  `values` and `forms` belong to the checked
-    inputs, and `whole` is the form of the output.  `push` computes J v and `pull` computes J* g for
-    checked arguments.  If `broadcasts`, the results of `pull` need a sum over the broadcast axes.
-    `value` computes f, if f is not J of the inputs.
+    `values` are the checked inputs, `forms` their forms, and `whole` is the form of the output.
+    `metadata` contains copies of the metadata.  `push` computes J v and `pull` computes J* g for
+    checked arguments.  If `broadcasts` is true, the results of `pull` are summed over the broadcast
+    axes.  `value` computes f; if it is None, f equals J.  `kinks` is a mask of the output entries
+    without a derivative, or None.
     """
 
     primitive: str
@@ -70,29 +71,29 @@ class Linearization(LinearMap):
         """Return J v, the tangent of the output, for a tangent in the form of each input."""
         if len(tangents) != len(self.forms):
             raise ArgumentError(
-                f"{self.primitive}: tangents: there are {len(tangents)} for {len(self.forms)} "
-                "inputs; expected one for each."
+                f"{self.primitive}: tangents: expected {len(self.forms)}, one per input, "
+                f"got {len(tangents)}."
             )
         pairs = zip(tangents, self.forms, strict=True)
-        return sealed(
-            self.push(*(self._check_form(f"the tangent of {f.name}", v, f) for v, f in pairs))
+        return read_only(
+            self.push(*(self._checked(f"the tangent of {f.name}", v, f) for v, f in pairs))
         )
 
     def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """Return J* g, a cotangent of each input, for a cotangent in the form of the output."""
-        parts = self.pull(self._check_form("the cotangent", cotangent, self.whole))
+        parts = self.pull(self._checked("the cotangent", cotangent, self.whole))
         return tuple(
-            sealed(unbroadcast(part, form, self.whole) if self.broadcasts else part)
+            read_only(unbroadcast(part, form, self.whole) if self.broadcasts else part)
             for form, part in zip(self.forms, parts, strict=True)
         )
 
-    def _check_form(self, name: str, value: object, like: Form) -> Array:
-        return fitting(self.primitive, name, value, like)
+    def _checked(self, name: str, value: object, like: Form) -> Array:
+        return check_form(self.primitive, name, value, like)
 
     @property
     def output(self) -> Array:
         """The output f(inputs; metadata) for the present contents of the inputs."""
-        return sealed((self.value or self.push)(*self.values))
+        return read_only((self.value or self.push)(*self.values))
 
     @property
     def nonsmooth(self) -> Array:
@@ -106,11 +107,11 @@ class Linearization(LinearMap):
 
 @dataclass(frozen=True)
 class Primitive:
-    """A function of inputs and metadata, with its derivatives; see the module.
+    """A function of inputs and metadata, with its derivatives.
 
-    `arguments` are the arguments of the function in PyTorch's order; `metadata` are the arguments
-    without derivatives.  A single argument `inputs` means any number of inputs.  The rule takes
-    names, inputs, and metadata, checks them, and returns the linearization.
+    `arguments` are the names of all arguments in PyTorch's order; `metadata` are the names of the
+    arguments without derivatives.  The argument `inputs` stands for any number of inputs.  `rule`
+    checks names, inputs, and metadata, and returns the linearization.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Primitive:
             names = [f"inputs[{number}]" for number in range(len(inputs))]
         if len(inputs) != len(names):
             raise ArgumentError(
-                f"{self.name}: inputs: there are {len(inputs)}; expected {listing(names)}."
+                f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} of them."
             )
         return self.rule(names, inputs, **metadata)
 

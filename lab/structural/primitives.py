@@ -13,12 +13,12 @@ from lab.structural.operands import (
     COMPLEX,
     REAL,
     Form,
-    axis_of,
-    broadcast,
-    form,
-    mask,
-    operands,
-    sealed,
+    broadcast_shape,
+    check_axis,
+    check_mask,
+    check_operands,
+    form_of,
+    read_only,
 )
 from lab.structural.primitive import Linearization, Primitive
 
@@ -45,9 +45,9 @@ def _scatter(value: np.ndarray, shape: tuple[int, ...], part: tuple[slice, ...])
 
 def _where(names: Names, inputs: Inputs, condition: object) -> Linearization:
     """Linearize where: the tangent is m dx + (1 - m) dy; x receives m g, and y (1 - m) g."""
-    given = mask("where", "condition", condition)
-    values, forms = operands("where", names, inputs, REAL + COMPLEX)
-    shape = broadcast("where", (form("condition", given), *forms))
+    given = check_mask("where", "condition", condition)
+    values, forms = check_operands("where", names, inputs, REAL + COMPLEX)
+    shape = broadcast_shape("where", (form_of("condition", given), *forms))
     m = given.copy()
     return Linearization(
         "where",
@@ -65,21 +65,19 @@ def _cat(names: Names, inputs: Inputs, dim: object) -> Linearization:
     """Linearize cat: the tangent is cat(dx1, …, dxn); every input receives its part of g."""
     if not inputs:
         raise ArgumentError("cat: inputs = []: expected at least one array.")
-    values, forms = operands("cat", names, inputs, REAL + COMPLEX)
+    values, forms = check_operands("cat", names, inputs, REAL + COMPLEX)
     first = forms[0]
-    axis = axis_of("cat", dim, first.ndim, first.name)
+    axis = check_axis("cat", dim, first)
     shape = list(first.shape)
     for other in forms[1:]:
         if other.ndim != first.ndim:
-            raise ArgumentError(
-                f"cat: {first}, but {other}; all need the same number of dimensions."
-            )
+            raise ArgumentError(f"cat: {first}, but {other}; expected equal numbers of dimensions.")
         for n, (known, new) in enumerate(zip(shape, other.shape, strict=True)):
             if n == axis:
                 shape[n] = known + new
             elif new != known:
                 raise ArgumentError(
-                    f"cat: {first}, but {other}; apart from dim = {axis} they must be the same."
+                    f"cat: {first}, but {other}; expected equal lengths except along dim = {axis}."
                 )
     sizes = [form.shape[axis] for form in forms]
     starts = list(accumulate(sizes, initial=0))[:-1]
@@ -99,8 +97,8 @@ def _narrow(
 ) -> Linearization:
     """Linearize narrow: the tangent is the same part; a receives g in this part, zero elsewhere."""
     at, entries = check_integer("narrow: start", start), check_integer("narrow: length", length)
-    values, (a,) = operands("narrow", names, inputs, REAL + COMPLEX)
-    axis = axis_of("narrow", dim, a.ndim, a.name)
+    values, (a,) = check_operands("narrow", names, inputs, REAL + COMPLEX)
+    axis = check_axis("narrow", dim, a)
     size = a.shape[axis]
     if not 0 <= at <= size:
         raise ArgumentError(f"narrow: start = {at}: {a}; along dim = {axis} expected 0 to {size}.")
@@ -124,11 +122,11 @@ def _narrow(
 
 
 def _clamp(names: Names, inputs: Inputs) -> Linearization:
-    """Linearize clamp: the tangent is dlo below, dhi above, dx between; g goes to that input."""
-    (x, lo, hi), forms = operands("clamp", names, inputs, REAL)
-    output = Form("the output", broadcast("clamp", forms), forms[0].dtype)
+    """Linearize clamp: dlo below lo, dhi above hi, dx between; g belongs to the same input."""
+    (x, lo, hi), forms = check_operands("clamp", names, inputs, REAL)
+    output = Form("the output", broadcast_shape("clamp", forms), forms[0].dtype)
     _check_bounds(lo, hi)
-    below, above, surface = x < lo, x > hi, sealed((x == lo) | (x == hi))
+    below, above, kinks = x < lo, x > hi, read_only((x == lo) | (x == hi))
     return Linearization(
         "clamp",
         (x, lo, hi),
@@ -139,7 +137,7 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
         pull=lambda g: (_kept(~(below | above), g), _kept(below, g), _kept(above, g)),
         value=np.clip,
         broadcasts=True,
-        kinks=surface,
+        kinks=kinks,
     )
 
 
@@ -162,4 +160,6 @@ _PRIMITIVES = (
     Primitive("narrow", ("a", "dim", "start", "length"), ("dim", "start", "length"), _narrow),
     Primitive("clamp", ("x", "lo", "hi"), (), _clamp),
 )
-primitives = Registry("primitive", {one.name: one for one in _PRIMITIVES}, "the primitives are {}.")
+primitives = Registry(
+    "primitive", {each.name: each for each in _PRIMITIVES}, "the primitives are {}."
+)

@@ -85,7 +85,7 @@ def test_a_text_is_a_loop_that_runs_or_is_refused(seed):
 
 
 def test_a_parser_that_hands_on_what_python_says_is_caught(monkeypatch):
-    monkeypatch.setattr(Source, "parsed", lambda self: ast.parse(self.formula, mode="eval").body)
+    monkeypatch.setattr(Source, "parse", lambda self: ast.parse(self.formula, mode="eval").body)
     with pytest.raises(AssertionError, match="SyntaxError of"):
         tried(MAKERS, 0, 300)
 

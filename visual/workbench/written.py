@@ -15,7 +15,7 @@ import numpy as np
 from lab.errors import ArgumentError, quote
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
-from lab.loops.text.source import by_name, identifier
+from lab.loops.text.source import identifier, values_by_name
 from lab.loops.variables import Parameter, RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
@@ -27,7 +27,7 @@ STEPS = 4
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
     """Return the loop, with `steps` steps if it has no sequence; raise ArgumentError if invalid."""
-    given = by_name("values", _given(values))
+    given = values_by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
     assigned = [identifier(target.group(1)) for line in lines if (target := TARGET.match(line))]
     states = [name for name in given if name in assigned] or list(given)[:1]

@@ -3,15 +3,15 @@
     >>> read_step("x[t] = w·x[t−1]² + u[t]", Names(("x",), sequences=("u",), parameters=("w",)))
 
 The grammar is the notation of all printed formulas, or its ASCII form: ``x[t-1]`` is the last
-value of x, ``u[t]`` the value of a sequence at this step, ``u[t+1]`` the next value.  Without an
-index, ``x`` is the last value of a state and ``u`` the value of a sequence at this step.  On the
-right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have no index.
+value of x, ``u[t]`` the value of a sequence at this step, and ``u[t+1]`` the next value.  Without
+an index, ``x`` is the last value of a state, and ``u`` the value of a sequence at this step.  On
+the right-hand side, ``x[t]`` is the result of an earlier line.  Parameters have no index.
 
 A line ``x = …`` assigns a state or an output; ``until(condition)`` stops the loop.  Lines end at
 a line break or at ``;``.  A loop with one state can omit ``x =``.
 
-Python's parser builds a tree of the text, and `_Reader` accepts only the nodes listed here.  It
-does not evaluate anything.
+Python's parser builds a tree of the text.  `_Reader` accepts only the nodes of this grammar, and
+does not evaluate them.
 """
 
 import ast
@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 
 from lab.errors import ArgumentError, argument_error, closest_match, listing, quote
-from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
+from lab.loops.text.source import DEEPEST, Source, identifier, source_error, statements
 from lab.loops.text.terms import (
     COMPARISONS,
     CONNECTIVES,
@@ -30,8 +30,10 @@ from lab.loops.text.terms import (
 )
 from lab.notation import Call, Leaf, Number, Term
 
-LONGEST, FARTHEST = 2000, 100
-LARGEST, HIGHEST = 1e12, 64
+LONGEST = 2000  # characters of a text
+FARTHEST = 100  # steps of a tap
+LARGEST = 1e12  # number in a formula
+HIGHEST = 64  # exponent
 TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
 STEPS_BACK = re.compile(r"(.*[^0-9])([0-9]+)")
 # Signs of printed formulas, as Python's parser reads them.
@@ -42,7 +44,7 @@ RESERVED = ("t", "until")
 
 @dataclass(frozen=True)
 class Names:
-    """The variables of the loop, which the text can use."""
+    """The names of the variables that the text can use."""
 
     states: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ()
@@ -54,8 +56,8 @@ class Names:
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
-                    f"name = {quote(name)}: in a step that is written as text, a name consists of "
-                    f"letters, digits and _, begins with a letter, and is not {listing(RESERVED)}."
+                    f"name = {quote(name)}: in the text of a step, a name consists of letters, "
+                    f"digits, and _, begins with a letter, and is not {listing(RESERVED, 'or')}."
                 )
 
     @property
@@ -65,11 +67,11 @@ class Names:
 
 
 def read_step(text: str, names: Names) -> tuple[SourceLine, ...]:
-    """Return the lines of a step; raise ArgumentError with the column of a syntax error."""
+    """Return the lines of a step; raise ArgumentError with the column of the first mistake."""
     if not isinstance(text, str):
         raise argument_error("step", text, "expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
-        raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
+        raise ArgumentError(f"step: expected at most {LONGEST} characters, got {len(text)}.")
     raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
     text = raised.translate(TYPED)
     lines: list[SourceLine] = []
@@ -94,15 +96,15 @@ class _Reader:
         self.tapped = (*names.states, *names.sequences)
         if assigned and self.target in (*names.sequences, *names.parameters, *RESERVED):
             why = "cannot be assigned to; states and outputs can."
-            raise refused(text, *assigned.span(1), why)
+            raise source_error(text, *assigned.span(1), why)
         if assigned and self.target in earlier:
-            raise refused(
+            raise source_error(
                 text, *assigned.span(1), "is assigned twice; keep only one of these lines."
             )
 
     def line(self) -> SourceLine:
-        """Return the line, which must be a formula or ``until(…)``."""
-        tree = self.source.parsed()
+        """Return the line; raise ArgumentError unless it is a formula or ``until(…)``."""
+        tree = self.source.parse()
         if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
             self._check_arguments(tree, 1, 1)
             self._check_depth(tree.args[0])
@@ -110,8 +112,8 @@ class _Reader:
         self._check_depth(tree)
         return SourceLine(self.target, ast.unparse(tree), self._number(tree))
 
-    def _refused(self, node: ast.expr, why: str) -> ArgumentError:
-        return self.source.refused(node, why)
+    def _error(self, node: ast.expr, why: str) -> ArgumentError:
+        return self.source.error_at(node, why)
 
     def _check_depth(self, tree: ast.expr) -> None:
         """Raise ArgumentError for a tree that is too deep for recursive functions."""
@@ -119,7 +121,7 @@ class _Reader:
         while waiting:
             node, depth = waiting.pop()
             if depth > DEEPEST:
-                raise self._refused(node, f"is nested deeper than {DEEPEST} levels.")
+                raise self._error(node, f"is nested deeper than {DEEPEST} levels.")
             if not isinstance(node, ast.Subscript):
                 inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
                 waiting += [(child, depth + 1) for child in reversed(inner)]
@@ -145,17 +147,17 @@ class _Reader:
             case ast.BinOp() if type(node.op) in OPERATORS:
                 return self._operation(OPERATORS[type(node.op)], node.left, node.right)
             case ast.Compare() | ast.BoolOp():
-                why = "is a condition; conditions are allowed in where(…) and until(…) only."
+                why = "is a condition; use conditions only in where(…) and until(…)."
             case ast.IfExp():
-                why = "chooses; a choice is written where(condition, a, b)."
+                why = "chooses a value; write where(condition, a, b) instead."
             case ast.Tuple():
                 why = "is more than one formula; write one line 'x = …' for each state and output."
             case _:
                 why = (
-                    "is not part of the grammar; allowed are names, numbers, + - * / ** @, "
-                    f"brackets and the functions {listing(FUNCTIONS)}."
+                    "is not part of the grammar; expected names, numbers, + - * / ** @, brackets, "
+                    f"or the functions {listing(FUNCTIONS)}."
                 )
-        raise self._refused(node, why)
+        raise self._error(node, why)
 
     def _operation(self, name: str, *arguments: ast.expr) -> Call:
         return Call(name, tuple(map(self._number, arguments)))
@@ -168,7 +170,7 @@ class _Reader:
                 return Call("not", (self._condition(node.operand),))
             case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
                 return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
-        raise self._refused(
+        raise self._error(
             node,
             "is not a condition; write a comparison, such as x[t-1] > 0, with "
             f"{listing(COMPARISONS.values(), 'or')}.",
@@ -177,7 +179,9 @@ class _Reader:
     def _power(self, node: ast.BinOp) -> Term:
         base, exponent, sign = self._number(node.left), node.right, 1
         if any(isinstance(inner, ast.Pow) for inner in ast.walk(exponent)):
-            raise self._refused(node, "has a power in its exponent; one power is allowed.")
+            raise self._error(
+                node, "has a power in its exponent; assign the exponent in a separate line."
+            )
         while isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub):
             exponent, sign = exponent.operand, -sign
         if isinstance(exponent, ast.Constant):
@@ -188,10 +192,10 @@ class _Reader:
     def _literal(self, node: ast.Constant, largest: float) -> float:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._refused(node, "is not a number; numbers are written 2, 0.5 or 1e-3.")
+            raise self._error(node, "is not a number; write numbers as 2, 0.5, or 1e-3.")
         if value > largest:
             what = "an exponent" if largest == HIGHEST else "a number"
-            raise self._refused(node, f"is too large; {what} can be up to {largest:g}.")
+            raise self._error(node, f"is too large; {what} can be up to {largest:g}.")
         return value
 
     # names and functions
@@ -205,65 +209,68 @@ class _Reader:
         back = STEPS_BACK.fullmatch(name)
         if back and back.group(1) in self.tapped:
             base, digits = back.groups()
-            raise self._refused(
+            raise self._error(
                 node,
-                f"is not a name of this loop; {base} {digits} back is written {base}[t-{digits}].",
+                f"is not a name of this loop; for {base} {digits} steps back, write "
+                f"{base}[t-{digits}].",
             )
         if name in self.earlier:
-            raise self._refused(node, f"is a result of this step, which is written {name}[t].")
+            raise self._error(node, f"is a result of this step; write {name}[t].")
         if like := closest_match(name, self.names.all):
-            raise self._refused(node, f"is not a name of this loop; did you mean {like!r}?")
-        raise self._refused(
+            raise self._error(node, f"is not a name of this loop; did you mean {like!r}?")
+        raise self._error(
             node,
-            "is not a name of this loop; give it a value, as in parameters="
-            f"{{{name!r}: 0.5}}, or sequences={{{name!r}: [0.1, 0.2]}} for one at each step.",
+            "is not a name of this loop; pass its value, as in parameters="
+            f"{{{name!r}: 0.5}}, or a value per step, as in sequences={{{name!r}: [0.1, 0.2]}}.",
         )
 
     def _indexed(self, node: ast.Subscript) -> Term:
         name, tap = _name(node.value), _tap(node.slice)
         if name not in (*self.tapped, *self.earlier):
-            raise self._refused(
+            raise self._error(
                 node,
-                f"has a step in [ ]; expected a state or a sequence: {listing(self.tapped)}. "
+                f"has a step in [ ], but only {listing(self.tapped)} can have a step. "
                 f"To add one, pass its value, as in states={{{name!r}: 0.5}}.",
             )
         if tap is None:
-            raise self._refused(node, f"has no step in [ ]; allowed are {name}[t-1], {name}[t] …")
+            raise self._error(
+                node, f"has no step in [ ]; write a step, such as {name}[t-1] or {name}[t]."
+            )
         if tap == 0 and name not in self.names.sequences:
             if name not in self.earlier:
-                raise self._refused(
+                raise self._error(
                     node, f"is not computed yet; move the line '{name} = …' above this line."
                 )
             return Leaf(name, 0, -1)
         if name not in self.tapped:
-            raise self._refused(node, "is an output, which the step cannot look back at.")
+            raise self._error(node, "is an output; the step cannot look back at outputs.")
         if abs(tap) > FARTHEST:
-            raise self._refused(node, f"is too far away; up to {FARTHEST} steps are allowed.")
+            raise self._error(node, f"is too far away; a step can be up to {FARTHEST} steps away.")
         if tap >= 0 and name in self.names.states:
-            raise self._refused(node, f"lies ahead; a state looks back, as in {name}[t-1].")
+            raise self._error(node, f"lies ahead; a state looks back, as in {name}[t-1].")
         return Leaf(name, tap, -1)
 
     def _call(self, node: ast.Call) -> Term:
         name = _name(node.func)
         if name == "until":
-            raise self._refused(node, "is part of a formula; write until(…) on a separate line.")
+            raise self._error(node, "is part of a formula; write until(…) on a separate line.")
         if name not in FUNCTIONS:
             like = closest_match(name, FUNCTIONS)
             advice = (
                 f"did you mean {like}?" if like else f"expected one of {listing(FUNCTIONS, 'or')}."
             )
-            raise self._refused(node.func, f"is not a supported function; {advice}")
+            raise self._error(node.func, f"is not a supported function; {advice}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
         return Call(name, (first(node.args[0]), *map(self._number, node.args[1:])))
 
     def _check_arguments(self, node: ast.Call, fewest: int, most: int) -> None:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            raise self._refused(node, "has a named or starred argument; write plain ones.")
+            raise self._error(node, "has a named or starred argument; write plain arguments.")
         if not fewest <= len(node.args) <= most:
             count = str(fewest) if fewest == most else f"{fewest} to {most}"
             noun = "argument" if count == "1" else "arguments"
-            raise self._refused(node, f"takes {count} {noun}, not {len(node.args)}.")
+            raise self._error(node, f"takes {count} {noun}, not {len(node.args)}.")
 
 
 def _name(node: ast.expr) -> str:

@@ -20,7 +20,7 @@ class SourceLine:
 
     target: str
     written: str
-    node: Term  # with the operators of the text as names
+    node: Term  # its calls have the names of the operators in the text
     is_until: bool = False
 
     def __str__(self) -> str:
@@ -36,11 +36,11 @@ class Function:
     most: int = 1
 
 
-def _folded(apply: Callable[..., TensorVariable]) -> Callable[..., TensorVariable]:
+def _fold(apply: Callable[..., TensorVariable]) -> Callable[..., TensorVariable]:
     return lambda *values: reduce(apply, values)
 
 
-def _minus(first: TensorVariable, *rest: TensorVariable) -> TensorVariable:
+def _subtract_or_negate(first: TensorVariable, *rest: TensorVariable) -> TensorVariable:
     return first - rest[0] if rest else -first
 
 
@@ -51,8 +51,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             name: Function(getattr(pt, name))
             for name in (*_TRIGONOMETRY, "exp", "log", "sqrt", "sigmoid", "abs")
         },
-        "min": Function(_folded(pt.minimum), 2, 8),
-        "max": Function(_folded(pt.maximum), 2, 8),
+        "min": Function(_fold(pt.minimum), 2, 8),
+        "max": Function(_fold(pt.maximum), 2, 8),
         "where": Function(pt.switch, 3, 3),
         "dot": Function(pt.dot, 2, 2),
         "sum": Function(pt.sum),
@@ -66,10 +66,10 @@ CONNECTIVES: Mapping[type[ast.AST], str] = MappingProxyType({ast.And: "and", ast
 COMPARISONS: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 )
-_APPLIED: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
+_OPERATIONS: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
     {
         "+": pt.add,
-        "-": _minus,
+        "-": _subtract_or_negate,
         "*": pt.mul,
         "/": pt.true_div,
         "**": pt.pow,
@@ -80,8 +80,8 @@ _APPLIED: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
         ">=": pt.ge,
         "==": pt.eq,
         "!=": pt.neq,
-        "and": _folded(pt.and_),
-        "or": _folded(pt.or_),
+        "and": _fold(pt.and_),
+        "or": _fold(pt.or_),
         "not": pt.invert,
         **{name: function.apply for name, function in FUNCTIONS.items()},
     }
@@ -93,9 +93,9 @@ def compute(node: Term, read: Callable[[Leaf], TensorVariable]) -> TensorVariabl
     if isinstance(node, Leaf):
         return read(node)
     if isinstance(node, Number):
-        # As floats: PyTensor's smallest dtype of an integer would overflow.
+        # Use floats, because PyTensor gives integers the smallest dtype, which can overflow.
         return pt.constant(float(node.written), dtype=config.floatX)
     assert isinstance(node, Call)
     if node.name == "**" and isinstance(node.arguments[1], Number):
         return compute(node.arguments[0], read) ** ast.literal_eval(node.arguments[1].written)
-    return _APPLIED[node.name](*(compute(argument, read) for argument in node.arguments))
+    return _OPERATIONS[node.name](*(compute(argument, read) for argument in node.arguments))

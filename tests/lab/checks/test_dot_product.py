@@ -93,8 +93,8 @@ def test_own_tangents_and_cotangent():
         ({"wrt": ["y"]}, "wrt = 'y': expected one of x"),
         ({"of": "y"}, "of = 'y': the loop's states and outputs are x"),
         ({"tangents": {"y": 1.0}}, r"tangents = 'y': the differentiated variables are x"),
-        ({"tangents": {"x": [1.0]}}, r"tangents\['x'\]: its shape is \(1,\), but should be \(\)"),
-        ({"cotangent": [1.0]}, r"cotangent: its shape is \(1,\), but should be \(4,\)"),
+        ({"tangents": {"x": [1.0]}}, r"tangents\['x'\]: the shape is \(1,\), but should be \(\)"),
+        ({"cotangent": [1.0]}, r"cotangent: the shape is \(1,\), but should be \(4,\)"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, says):

@@ -14,20 +14,20 @@ YES = np.array([True, False, True])
 
 # a call, the start of its message, and a later part
 REFUSED = [
-    (lambda: structural.where(YES, V, np.ones(2)), "where: condition has shape (3,)", "axis -1"),
+    (lambda: structural.where(YES, V, np.ones(2)), "where: condition has shape (3,)", "broadcast"),
     (lambda: structural.where(YES, V, V.astype("float32")), "where: x is float64 and y", "dtype"),
     (lambda: structural.where(YES, np.arange(3), V), "where: x has dtype int64", "float32"),
     (lambda: structural.where(YES, V, 1j), "where: y = 1j is complex", "float64 is expected"),
     (lambda: structural.where([1, 0], 1, 2), "where: condition = [1, 0]", "booleans"),
-    (lambda: structural.where(YES, "x", 2), "where: x = 'x': expected numbers", ""),
+    (lambda: structural.where(YES, "x", 2), "where: x = 'x': expected a NumPy array", ""),
     (lambda: structural.where(YES, pt.dvector("v"), 2.0), "where: x = v", "pytensor.tensor"),
-    (lambda: structural.where(YES, [[1], [1, 2]], 2), "where: x = [[1], [1, 2]]", "rows differ"),
+    (lambda: structural.where(YES, [[1], [1, 2]], 2), "where: x = [[1], [1, 2]]", "expected"),
     (lambda: structural.cat([A, A[:, :2]], 0), "cat: inputs[0] has shape (2, 3)", "dim = 0"),
     (lambda: structural.cat([A, V], 0), "cat: inputs[0] has shape (2, 3)", "dimensions"),
     (lambda: structural.cat([A, A], 2), "cat: dim = 2: inputs[0] has 2 dim", "expected -2 to 1"),
     (lambda: structural.cat([np.array(1.0)], 0), "cat: dim = 0: inputs[0] is a scalar", ""),
     (lambda: structural.cat([], 0), "cat: inputs = []: expected at least one", ""),
-    (lambda: structural.cat(A, 0), "cat: inputs = float64 array of shape (2, 3)", ""),
+    (lambda: structural.cat(A, 0), "cat: inputs = array(", "tuple or a list"),
     (lambda: structural.narrow(A, 1, 4, 0), "narrow: start = 4: a has shape (2, 3)", "0 to 3"),
     (lambda: structural.narrow(A, 0, 1, 2), "narrow: length = 2: a has shape (2, 3)", "0 to 1"),
     (lambda: structural.narrow(A, 0, 1, -1), "narrow: length = -1", "expected 0 or more"),
@@ -38,7 +38,7 @@ REFUSED = [
     (lambda: structural.set_subtensor(A, A[:1], 2), "set_subtensor: i = 2: y has 1 rows", "all of"),
     (lambda: structural.set_subtensor([1.0], [2.0], 0), "set_subtensor: x = [1.0]", "rows"),
     (lambda: primitives["narrow"].forward(A, dim=0), "narrow: metadata = dim: expec", "start"),
-    (lambda: primitives["clamp"].forward(A, 0), "clamp: inputs: there are 2; expected x", ""),
+    (lambda: primitives["clamp"].forward(A, 0), "clamp: inputs: expected x", "2"),
     (lambda: primitives["cat"].jvp([V, V], [V], dim=0), "cat: tangents: ", "1"),
     (lambda: primitives["clamp"].jvp((V, 0.0, 1.0), (V, V, 0.0)), "clamp: the tangent of lo", "()"),
     (
@@ -49,7 +49,7 @@ REFUSED = [
     (lambda: structural.vjp(lambda x: 3.0, [V]), "function: it returned 3.0", ""),
     (
         lambda: structural.vjp(lambda x: structural.where(np.asarray(x), x, x), [V]),
-        "a chain consists of where, cat, narrow and clamp only",
+        "a chain consists of where, cat, narrow, and clamp only",
         "",
     ),
 ]
@@ -82,5 +82,5 @@ def test_a_primitive_that_is_not_there(name):
 def test_two_recordings_do_not_mix():
     kept = []
     structural.vjp(lambda x: kept.append(x) or structural.narrow(x, 0, 0, 1), [V])
-    with pytest.raises(ArgumentError, match="belong to two chains"):
+    with pytest.raises(ArgumentError, match="expected values of one chain"):
         structural.vjp(lambda x: structural.cat([x, kept[0]], 0), [V])
