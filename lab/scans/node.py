@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, ClassVar
-from weakref import finalize
 
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply, Variable
@@ -157,14 +156,13 @@ class TapeScan(Scan):
     """
 
     _pullback: ClassVar[Pullback]
-    labels: ScanLabels = ScanLabels()
     rule: object | None = None
     _connected: tuple[object, list[list[bool]]] | None = None  # a graph, and its cached pattern
 
     @property
     def derivation(self) -> object | None:
         """The `lab.Derivation` that built this Scan; None if the Scan is not a derivative."""
-        return self.labels.derivation
+        return labels_of(self).derivation
 
     @classmethod
     def differentiated_by(cls, pullback: Pullback) -> Pullback:
@@ -214,24 +212,15 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     return pattern
 
 
-# The labels of PyTensor's own Scans, which have no attribute for them.  The keys are ids, because
-# two equal Scans can be different loops.
-_LABELS: dict[int, ScanLabels] = {}
-
-
 def label(op: Scan, labels: ScanLabels) -> None:
     """Attach labels to `op`, a Scan of any class."""
-    if isinstance(op, TapeScan):
-        op.labels = labels
-        return
-    if id(op) not in _LABELS:
-        finalize(op, _LABELS.pop, id(op))
-    _LABELS[id(op)] = labels
+    vars(op)["scan_labels"] = labels
 
 
 def labels_of(op: Op) -> ScanLabels:
     """Return the labels of `op`, or empty labels."""
-    return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), ScanLabels())
+    labels: ScanLabels = vars(op).get("scan_labels", ScanLabels())
+    return labels
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:

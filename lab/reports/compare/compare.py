@@ -60,24 +60,24 @@ def compare(
 def _compared(target: Subject, order: int) -> Comparison:
     *both, places = differentiate(target.cost, target.wrt, order)
     shapes = [np.shape(value) for value in target.at]
-    ours, theirs = (run_side(side, target.given, shapes) for side in both)
+    (ours, our_run), (theirs, their_run) = (run_side(s, target.given, shapes) for s in both)
     values = dict(zip(target.wrt, target.at, strict=True))
     moved = None if target.truncated else MovedCost(target.cost, values, target.given)
     rows: list[GradientRow] = []
-    for number, pair in enumerate(zip(ours.answers, theirs.answers, strict=True), start=1):
+    for number, pair in enumerate(zip(ours, theirs, strict=True), start=1):
         summed = places[number - 2] if number > 1 else ()
         rows += _rows(number, *pair, summed, target.names, moved)
     where = Contrast(None, 0, 0)
-    if ours.trace is not None and theirs.trace is not None:
-        where = contrast(ours.trace, theirs.trace, SIDES)
+    if our_run is not None and their_run is not None:
+        where = contrast(our_run, their_run, SIDES)
     return Comparison(
         cost=printable(target.cost.name or "the cost"),
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),
         contrast=where,
-        ours=ours.trace,
-        theirs=theirs.trace,
+        ours=our_run,
+        theirs=their_run,
         truncated=target.truncated,
     )
 

@@ -148,21 +148,13 @@ class SideResult:
     status: Status
 
 
-@dataclass(frozen=True, eq=False)
-class SideGradients:
-    """The gradients by one pullback, for every order and input, and the run that computed them.
-
-    `trace` is None if no gradient can be run, or if the graph has Scans inside other operations.
-    """
-
-    answers: tuple[tuple[SideResult, ...], ...]
-    trace: Trace | None
-
-
-def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> SideGradients:
+def run_side(
+    side: Side, given: Values, shapes: Sequence[tuple[int, ...]]
+) -> tuple[tuple[tuple[SideResult, ...], ...], Trace | None]:
     """Run all gradients of a side; `shapes` are the shapes of the inputs.
 
-    The trace excludes gradients whose graphs fail.
+    Return the gradients for every order and input, and the trace of the gradients that can be run.
+    The trace is None if there is none, or if the graph has Scans inside other operations.
     """
     gradients = [g for row in side.gradients for g in row if _is_number(g)]
     run, values, failed = _run([side.cost, *gradients], given)
@@ -179,7 +171,7 @@ def run_side(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Si
         tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))
         for row in side.gradients
     )
-    return SideGradients(rows, run)
+    return rows, run
 
 
 def _run(

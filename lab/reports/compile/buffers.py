@@ -117,12 +117,8 @@ def _value(requested: Variable, given: Values) -> np.ndarray | None:
 
 
 def step_count(n_steps: Variable, given: Values) -> Count:
-    """Return the number of steps of a loop; an expression without a name is written as n."""
-    known = constant_value(n_steps)
-    if known is not None:
-        return Count(str(known), known)
-    value = _value(n_steps, given)
-    return Count(str(n_steps.name or "n"), None if value is None else int(value))
+    """Return the number of steps of a loop; an expression is written as n."""
+    return row_count(n_steps, n_steps, given)
 
 
 def full_count(part: LoopVariable, steps: Count) -> Count:
