@@ -40,8 +40,10 @@ from lab.scans.slices import constant_value, cut_of
 from lab.tape import Kind
 from lab.traces.run import run
 
-DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
-GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
+DEFAULTS = {
+    "n_steps": "length of the shortest sequence",
+    **{"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None},
+}
 NOTHING = "–"
 COLUMNS = ("name", "kind", "_slices", "_inner", "gradient", "_outer")
 LEGEND = (
@@ -63,20 +65,6 @@ MEANINGS = {  # of a constant number of steps
     2: "a Scan, whose gradient is a Scan",
 }
 FEW_STEPS_HEADER = ("n_steps", "Scans", "in gradient", "rows", "sum", "gradient", "meaning")
-
-
-@dataclass(frozen=True)
-class Given:
-    """One argument of the call, with its value; `filled_in` marks a default value."""
-
-    argument: str
-    value: str
-    filled_in: bool = False
-
-    @property
-    def cells(self) -> tuple[str, str]:
-        """The argument and its value."""
-        return self.argument, f"{self.value} (default)" if self.filled_in else self.value
 
 
 @dataclass(frozen=True)
@@ -111,12 +99,13 @@ class ScanVariable:
 class Canonical(Report):
     """A call of ``pytensor.scan``, and the Scan that it builds.
 
-    PyTensor calls the step `called` times, with the variables `called_with`.  `inputs`, `outputs`,
-    and `first_rows` are empty if PyTensor builds no Scan (a constant n_steps of 1).  `few_steps` is
-    None for a step function, for a loop that stops on a condition, and for short sequences.
+    `given` are pairs of an argument and its value.  PyTensor calls the step `called` times, with
+    the variables `called_with`.  `inputs`, `outputs`, and `first_rows` are empty if PyTensor builds
+    no Scan (a constant n_steps of 1).  `few_steps` is None for a step function, for a loop that
+    stops on a condition, and for short sequences.
     """
 
-    given: tuple[Given, ...]
+    given: tuple[tuple[str, str], ...]
     called: int
     called_with: tuple[str, ...]
     inputs: tuple[ScanVariable, ...] = ()
@@ -133,8 +122,7 @@ class Canonical(Report):
         times = "once" if self.called == 1 else f"{self.called} times"
         arguments = ", ".join(self.called_with) or "no arguments"
         call = f"PyTensor calls the step {times}, to build the inner function, with {arguments}."
-        cells: tuple[tuple[str, ...], ...] = tuple(given.cells for given in self.given)
-        yield Section("Call", (ReportTable(("argument", "value"), cells), call))
+        yield Section("Call", (ReportTable(("argument", "value"), self.given), call))
         if self.inputs:
             cells = tuple(each.cells for each in self.inputs)
             yield Section("Inputs of the Scan", (ReportTable(("input", *COLUMNS), cells), LEGEND))
@@ -153,7 +141,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  The report
     on a loop includes its graphs for −1, 0, 1, and 2 steps.
 
-    Raises ArgumentError if PyTensor refuses the call.
+    Raises ArgumentError if PyTensor raises an error.
     """
     if isinstance(subject, Loop):
         if arguments:
@@ -170,7 +158,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         received.append(tuple(str(v.name or "unnamed").replace("-", "−") for v in values))
         return function(*values)
 
-    given = tuple(_given(arguments))
+    given = tuple(_argument_rows(arguments))
     try:
         results = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
     except Exception as error:  # any error of PyTensor or of the step
@@ -202,23 +190,19 @@ def _listed(entries: object) -> list[object]:
     return [] if entries is None else [entries]
 
 
-def _given(arguments: Mapping[str, object]) -> Iterator[Given]:
-    """Yield the arguments of the call, and the defaults."""
-    for name in GIVEN:
+def _argument_rows(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the arguments of the call and their values, with the defaults."""
+    for name in ("sequences", "outputs_info", "non_sequences"):
+        yield from ((name, _entry_text(name, entry)) for entry in _listed(arguments.get(name)))
+    for name, default in DEFAULTS.items():
         value = arguments.get(name)
-        if name in ("sequences", "outputs_info", "non_sequences"):
-            yield from (_entry(name, entry) for entry in _listed(value))
-        elif name == "n_steps":
-            shown = "length of the shortest sequence" if value is None else str(value)
-            yield Given(name, shown, value is None)
-        else:
-            yield Given(name, str(arguments.get(name, DEFAULTS[name])), name not in arguments)
+        yield name, f"{default} (default)" if value is None else str(value)
 
 
-def _entry(name: str, entry: object) -> Given:
-    """Return the record of a sequence, state, or parameter of the call."""
+def _entry_text(name: str, entry: object) -> str:
+    """Write a sequence, state, or parameter of the call with its taps."""
     if entry is None:
-        return Given(name, "None: an output that no step reads")
+        return "None: an output that no step reads"
     variable, taps = entry, None
     if isinstance(entry, dict):
         variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
@@ -226,11 +210,10 @@ def _entry(name: str, entry: object) -> Given:
     if isinstance(variable, Variable):
         called = str(variable.name or written(variable))
     if taps is not None:
-        return Given(name, f"{called}, tap{'s' * (len(taps) != 1)} {integers(*taps)}")
+        return f"{called}, tap{'s' * (len(taps) != 1)} {integers(*taps)}"
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
-    default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
-    tap = default if is_numeric or not isinstance(variable, Variable) else ""
-    return Given(name, f"{called}{tap}", bool(tap))
+    default = {"sequences": ", tap 0 (default)", "outputs_info": ", tap −1 (default)"}.get(name, "")
+    return called + (default if is_numeric or not isinstance(variable, Variable) else "")
 
 
 def _inputs(
@@ -253,7 +236,7 @@ def _inputs(
                 slices = called_with[number - 1 : number]
                 cut = cut_of(part.outer_input)
                 if cut.first >= 0 and cut.way == 1:
-                    note = f"in older texts {written(cut.base)}[{cut.first}:]"
+                    note = f"older documents write {written(cut.base)}[{cut.first}:]"
             case Kind.PARAMETER:
                 note = "" if part.outer_input in parameters else "captured by the step"
             case Kind.UNTRACED:

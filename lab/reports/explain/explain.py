@@ -47,7 +47,7 @@ from lab.reports.explain.memory import saved_arrays
 from lab.reports.explain.traps import describe, traps
 from lab.scans.backtraces import line_of, printed_ids, without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
-from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
+from lab.scans.replacing import as_scans, scan_nodes, with_tapes
 
 
 def explain(
@@ -86,14 +86,6 @@ def explain(
         listing(describe(v, "the variable") for v in variables),
     )
     original, (cost,) = cost, as_scans([cost])
-    try:
-        require_scan([cost])
-    except GraphError:
-        try:  # PyTensor's own answer
-            gradients = pytensor_gradients(cost, variables)
-            return Explanation(*names, *_statuses(variables, gradients, None), ())
-        except TypeError as error:  # such as complex intermediate values
-            return Explanation(*names, Undefined(first_line(error)), (), ())
     root, targets, gradients, problem = _gradients(cost, variables)
     derivations, within = _derivations(root, gradients)
     nodes = scan_nodes([root, *(v for v in gradients if isinstance(status_of(v), Connected))])
@@ -153,7 +145,8 @@ def _statuses(
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
     """Return the status of the gradient, and the variables without one if others have one."""
     if problem is not None:
-        return Undefined(str(problem)), ()
+        reason = str(problem) if isinstance(problem, LabError) else first_line(problem)
+        return Undefined(reason), ()
     names = [describe(variable, "the variable") for variable in wrt]
     statuses = [*zip(names, map(status_of, gradients), strict=True)]
     lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))

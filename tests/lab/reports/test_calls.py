@@ -117,7 +117,10 @@ def test_a_sequence_with_two_taps():
     _, first, second, state, parameter = found.inputs
     assert (first.outer, second.outer) == ("u[0:-4][:n]", "u[4:][:n]")
     assert (first.slices, second.slices) == (("u[t]",), ("u[t+4]",))
-    assert (first.note, second.note) == ("in older texts u[0:]", "in older texts u[4:]")
+    assert (first.note, second.note) == (
+        "older documents write u[0:]",
+        "older documents write u[4:]",
+    )
     assert state.outer == "a buffer of n + 1 rows"
     assert state.note == "row 0 filled with x0"
     assert parameter.note == "captured by the step"
