@@ -18,7 +18,7 @@ from lab.scans.formula import formulas
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, ScanParts, is_scan, read_node, stops_by_itself
 from lab.scans.replacing import scan_nodes
-from lab.scans.slices import Cut, constant_value, cut_of, now_of
+from lab.scans.slices import Cut, constant_value, current_row, cut_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
@@ -105,7 +105,7 @@ def _quantity(
         first=cut.first,
         way=cut.way,
         length=length,
-        now=now_of(cut.base),
+        now=current_row(cut.base),
         given=given.get(part.name, _initial_expression(part, cut, symbol)),
     )
 

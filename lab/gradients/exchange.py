@@ -28,7 +28,7 @@ METHODS = ("pullback", "connection_pattern")
 
 
 @contextmanager
-def exchanged(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
+def replace_methods(kind: type[Scan], **replacements: Replacement) -> Iterator[None]:
     """Context manager: replace `METHODS` of the Scan class `kind` in this thread."""
     with _LOCK:
         _USERS[kind] += 1
@@ -68,7 +68,7 @@ def our_pullback() -> Iterator[None]:
     threads are not affected, and an exception restores PyTensor's pullback.  An OpFromGraph keeps
     its first derivative, which may be PyTensor's.
     """
-    with exchanged(
+    with replace_methods(
         Scan,
         pullback=lambda _, *arguments: pullback(*arguments),
         connection_pattern=lambda original, op, node: with_initial_values(op, original(op, node)),

@@ -49,10 +49,10 @@ from lab.gradients.status import (
     Disconnected,
     ThroughUntraced,
     Undefined,
-    fit,
     gradient_dtype,
     marker,
     status_of,
+    with_shape_of,
 )
 from lab.gradients.step import classify, differentiate_step
 from lab.gradients.tapes import remaining_outputs, reverse_state
@@ -116,7 +116,7 @@ def derive(
             "inputs", inputs[0], "expected the number of steps, an integer, first."
         )
     try:
-        given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
+        given = {v: with_shape_of(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
     except TypeError as error:
         raise KindError(
             "output_gradients: expected, for each of the outputs of the node, a gradient of its "

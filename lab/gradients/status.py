@@ -156,7 +156,7 @@ def cast_like(variable: Variable, like: Variable) -> TensorVariable:
     return as_tensor(variable if same else pt.cast(variable, like.type.dtype))
 
 
-def fit(gradient: Variable, output: Variable) -> Variable:
+def with_shape_of(gradient: Variable, output: Variable) -> Variable:
     """Return `gradient` with the static shape of `output`; markers are returned unchanged."""
     if not isinstance(status_of(gradient), Connected):
         return gradient

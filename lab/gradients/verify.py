@@ -22,7 +22,7 @@ from lab.errors import (
 )
 
 
-def mode_named(mode: Mode | str | None) -> Mode:
+def find_mode(mode: Mode | str | None) -> Mode:
     """Return a mode of PyTensor by its name; None stands for PyTensor's default mode."""
     try:
         found = get_mode(mode)
@@ -49,7 +49,7 @@ def verify(
     """
     if not isinstance(getattr(run, "inputs", None), tuple):
         raise argument_error("trace", run, "expected a Trace of this graph.", KindError)
-    mode_named(mode)
+    find_mode(mode)
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:

@@ -31,7 +31,7 @@ from lab.notation import number_text, value_symbol
 from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
-from lab.scans.slices import call_now
+from lab.scans.slices import set_current_row
 from lab.tape import Kind, Tape
 
 Result = Variable | np.ndarray | float  # a value that a step may return
@@ -72,7 +72,7 @@ def build_loop(loop: Declaration) -> LoopGraph:
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
         outer = declare(sequence.name, sequence.values)
-        call_now(outer, sequence.start(0))
+        set_current_row(outer, sequence.start(0))
         row = TensorType(outer.type.dtype, shape=outer.type.shape[1:])
         taps = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
         arguments[sequence.name] = taps[0] if len(taps) == 1 else taps

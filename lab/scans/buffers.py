@@ -13,7 +13,7 @@ from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.variable import TensorVariable
 
-from lab.scans.slices import constant_value, index_parts, links, selected, unwrapped
+from lab.scans.slices import constant_value, index_parts, links, select_rows, unwrap
 
 
 def as_tensor(variable: object) -> TensorVariable:
@@ -123,7 +123,7 @@ def _has_rows(initial: Variable, count: int) -> bool:
 def _are_equal(first: Variable, second: Variable) -> bool:
     """Return whether two integers are the same variable or the same number."""
     known = constant_value(first)
-    same = unwrapped(first) is unwrapped(second)
+    same = unwrap(first) is unwrap(second)
     return same or (known is not None and known == constant_value(second))
 
 
@@ -136,7 +136,7 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
             # The same indices, applied to row numbers, select the written rows.
-            mask[selected(node, np.arange(len(mask)), values)] = False
+            mask[select_rows(node, np.arange(len(mask)), values)] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)
 
@@ -153,7 +153,7 @@ def rows_of(
     rows = np.arange(_length(base, values))
     for link in reversed(chain):
         try:
-            rows = selected(link.node, rows, values)
+            rows = select_rows(link.node, rows, values)
         except IndexError:  # the index also selects columns
             return variable, np.arange(_length(variable, values))
     return base, rows

@@ -38,7 +38,7 @@ def is_batched(node: Apply) -> bool:
     return isinstance(node.op, Blockwise) and isinstance(node.op.core_op, Scan)
 
 
-def opened_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> list[Variable]:
+def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> list[Variable]:
     """Return the outputs of a batched Scan, computed by a single Scan of class `kind`.
 
     Raises GraphError if the Scan has an until condition.  If the entries run different numbers of

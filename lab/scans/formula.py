@@ -18,9 +18,9 @@ from lab.errors import printable
 from lab.notation import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
-from lab.scans.naming import shared
+from lab.scans.naming import name_parts
 from lab.scans.node import fresh_graph
-from lab.scans.operations import FUNCTIONS, describe, is_row, passed_on, reshaped
+from lab.scans.operations import FUNCTIONS, describe, dimshuffle_index, is_row, unchanged_input
 from lab.scans.slices import index_parts
 
 # Most factors of a nested product that is joined.  Longer products could double at each level.
@@ -93,7 +93,7 @@ def _uninterrupted_formulas(
         for output in node.outputs:
             _expression(output, terms)
     used_names = {leaf.variable for leaf in leaves.values()}
-    return tuple(shared(_expression(result, terms), used_names) for result in simple)
+    return tuple(name_parts(_expression(result, terms), used_names) for result in simple)
 
 
 def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Expression, ...]:
@@ -123,7 +123,7 @@ def _cached_formulas(
 def _expression(variable: Variable, terms: dict[Variable, Term]) -> Term:
     if variable not in terms:
         if isinstance(variable, Constant):
-            terms[variable] = Number(written(variable.data))
+            terms[variable] = Number(constant_text(variable.data))
         elif variable.owner is None:
             terms[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
         else:
@@ -139,7 +139,7 @@ def _operation(node: Apply, output: Variable, terms: dict[Variable, Term]) -> Te
     arguments = tuple(_expression(v, terms) for v in node.inputs)
     if name == "DimShuffle":
         return _reshaped(node, arguments[0])
-    if (same := passed_on(node, output)) is not None:
+    if (same := unchanged_input(node, output)) is not None:
         return arguments[same]
     if name == "Cast":
         return Call(output.type.dtype, arguments)
@@ -189,7 +189,7 @@ def _column(expression: Term) -> Term | None:
 
 def _reshaped(node: Apply, argument: Term) -> Term:
     """Return the expression of a DimShuffle: a transpose, or an index that adds or drops axes."""
-    turned, indices = reshaped(node)
+    turned, indices = dimshuffle_index(node)
     if turned:
         order = node.op.new_order
         if order != tuple(range(node.inputs[0].type.ndim))[::-1]:  # neither row nor column
@@ -244,13 +244,13 @@ def _product(arguments: tuple[Term, ...]) -> Term:
     return Call("Mul", tuple(sorted(factors, key=rank)))
 
 
-def written(data: object) -> str:
+def constant_text(data: object) -> str:
     """Write a constant with at most six digits, and a larger array as its shape."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:
             return f"constant({'×'.join(map(str, array.shape))})"
-        return f"[{', '.join(written(entry) for entry in array)}]"
+        return f"[{', '.join(constant_text(entry) for entry in array)}]"
     value = array.reshape(-1)[0]
     if array.dtype.kind == "b":
         return str(bool(value))

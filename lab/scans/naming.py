@@ -28,7 +28,7 @@ INDEX = 3  # letters of a typical index
 LETTERS = "abcdfghjmpqrsuvwxyz"  # excludes step counters and letters that look like digits
 
 
-def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
+def name_common_parts(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
     """Return one call whose arguments are the `expressions`, with names for their common parts.
 
     An operation in `always` receives a name even if it is used once.
@@ -54,11 +54,11 @@ def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -
             named[binding.name] = whole(binding.term, named)
         bodies.append(whole(body_of(expression), named))
         taken |= {leaf.variable for leaf in leaves_of(expression)}
-    call = shared(Call("", tuple(bodies)), taken, always)
+    call = name_parts(Call("", tuple(bodies)), taken, always)
     return call if isinstance(call, Let) else Let((), call)
 
 
-def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
+def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
     """Return `term` with names for repeated parts, if the names make its text shorter.
 
     The names differ from the names in `taken`.  An operation in `always` receives a name even if

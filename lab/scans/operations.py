@@ -47,7 +47,7 @@ def operation_name(node: Apply, output: Variable) -> str:
     if name in OPERATORS:
         return name
     if name == "DimShuffle":
-        return "transpose" if reshaped(node)[0] else name
+        return "transpose" if dimshuffle_index(node)[0] else name
     if name == "Cast":
         return output.type.dtype
     if is_scan(node):
@@ -57,7 +57,7 @@ def operation_name(node: Apply, output: Variable) -> str:
     return f"{function}{inside}" if part is None else f"{function}{inside}[{part}]"
 
 
-def passed_on(node: Apply, output: Variable) -> int | None:
+def unchanged_input(node: Apply, output: Variable) -> int | None:
     """Return the index of the input whose values `output` repeats; None for computed values."""
     name, *_ = describe(node, output)
     if name == "Second":
@@ -65,7 +65,7 @@ def passed_on(node: Apply, output: Variable) -> int | None:
     plain = name in TRANSPARENT or name == "Alloc"
     if name == "Cast":  # from real or complex to integer, a cast changes values
         plain = node.inputs[0].type.dtype[0] not in "fc" or output.type.dtype[0] not in "iub"
-    return 0 if plain or (name == "DimShuffle" and not reshaped(node)[0]) else None
+    return 0 if plain or (name == "DimShuffle" and not dimshuffle_index(node)[0]) else None
 
 
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
@@ -96,7 +96,7 @@ def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None
     return name, None, node.outputs.index(output) if several else None
 
 
-def reshaped(node: Apply) -> tuple[bool, list[str]]:
+def dimshuffle_index(node: Apply) -> tuple[bool, list[str]]:
     """Return whether a DimShuffle permutes axes, and the NumPy index with the same effect.
 
     ``[":", "None"]`` adds an axis after the first, ``["0"]`` drops the first.  New leading axes

@@ -11,7 +11,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.errors import GraphError
-from lab.scans.disguised import is_batched, opened_batch, with_single_step
+from lab.scans.disguised import is_batched, open_batch, with_single_step
 from lab.scans.node import TapeScan, build_scan, inner_graph, is_scan, read_scan
 
 
@@ -63,7 +63,7 @@ class _Copying:
         for node in toposort(outputs):
             inputs = [copies.get(variable, variable) for variable in node.inputs]
             if is_batched(node):
-                results = opened_batch(node, inputs, self.kind)
+                results = open_batch(node, inputs, self.kind)
             elif is_scan(node) and self.wanted(node.op):
                 parts = read_scan(node.op, inputs, node.outputs)
                 parts = parts.with_results(self.of(parts.inner_outputs))  # Scans inside as well

@@ -15,7 +15,7 @@ from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 
-def unwrapped(bound: Variable) -> Variable:
+def unwrap(bound: Variable) -> Variable:
     """Return the tensor from which the bound of a slice was built."""
     while bound.owner is not None and isinstance(
         bound.owner.op, ScalarFromTensor | TensorFromScalar
@@ -26,7 +26,7 @@ def unwrapped(bound: Variable) -> Variable:
 
 def constant_value(variable: Variable | None) -> int | None:
     """Return the value of a constant integer `variable`; None if it is not constant."""
-    variable = None if variable is None else unwrapped(variable)
+    variable = None if variable is None else unwrap(variable)
     return int(variable.data) if isinstance(variable, Constant) else None
 
 
@@ -96,12 +96,12 @@ class Cut:
     way: int = 1
 
 
-def call_now(array: Variable, row: int) -> None:
+def set_current_row(array: Variable, row: int) -> None:
     """Store the row of an array that step 0 reads as the value at t."""
     array.tag.now = row
 
 
-def now_of(array: Variable) -> int:
+def current_row(array: Variable) -> int:
     """Return the row of an array that step 0 reads as the value at t (default: 0)."""
     return int(getattr(array.tag, "now", 0))
 
@@ -177,7 +177,7 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
     return Cut(link.base, stop - 1, -1) if below.base is link.base else None
 
 
-def selected(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
+def select_rows(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
     """Return the entries of `rows` that the indices of a Subtensor or IncSubtensor select."""
     first = 1 if isinstance(node.op, Subtensor) else 2
     reader = Subtensor(node.op.idx_list)

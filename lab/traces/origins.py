@@ -13,8 +13,8 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.records import find_reachable
-from lab.scans.operations import passed_on, plain_name
-from lab.scans.slices import selected
+from lab.scans.operations import plain_name, unchanged_input
+from lab.scans.slices import select_rows
 from lab.traces.loop_run import Computed, ScanRecording
 from lab.traces.trace import FedRow, Feed
 
@@ -116,7 +116,7 @@ class RowOrigins:
         """Return the origins for operations that move or add rows; None for others."""
         if isinstance(node.op, Subtensor):
             whole = self._of(node.inputs[0])
-            cut = selected(node, whole, self._constants(node)) if whole.ndim else whole
+            cut = select_rows(node, whole, self._constants(node)) if whole.ndim else whole
             is_row = variable.type.ndim < node.inputs[0].type.ndim and cut.size == 1
             return cut.reshape(()) if is_row else cut
         if isinstance(node.op, IncSubtensor):
@@ -126,7 +126,7 @@ class RowOrigins:
         if isinstance(node.op, DimShuffle):
             whole, order = self._of(node.inputs[0]), node.op.new_order
             return whole if not whole.ndim or order[:1] == (0,) else None
-        same = passed_on(node, variable)
+        same = unchanged_input(node, variable)
         return None if same is None else self._in(node.inputs[same], variable)
 
     def _in(self, part: Variable, whole: Variable) -> np.ndarray:
@@ -139,7 +139,7 @@ class RowOrigins:
     def _filled(self, node: Apply, variable: Variable) -> np.ndarray:
         base, value = node.inputs[:2]
         size = len(np.asarray(self.values[variable]))
-        rows = selected(node, np.arange(size), self._constants(node))
+        rows = select_rows(node, np.arange(size), self._constants(node))
         found = np.array(np.broadcast_to(self._of(base), size))
         added = self._of(value)
         if added.ndim and (len(added) != len(rows) or value.type.ndim != base.type.ndim):
@@ -230,7 +230,7 @@ def added_to(
             waiting += node.inputs
         elif node is not None and plain_name(node) in ("Sum", "Subtensor"):
             waiting.append(node.inputs[0])
-        elif node is not None and (same := passed_on(node, found)) is not None:
+        elif node is not None and (same := unchanged_input(node, found)) is not None:
             waiting.append(node.inputs[same])
         else:
             others |= found not in values or bool(np.any(np.asarray(values[found]) != 0))

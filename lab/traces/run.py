@@ -22,7 +22,7 @@ from lab.records import as_array
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_node
-from lab.scans.slices import selected
+from lab.scans.slices import select_rows
 from lab.traces.loop_run import Cell, Computed, LoopRun, ScanRecording, Within, check_initialized
 
 # Errors of operations whose inputs have unexpected values.
@@ -65,7 +65,7 @@ class Ready:
             if _fills_new_buffer(node):  # a copy would use the memory of all other rows
                 buffer = np.empty_like(inputs[0])
                 held = dict(zip(node.inputs, inputs, strict=True))
-                buffer[selected(node, np.arange(len(buffer)), held)] = inputs[1]
+                buffer[select_rows(node, np.arange(len(buffer)), held)] = inputs[1]
                 return [buffer]
             if isinstance(node.op, Alloc):  # a view needs no memory
                 return [np.broadcast_to(inputs[0], tuple(map(int, inputs[1:])))]

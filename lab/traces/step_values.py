@@ -15,9 +15,9 @@ from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.step import Numbering
 from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
-from lab.scans.formula import step_formulas, written
+from lab.scans.formula import constant_text, step_formulas
 from lab.scans.node import ScanParts
-from lab.scans.operations import operation_name, passed_on, plain_name
+from lab.scans.operations import operation_name, plain_name, unchanged_input
 from lab.tape import Kind
 from lab.traces.loop_run import ScanRecording
 from lab.traces.trace import Formula, Source, StepResult, StepValue
@@ -77,7 +77,7 @@ class StepValues:
 
         def source(variable: Variable) -> Source:
             if isinstance(variable, Constant):
-                return Number(written(variable.data))
+                return Number(constant_text(variable.data))
             if variable not in places:  # a generator or a shared variable
                 name = "generator" if variable.owner else variable.name or str(variable)
                 others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
@@ -101,7 +101,7 @@ class StepValues:
                     operation_name(node, variable),
                     tuple(source(v) for v in node.inputs),
                     freeze(values),
-                    passed_on(node, variable),
+                    unchanged_input(node, variable),
                     repeats,
                 )
             )

@@ -19,7 +19,7 @@ from lab.scans.backtraces import printed_ids
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import as_scans, require_scan
-from lab.scans.slices import cut_of, now_of
+from lab.scans.slices import current_row, cut_of
 from lab.tape import Kind
 from lab.traces.loop_run import ScanRecording, Within
 from lab.traces.origins import RowOrigins, feeds
@@ -239,7 +239,7 @@ def _scan_trace(
             origin, group = origins.get(position, (None, None))
             taken = _taken(part, rows, values, filled) if derivation is None else None
             held = freeze(read.values)
-            now = 0 if derivation is not None else now_of(cut_of(part.outer_input).base)
+            now = 0 if derivation is not None else current_row(cut_of(part.outer_input).base)
             sequences.append(
                 SequenceTrace(part.name, position, held, shown, origin, group, taken, now)
             )

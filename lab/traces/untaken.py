@@ -18,9 +18,9 @@ from pytensor.graph.traversal import toposort
 from lab.errors import printable
 from lab.notation import Call, Expression, Leaf, Number, Term, render
 from lab.records import freeze
-from lab.scans.formula import written as constant_text
+from lab.scans.formula import constant_text
 from lab.scans.node import is_scan
-from lab.scans.operations import operation_name, passed_on, plain_name
+from lab.scans.operations import operation_name, plain_name, unchanged_input
 from lab.traces.loop_run import Computed
 from lab.traces.trace import (
     Input,
@@ -122,28 +122,28 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
     """Return the record of a product, with the step of the loop if the loop has the `where`."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
-    made = written(scan, place)
+    made = value_formula(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
     same = scan.inside[condition].repeats if isinstance(condition, int) else None
     taken = 2 if _is_zero(scan, scan.inside[where].inputs[2]) else 1
     if parent is not None and same is not None:
         for value in parent.inside:
             if value.operation == "where" and value.inputs[0] == same:
-                branch = written(parent, value.inputs[3 - taken])
+                branch = value_formula(parent, value.inputs[3 - taken])
                 return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
-    return Untaken(number, step, made, written(scan, where))
+    return Untaken(number, step, made, value_formula(scan, where))
 
 
-def written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
+def value_formula(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
     """Return the formula of a value of a step."""
     if not isinstance(source, int):
         return source
     value = scan.inside[source]
     if value.passes is not None:
-        return written(scan, value.inputs[value.passes], depth)
+        return value_formula(scan, value.inputs[value.passes], depth)
     if depth == MAX_DEPTH:
         return Leaf("…", None, -1)
-    return Call(value.operation, tuple(written(scan, v, depth + 1) for v in value.inputs))
+    return Call(value.operation, tuple(value_formula(scan, v, depth + 1) for v in value.inputs))
 
 
 def outer_faults(
@@ -215,7 +215,7 @@ def _formula(variable: Variable, names: Mapping[Variable, str], depth: int) -> T
         return Number(constant_text(variable.data))
     if node is None or variable in names:
         return Leaf(names.get(variable, "") or printable(variable.name or "input"), None, -1)
-    same = passed_on(node, variable)
+    same = unchanged_input(node, variable)
     if same is not None:
         return _formula(node.inputs[same], names, depth)
     if depth == MAX_DEPTH:

@@ -31,7 +31,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, integers
 from lab.reports.breaking.breakage import precise
-from lab.reports.calls.written import written
+from lab.reports.calls.expressions import outer_expression
 from lab.reports.tables import Report, ReportTable, Section
 from lab.scans.buffers import initial_of
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs, read_node
@@ -208,7 +208,7 @@ def _entry_text(name: str, entry: object) -> str:
         variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
     called = str(variable)
     if isinstance(variable, Variable):
-        called = str(variable.name or written(variable))
+        called = str(variable.name or outer_expression(variable))
     if taps is not None:
         return f"{called}, tap{'s' * (len(taps) != 1)} {integers(*taps)}"
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
@@ -223,20 +223,20 @@ def _inputs(
 
     PyTensor calls the step with the sequences first, in the order of the Scan.
     """
-    steps = written(parts.n_steps)
+    steps = outer_expression(parts.n_steps)
     n = None if parts.n_steps.owner is None else parts.n_steps
     yield ScanVariable(0, None, "n_steps", "n_steps", steps if n is None else f"n = {steps}")
     numbers = {v: number for number, v in enumerate(parts.inner_inputs)}
     for number, part in enumerate(parts.variables, start=1):
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
         slices, note = tuple(map(writer.term, leaves)), ""
-        outer = written(part.outer_input, n) if part.kind is not Kind.NIT_SOT else ""
+        outer = outer_expression(part.outer_input, n) if part.kind is not Kind.NIT_SOT else ""
         match part.kind:
             case Kind.SEQUENCE:
                 slices = called_with[number - 1 : number]
                 cut = cut_of(part.outer_input)
                 if cut.first >= 0 and cut.way == 1:
-                    note = f"older documents write {written(cut.base)}[{cut.first}:]"
+                    note = f"older documents write {outer_expression(cut.base)}[{cut.first}:]"
             case Kind.PARAMETER:
                 note = "" if part.outer_input in parameters else "captured by the step"
             case Kind.UNTRACED:
@@ -247,7 +247,7 @@ def _inputs(
                 reach = part.tape.origin
                 rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
                 outer = f"a buffer of {_rows(parts, reach)}"
-                note = f"{rows} filled with {written(initial_of(part.outer_input))}"
+                note = f"{rows} filled with {outer_expression(initial_of(part.outer_input))}"
         yield ScanVariable(
             number,
             part.kind,
@@ -326,8 +326,8 @@ def _few_steps(loop: Loop) -> Section | None:
         scans = (f"{len(scan_nodes([v]))}" for v in (cost, gradient))
         if steps == 1:
             single = (
-                f"One step: sum = {written(cost)}",
-                f"Its gradient wrt {wrt} = {written(gradient)}",
+                f"One step: sum = {outer_expression(cost)}",
+                f"Its gradient wrt {wrt} = {outer_expression(gradient)}",
             )
         numbers: tuple[str, ...] = (NOTHING, "", "")
         if steps >= 0:

@@ -27,7 +27,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.records import freeze
-from lab.reports.compare.watching import identify, watched
+from lab.reports.compare.watching import identify, record_pullbacks
 from lab.scans.node import TapeScan, is_scan
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.run import Values
@@ -62,7 +62,7 @@ class Side:
     def differentiate(self, target: Variable) -> None:
         """Append the gradients of `target` wrt all inputs."""
         order = len(self.gradients) + 1
-        with watched(self.kind) as calls:
+        with record_pullbacks(self.kind) as calls:
             gradients = _gradients(target, self.wrt)
         self.gradients.append(gradients)
         nodes = set(scan_nodes(list(filter(_is_number, gradients))))

@@ -1,6 +1,6 @@
 """Record the calls of a Scan's pullback, and identify the variables of the Scans that it builds.
 
-    >>> with watched(Scan) as calls:
+    >>> with record_pullbacks(Scan) as calls:
     ...     grad(cost, wrt)
     >>> calls[0].parent, calls[0].backward()
 
@@ -27,7 +27,7 @@ from lab.gradients.decisions import (
     symbol,
 )
 from lab.gradients.derivation import Derivation
-from lab.gradients.exchange import exchanged
+from lab.gradients.exchange import replace_methods
 from lab.scans.node import LoopVariable, ScanLabels, ScanParts, is_scan, label, read_node, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import cut_of
@@ -57,7 +57,7 @@ class Pullback:
 
 
 @contextmanager
-def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
+def record_pullbacks(kind: type[Scan]) -> Iterator[list[Pullback]]:
     """Context manager: append each call of the pullback of `kind` in this thread to a list."""
     calls: list[Pullback] = []
 
@@ -67,7 +67,7 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
         calls.append(Pullback(inputs, outputs, cotangents, tuple(gradients)))
         return gradients
 
-    with exchanged(kind, pullback=watch):
+    with replace_methods(kind, pullback=watch):
         yield calls
 
 

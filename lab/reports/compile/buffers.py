@@ -10,7 +10,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import LabError
-from lab.reports.calls.written import index_text, written
+from lab.reports.calls.expressions import index_text, outer_expression
 from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
@@ -101,9 +101,9 @@ def row_count(requested: int | Variable | None, n_steps: Variable, given: Values
     if known is not None:
         return Count(str(known), known)
     assert isinstance(requested, Variable)
-    expression = written(requested, n)
+    expression = outer_expression(requested, n)
     if n is not None:  # the graph may compute the same number twice
-        expression = expression.replace(written(n), "n")
+        expression = expression.replace(outer_expression(n), "n")
     value = _value(requested, given)
     number = None if value is None else int(value)
     return Count(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", expression), number)

@@ -48,7 +48,7 @@ from lab.reports.compile.rewriting import (
     linker_name,
     rewritten,
 )
-from lab.reports.explain.traps import describe
+from lab.reports.explain.traps import variable_label
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_node
 from lab.scans.operations import plain_name
@@ -119,7 +119,7 @@ def compiled(
     variable, gradient = _gradient_of(outputs, wrt)
     both, cost = [*outputs, gradient], outputs[0]
     report = _report(both, rewritten(both, mode, FUSION), mode, values)
-    names = (*_names(outputs), "its gradient"), describe(variable, "the variable")
+    names = (*_names(outputs), "its gradient"), variable_label(variable, "the variable")
     if isinstance(subject, Loop):  # PyTensor's own Scan, whose pullback does not check its buffers
         call = scan_call(subject)
         last = as_tensor(next(iter(call.results().values())))[-1].sum()

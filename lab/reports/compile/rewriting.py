@@ -23,7 +23,7 @@ from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import GraphError, first_line
 from lab.gradients.decisions import scan_names
-from lab.gradients.verify import mode_named
+from lab.gradients.verify import find_mode
 from lab.records import cached_property, find_reachable
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan, scan_name
@@ -137,7 +137,7 @@ def rewritten(
 
     Raises ArgumentError for an unknown mode, and GraphError if a rewrite fails.
     """
-    chosen = mode_named(mode)
+    chosen = find_mode(mode)
     chosen = chosen.excluding(*without) if without else chosen  # a mode of one rewrite has no tags
     inputs, before = inputs_of(outputs), tuple(scan_nodes(outputs))
     graph, _ = FunctionMaker.create_fgraph(
@@ -163,7 +163,7 @@ def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
 
 def linker_name(mode: PytensorMode) -> str:
     """Return the linker of a mode, on which its rewrites depend: ``numba``, ``cvm``."""
-    name = type(mode_named(mode).linker).__name__.removesuffix("Linker").lower()
+    name = type(find_mode(mode).linker).__name__.removesuffix("Linker").lower()
     return {"vm": "cvm"}.get(name, name)
 
 

@@ -44,7 +44,7 @@ from lab.gradients.status import (
 from lab.loops.model import log_density
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.explain.memory import saved_arrays
-from lab.reports.explain.traps import describe, traps
+from lab.reports.explain.traps import traps, variable_label
 from lab.scans.backtraces import line_of, printed_ids, without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_node
 from lab.scans.replacing import as_scans, scan_nodes, with_tapes
@@ -83,7 +83,7 @@ def explain(
         check_differentiable(cost, variable)
     names = (
         printable(cost.name or "the cost"),
-        listing(describe(v, "the variable") for v in variables),
+        listing(variable_label(v, "the variable") for v in variables),
     )
     original, (cost,) = cost, as_scans([cost])
     root, targets, gradients, problem = _gradients(cost, variables)
@@ -147,7 +147,7 @@ def _statuses(
     if problem is not None:
         reason = str(problem) if isinstance(problem, LabError) else first_line(problem)
         return Undefined(reason), ()
-    names = [describe(variable, "the variable") for variable in wrt]
+    names = [variable_label(variable, "the variable") for variable in wrt]
     statuses = [*zip(names, map(status_of, gradients), strict=True)]
     lacking = tuple(pair for pair in statuses if not isinstance(pair[1], Connected))
     if len(lacking) == len(statuses):

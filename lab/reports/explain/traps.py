@@ -67,8 +67,8 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     for variable in wrt:
         if any(part.outer_output is _viewed(variable) for part in parts.states):
             message = (
-                f"{describe(variable, 'the variable')} is an output of this Scan. A gradient wrt "
-                "an output counts only the later uses by the cost, not by later steps: for the "
+                f"{variable_label(variable, 'the variable')} is an output of this Scan. A gradient "
+                "wrt an output counts only the later uses by the cost, not by later steps: for the "
                 "last of four values it is 0, 0, 0, 1. Differentiate wrt an initial state, a "
                 "sequence or a parameter."
             )
@@ -288,7 +288,7 @@ def _shape(lengths: tuple[int | None, ...]) -> str:
     return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
 
 
-def describe(variable: Variable, default: str) -> str:
+def variable_label(variable: Variable, default: str) -> str:
     """Return the name of a variable or, for a part of an output of a Scan, of the output."""
     if variable.name:
         return str(variable.name)

@@ -29,7 +29,7 @@ from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
-from lab.traces.untaken import fitted, values_of, written
+from lab.traces.untaken import fitted, value_formula, values_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
@@ -353,7 +353,7 @@ class _Run:
         if isinstance(source, Leaf) and not place.is_target:
             return replace(record, formula=called(source), given=self.cause(place) is None)
         inputs = tuple(
-            Input(called(written(scan, each)), freeze(value_))
+            Input(called(value_formula(scan, each)), freeze(value_))
             for each in dict.fromkeys(_inputs(scan, place))
             if (value_ := _value(scan, each, place.step)) is not None
         )
@@ -361,7 +361,8 @@ class _Run:
             (expression,) = (f.expression for f in scan.formulas if f.target == source)
             return replace(record, formula=called(expression), inputs=inputs)
         node = scan.inside[source]
-        formula = called(Call(node.operation, tuple(written(scan, v, 1) for v in node.inputs)))
+        operands = tuple(value_formula(scan, v, 1) for v in node.inputs)
+        formula = called(Call(node.operation, operands))
         arguments = [
             v if isinstance(v, Number) else _value(scan, v, place.step) for v in node.inputs
         ]

@@ -15,7 +15,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, MAX_CHARACTERS, Call, Leaf, Let, leaves_of, primes, render
 from lab.scans.names import readable
-from lab.scans.naming import MAX_DEPTH, shared
+from lab.scans.naming import MAX_DEPTH, name_parts
 
 X = Leaf("x", -1, 0)
 
@@ -42,18 +42,18 @@ def deep(times):
 
 
 def test_what_is_used_twice_stands_behind_and_only_if_that_is_shorter():
-    assert plainly(shared(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
-    assert plainly(shared(nested(1))) == "sin(x)·cos(x)"
+    assert plainly(name_parts(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
+    assert plainly(name_parts(nested(1))) == "sin(x)·cos(x)"
     short = Call("exp", (X,))
-    assert isinstance(shared(Call("Add", (short, short))), Call)
-    assert plainly(shared(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
-    assert render(shared(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
+    assert isinstance(name_parts(Call("Add", (short, short))), Call)
+    assert plainly(name_parts(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
+    assert render(name_parts(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
 
 
 def test_no_part_is_called_as_the_step_is():
     of_one = [Leaf(f"v{number}", -1, 0) for number in range(60)]
     parts = [Call("exp", (Call("sin", (leaf,)),)) for leaf in of_one]
-    made = shared(Call("Add", tuple(Call("Mul", (one, one, one)) for one in parts)))
+    made = name_parts(Call("Add", tuple(Call("Mul", (one, one, one)) for one in parts)))
     names = {binding.name for binding in made.bindings}
     assert len(names) == len(parts)
     assert {"a", "j", "m", "a2"} <= names
@@ -64,12 +64,12 @@ def test_it_computes_the_same():
     value = 0.3
     for _ in range(6):
         value = np.sin(value) * np.cos(value)
-    assert computed(plainly(shared(nested(6))), {"x": 0.3}) == pytest.approx(value)
+    assert computed(plainly(name_parts(nested(6))), {"x": 0.3}) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("times", [50, 100, 1000])
 def test_every_walk_visits_each_operation_once(times):
-    made = shared(nested(times))
+    made = name_parts(nested(times))
     assert len(made.bindings) == times - 1
     assert made.operations == 3 * times == len(notation.calls_of(made))
     assert leaves_of(made) == [X]
@@ -80,14 +80,14 @@ def test_every_walk_visits_each_operation_once(times):
     assert more + sum(written.count(f) for f in ("sin(", "cos(", "·")) == 3 * times
     assert len(asked) <= 2
     assert pickle.loads(pickle.dumps(made)) == made
-    assert hash(made) == hash(shared(nested(times)))
+    assert hash(made) == hash(name_parts(nested(times)))
 
 
 def test_a_deep_chain_is_cut_into_pieces():
     term = X
     for _ in range(3000):
         term = Call("sin", (term,))
-    made = shared(term)
+    made = name_parts(term)
     assert isinstance(made, Let)
     assert len(made.bindings) == 3000 // (MAX_DEPTH + 1)
     assert made.operations == 3000

@@ -24,7 +24,7 @@ from lab.notation import (
 )
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
-from lab.scans.naming import shared_by
+from lab.scans.naming import name_common_parts
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
 from lab.traces.untaken import values_of
@@ -94,7 +94,8 @@ class StepNodes:
         results = {r: self.formulas[r.target] for r in self.scan.results if r.target is not None}
         inside = {scan.name for run in self.scan.nested[:1] for scan in run.scans}
         calls = {call.name for term in results.values() for call in calls_of(term)}
-        whole = shared_by(results.values(), [name for name in calls if readable(name) in inside])
+        always = [name for name in calls if readable(name) in inside]
+        whole = name_common_parts(results.values(), always)
         if not self.shared or len(whole.bindings) > MOST_SHARED:
             return terms | results
         leaves = {b.name: Leaf(b.name, None, -1 - n) for n, b in enumerate(whole.bindings)}

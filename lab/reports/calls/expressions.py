@@ -8,7 +8,7 @@ from lab.scans.operations import plain_name
 from lab.scans.slices import index_parts
 
 
-def written(variable: Variable, n: Variable | None = None) -> str:
+def outer_expression(variable: Variable, n: Variable | None = None) -> str:
     """Write the expression of `variable`, as ``u[0:-4][:n]``; the variable `n` is written as n."""
     node = variable.owner
     if n is not None and variable is n:
@@ -18,15 +18,15 @@ def written(variable: Variable, n: Variable | None = None) -> str:
     if plain_name(node) == "Subtensor":
         base, _, indices = index_parts(node)
         inside = ", ".join(index_text(index, n) for index in indices)
-        return f"{written(base, n)}[{inside}]"
+        return f"{outer_expression(base, n)}[{inside}]"
     if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
-        return written(node.inputs[0], n)
+        return outer_expression(node.inputs[0], n)
     return render(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
 def index_text(index: Variable | slice, n: Variable | None = None) -> str:
     """Write an index of a Subtensor: a number, or a slice as ``1:-2``."""
     if not isinstance(index, slice):
-        return written(index, n)
+        return outer_expression(index, n)
     ends = [index.start, index.stop, *([] if index.step is None else [index.step])]
-    return ":".join("" if end is None else written(end, n) for end in ends)
+    return ":".join("" if end is None else outer_expression(end, n) for end in ends)
