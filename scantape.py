@@ -66,13 +66,13 @@ def check_half(name: str) -> None:
         path = spec.origin or next(iter(spec.submodule_search_locations or ["this session"]))
     if Path(path).resolve() != ours:
         raise ImportError(
-            f"{name} = {path}: expected Scantape's package {ours.parent}, which this one shadows. "
+            f"{name} = {path}: expected Scantape's package {ours.parent}, which this file shadows. "
             "Rename or uninstall it, or start Python in another folder."
         )
     if "Scantape" not in ours.read_text(encoding="utf-8", errors="replace")[:200]:
         raise ImportError(
-            f"{name} = {path}: expected Scantape's package, which another one has overwritten. "
-            f"Uninstall that one, then run: {REINSTALL}"
+            f"{name} = {path}: expected Scantape's package, which another package has overwritten. "
+            f"Uninstall the other package, then run: {REINSTALL}"
         )
 
 

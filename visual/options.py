@@ -43,7 +43,7 @@ class Choice:
     """An option whose value is a name; the subclasses have other values.
 
     `name` is the argument in Python and the option of the command line, with `help` and `metavar`.
-    `label` is the text beside the control in a form; an option without a label is not in forms.
+    `label` is the text next to the control in a form; an option without a label is not in forms.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf(Choice):
-    """One of several names."""
+    """A name from a list of known names."""
 
     _: KW_ONLY
     known: Registry[object]
@@ -427,7 +427,7 @@ def check_trace(trace: object) -> None:
 
 
 def check_step(scan: ScanTrace, step: object) -> int:
-    """Return the number of a step of a Scan; raise ArgumentError if it has no such step."""
+    """Return the number of a step of a Scan; raise ArgumentError for a missing step."""
     number = check_integer("step", step)
     if number not in range(scan.steps):
         steps = f"steps 0 to {scan.steps - 1}" if scan.steps else "0 steps"

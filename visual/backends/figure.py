@@ -3,7 +3,7 @@
     python -m visual.backends.figure figure.svg figure.pdf
 
 nbconvert calls it for each picture when it is the command of its SVG2PDFPreprocessor, as
-notebooks/lecturer.md shows. Stored notebooks therefore need no PDF beside each SVG.
+notebooks/lecturer.md shows. Stored notebooks therefore need no PDF next to each SVG.
 """
 
 import sys

@@ -19,7 +19,7 @@ def frames(scene: Scene) -> Iterator[Scene]:
 
 
 def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Return the shapes except those of later moments."""
+    """Return the shapes without later moments."""
     for shape in shapes:
         if not isinstance(shape, Group):
             yield shape
@@ -42,7 +42,7 @@ def to_gif(scene: Scene, scale: float = 1.0) -> bytes:
     """
     from PIL import Image
 
-    with closing(_images(scene, scale)) as images:  # an interrupt removes the progress bar at once
+    with closing(_images(scene, scale)) as images:  # an interrupt removes the progress bar
         rgb = [Image.open(io.BytesIO(png)).convert("RGB") for png in images]
     codes = [np.asarray(image, "int32") @ (1 << 16, 1 << 8, 1) for image in rgb]
     colors, counts = np.unique(codes[-1], return_counts=True)

@@ -1,4 +1,4 @@
-"""HTML pages that work offline and load no other file: of a picture, of a report, or of any HTML.
+"""HTML pages that work offline and load no other file, for pictures, reports, and other HTML.
 
 The content security policy of a page allows only its own style and scripts, by their hashes. A
 browser therefore neither runs nor loads code in the names that users choose.
@@ -51,7 +51,7 @@ def document(
 ) -> str:
     """Return a page with the HTML `body`.
 
-    `script` is an ES module, or several; `more` is style in addition to that of all pages.
+    `script` is an ES module, or several; `more` is additional style.
     """
     style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
@@ -98,7 +98,7 @@ def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
 
 
 def hashed(source: str) -> str:
-    """Return the hash by which a content security policy names an inline style or script."""
+    """Return the name of an inline style or script in a content security policy: its hash."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 

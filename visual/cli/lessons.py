@@ -51,7 +51,7 @@ def _score(options: argparse.Namespace) -> None:
 
 
 def lessons() -> list[Path]:
-    """Return the texts of all lessons.  Raise LabError if the installation contains none."""
+    """Return the texts of all lessons.  Raise LabError if the installation lacks them."""
     paths = list(HERE.glob("*.md")) if (HERE / "01_loop.md").exists() else []
     if not paths:
         try:
@@ -65,7 +65,7 @@ def lessons() -> list[Path]:
 
 
 def copy_lessons(folder: Path) -> Iterator[Path]:
-    """Write each lesson that `folder` does not contain as a notebook there; yield its path."""
+    """Write each missing lesson as a notebook to `folder`, and yield its path."""
     if find_spec("jupytext") is None:
         raise LabError("lessons: jupytext is not installed. Run pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():

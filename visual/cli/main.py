@@ -134,7 +134,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _versions() -> str:
-    """Return the versions of Scantape and PyTensor, both of which affect the numbers."""
+    """Return the versions of Scantape and PyTensor, which affect the numbers."""
     try:
         own = version("scantape")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""All kinds of pictures with their options; each is drawn from a `Study`.
+"""All kinds of pictures with their options; a `Study` has the data of each.
 
     >>> PICTURES["unrolled"].draw(study, step=50)
 

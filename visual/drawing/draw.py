@@ -66,7 +66,7 @@ def draw(
 
 
 def split_options(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the options of the derivative and those of the picture."""
+    """Separate the options of the derivative from the options of the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
     if isinstance(choices.get("steps"), str | range):  # a range to show, not the number of steps

@@ -43,10 +43,10 @@ def export(
 
     `folder` is created if its parent exists.  `formats` lists suffixes of `Scene.save`; only some
     pictures have .gif and .dot files.  `scale` applies to PNG.  `chosen` and `given` are as for
-    `draw`.  The page shows every picture, or the reason why it could not be drawn.
+    `draw`.  The page shows every picture, or the reason why it is missing.
 
     Raises ArgumentError for an unknown format or theme, or a folder that cannot be created, and
-    the first LabError if no picture could be drawn.
+    the first LabError if all pictures are impossible.
     """
     listed = [formats] if isinstance(formats, str) else formats
     listed = check_sequence("formats", listed, f"some of {listing(FORMATS)}")

@@ -1,6 +1,6 @@
 """A loop or a graph with its derivatives, built and run on first use.
 
-All pictures are drawn from a `Study`, which builds and runs each derivative once.
+Pictures read a `Study`, which builds and runs each derivative once.
 """
 
 from collections.abc import Callable, Mapping

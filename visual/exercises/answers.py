@@ -75,11 +75,11 @@ class WrongAnswer:
 class Answer:
     """The right numbers, and the feedback for all others.
 
-    An answer may differ from a number by `tolerance`.  A wrong try is followed by the next of the
-    `hints`, and by `working` after the last one; `working` also explains a right answer.
-    `incomplete` is the feedback for a part of the right numbers, `mistakes` for single wrong
-    numbers, `together` for several, written as in ``-2,-1``, and `otherwise` for all others.  If
-    there are `choices`, the answer is a choice or its number, from 1.
+    An answer may differ from a number by `tolerance`.  Each wrong try receives the next of the
+    `hints`; after the last hint, it receives `working`, which also explains a right answer.
+    `incomplete` is the feedback for a part of the right numbers.  `mistakes` has the feedback for
+    single wrong numbers, `together` for several, as in ``-2,-1``, and `otherwise` for all others.
+    With `choices`, the answer is a choice or its number, from 1.
     """
 
     form: AnswerForm

@@ -62,8 +62,8 @@ def content(tasks: Sequence[ExerciseTask]) -> str:
 def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
     """Return a question with its pictures and the input field.
 
-    The heading is an element `tag`, to which the script adds a number.  If no script runs, a `call`
-    in Python answers the question.
+    The heading is an element `tag`; the script adds a number.  If no script runs, a `call` in
+    Python answers the question.
     """
     instruction = (
         f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"

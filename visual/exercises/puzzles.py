@@ -170,7 +170,7 @@ class Puzzle:
         return self.taps if self.missing is Missing.TAPS else self.costs
 
     def _compare(self, wrong: "Puzzle") -> str:
-        """Describe the last slot in which the tape of a wrong answer differs."""
+        """Describe the last slot that the tape of a wrong answer changes."""
         pairs = enumerate(zip(wrong.tape(), self.tape(), strict=True))
         *_, (n, value, right) = ((n, *pair) for n, pair in pairs if pair[0] != pair[1])
         return (

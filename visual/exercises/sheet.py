@@ -71,7 +71,7 @@ class ExerciseSheet(Widget):
         self.set_trait("points", self._points())
         self.set_trait("answered", self._answered())
         if in_notebook():
-            # The first change has no old dictionary.
+            # The old value of the first change is not a dictionary.
             old = change["old"] if isinstance(change["old"], dict) else {}
             new = change["new"]
             changed = {n: AnswerRecord(**data) for n, data in new.items() if data != old.get(n)}

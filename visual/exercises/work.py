@@ -1,4 +1,4 @@
-"""Tasks for which a learner writes a function, and their comparison with the right function.
+"""Programming tasks: compare the function of a learner with the right function.
 
     >>> Work("cubes", lambda x: loop.trace(at={"x": x}), cases=((0.9,), (1.1,)))(mine)
     Wrong. With 0.9: later slots are right, but dC/dx₁ is not 0.45: step 1 computes …
@@ -33,7 +33,7 @@ from visual.layout.names import NamedScan
 
 Function = Callable[..., object]
 TOLERANCE = 1e-6  # relative; the accuracy of finite differences
-LONGEST = 100_000  # numbers that are read from a generator
+LONGEST = 100_000  # numbers of a generator; the check ignores more
 NOTHING = (
     "Nothing to check yet: the function returns nothing. In a notebook, complete the cell above, "
     "run it, and run this cell again."
@@ -45,7 +45,7 @@ class Work:
     """A task called `name`: a function that returns the same numbers as `right` in all `cases`.
 
     A case is a tuple of arguments.  The function returns numbers as a list, tuple, array,
-    generator, set (in any order), or a nested combination.  A `Trace` stands for the tape of its
+    generator, set (in any order), or a nested combination.  A `Trace` represents the tape of its
     last gradient, in the order of time.  `also` are other right functions, `slips` wrong functions
     by their feedback, and `hints` follow wrong tries.
     """

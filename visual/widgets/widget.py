@@ -30,7 +30,7 @@ except ImportError:
     except ImportError:
 
         class Base(traitlets.HasTraits):  # type: ignore[no-redef]
-            """A base class without ipywidgets; its widgets have no page."""
+            """A base class without ipywidgets; its widgets never open a page."""
 
             hold_sync = nullcontext
 
@@ -78,7 +78,7 @@ class Widget(Base):
         if AnyWidget is None:
             raise LabError(
                 f"{self!r} cannot be put into a box because anywidget is not installed. "
-                "Run pip install anywidget, or show the widget alone."
+                "Run pip install anywidget, or show the widget without a box."
             )
         if self.comm is None:
             super().open()
@@ -110,6 +110,6 @@ class Widget(Base):
 
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
-    """Write a page to `path`, which ends in .html; the file is written atomically."""
+    """Write a page to `path`, which ends in .html; a failure leaves the old file."""
     path = as_report(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

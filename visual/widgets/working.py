@@ -20,7 +20,7 @@ from lab.progress import Interrupted, watch_work
 
 T = TypeVar("T")
 WAKE_UP = 0.001  # seconds; enough for a waiting thread to continue
-TURN = 0.02  # seconds after which a job lets other threads run
+TURN = 0.02  # seconds before a job lets other threads run
 
 
 class Turns:
@@ -28,7 +28,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._turn = RLock()
-        self._since = 0.0  # the time at which the present turn started
+        self._since = 0.0  # the start of the present turn
 
     def __enter__(self) -> None:
         self._turn.acquire()

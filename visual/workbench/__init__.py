@@ -1,7 +1,7 @@
 """The workbench: a loop or a PyTensor graph, with controls for every choice about it.
 
 Start with `state`: a `Bench` has a subject, the choices, and the picture. `controls` describes the
-controls, from which ``form.js`` builds the form, and applies their changes. `written` parses a loop
+controls for ``form.js``, which builds the form, and applies their changes. `written` parses a loop
 from text, `cell` writes a bench as Python, `link` as a link. `workbench` is the widget;
 ``workbench.js`` is its part in the browser.
 """

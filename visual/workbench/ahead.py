@@ -15,7 +15,7 @@ from visual.workbench.controls import without_invalid_options
 from visual.workbench.state import Bench, LoopBench, with_loop
 
 HIGHEST = 3  # order; each order takes twice as long as the previous one
-SLOW = 0.5  # seconds; after a slower picture, no more are drawn
+SLOW = 0.5  # seconds; a slower picture is the last
 
 
 def likely(bench: LoopBench) -> Iterator[Callable[[], Bench]]:

@@ -1,4 +1,4 @@
-"""The controls of a workbench as plain records, from which `form.js` builds a form.
+"""The controls of a workbench as plain records; `form.js` builds a form from the records.
 
 The key of a control names the choice that it changes: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values.  Start with `controls` and `changed`; `visual.options`

@@ -1,4 +1,4 @@
-"""The link of a bench, and the history of the benches that were shown.
+"""The link of a bench, and the history of benches for undo and redo.
 
     >>> bench, moment = bench_of("loop=square&order=2&taps.x=-2,-1&moment=7")
     >>> link_of(bench, moment)
@@ -63,7 +63,7 @@ def bench_of(text: str) -> tuple[LoopBench, int]:
 
 @dataclass
 class ChangeHistory:
-    """The earlier benches, and those that were undone."""
+    """The earlier benches, and the undone benches."""
 
     past: list[Bench] = field(default_factory=list)
     future: list[Bench] = field(default_factory=list)

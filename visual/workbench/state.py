@@ -4,7 +4,7 @@
 
 Start with `Bench`: its `state` contains only numbers, texts, and tuples, `changed` returns another
 bench, and `picture` draws its view.  Caches store the correct derivatives of recent benches, which
-the workbench compares with the derivatives by each faulty rule.
+the workbench compares with the derivatives of faulty rules.
 """
 
 from abc import ABC, abstractmethod
@@ -41,7 +41,7 @@ from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
 OWN = "own"  # a loop from the user's code
 GRAPH = "graph"  # a PyTensor graph
-LEAST = 3  # orders to compare at least: one mistake has no effect before the third order
+LEAST = 3  # orders to compare at least: one mistake shows only at the third order
 REMEMBERED = 16
 OPTIONS = ByName("options", "options of the view")
 CHOICES = {
@@ -62,7 +62,7 @@ class BenchState:
 
     `loop` is the name of a loop of the gallery, "written" for a loop with a step as text, "own", or
     "graph" for a PyTensor graph. `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at`, `mode`, and
-    `keep` are arguments of `visual.draw`; None and missing names stand for the loop's own values.
+    `keep` are arguments of `visual.draw`; for None and missing names, the loop has its own values.
     `truncate` is the number of steps that a gradient goes back, or -1. `view` is the kind of
     picture, `options` are options of this kind, and `theme` names the colors. With `rule`, the name
     of a rule of `lab.BROKEN`, the machine shows the correct and the faulty run instead of the view.
@@ -125,7 +125,7 @@ class BenchState:
 
 
 def view_options(view: str) -> tuple[Choice, ...]:
-    """Return the options of a view; the machine plays and has none."""
+    """Return the options of a view; the machine, which plays, does not use options."""
     return () if view == "machine" else PICTURES[view].options
 
 
@@ -191,7 +191,7 @@ class Bench(ABC):
 
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view; LabError if it cannot be drawn."""
+        """The picture of the view; LabError if the picture is impossible."""
         state = self.state
         if self.breakage is not None:
             machine = pair_of(self.breakage)
@@ -328,7 +328,7 @@ class GraphBench(Bench):
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
-        """The name of every input; an input without a unique name is called by its number."""
+        """The name of every input, or its number if the name is not unique."""
         own = [variable.name for variable in self.given]
         return {
             variable: name if name and own.count(name) == 1 else f"input {number}"

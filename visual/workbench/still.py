@@ -5,8 +5,8 @@ from visual.workbench.state import Bench, LoopBench
 
 ORDERS = (1, 2, 3)
 NOTE = (
-    "<p class='scantape-without'>In a notebook, this is a workbench on which you can change "
-    "everything, including the loop. {} <code>make start</code> opens the lessons with it.</p>\n"
+    "<p class='scantape-without'>In a notebook, you can change everything in this "
+    "workbench, including the loop. {} <code>make start</code> opens the lessons with it.</p>\n"
 )
 
 
@@ -14,7 +14,7 @@ def still(bench: Bench, shown: str) -> str:
     """Return the HTML of a bench without Python; `shown` is the HTML of its machine or picture."""
     page = page_of(bench)
     if page is not None:
-        return NOTE.format("Here, values, taps, and orders can be chosen.") + page.fragment()
+        return NOTE.format("Here, you can choose values, taps, and orders.") + page.fragment()
     return NOTE.format("Here is its picture.") + shown
 
 

@@ -47,12 +47,15 @@ from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
-CALM = 0.4  # seconds without a request, after which pictures are drawn ahead
+CALM = 0.4  # seconds without a request before pictures are drawn ahead
 CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
 def draw_bench(bench: Bench, keeps_options: bool = True) -> Bench:
-    """Return a bench whose picture is drawn, without invalid options unless it `keeps_options`."""
+    """Draw the picture of a bench, and return the bench.
+
+    Unless it `keeps_options`, the returned bench lacks invalid options.
+    """
     bench = bench if keeps_options else without_invalid_options(bench)
     bench.machine, bench.svg  # noqa: B018 (the bench caches both)
     return bench
@@ -160,7 +163,7 @@ class Workbench(Widget):
 
     @property
     def breakage(self) -> Breakage | None:
-        """The effect of the faulty rule on the derivatives, if a rule is chosen."""
+        """The effect of the faulty rule on the derivatives; None for the correct rule."""
         return self._bench.breakage
 
     def set(self, **choices: object) -> None:
@@ -199,7 +202,7 @@ class Workbench(Widget):
                 self._show(Job().run(lambda: draw_bench(bench)), is_new=False)
 
     def _show(self, bench: Bench, is_new: bool = True) -> None:
-        """Show a bench that is drawn; undo can go back from a bench that `is_new`."""
+        """Show a bench; if it `is_new`, undo can return to the bench before."""
         with self._lock:
             if self.machine and bench.machine.get("moments") != self.machine["moments"]:
                 self.moment = -1
@@ -308,7 +311,7 @@ class Workbench(Widget):
         begin(lambda: draw_bench(request.bench, keeps_options), request.job, done)
 
     def _cancel(self) -> Bench:
-        """Cancel the request of the page, and return the bench that it asked for.
+        """Cancel the request of the page, and return the requested bench.
 
         The next change starts from this bench, so that a quick second change keeps the first.
         """
@@ -338,7 +341,7 @@ class Workbench(Widget):
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error; of an unexpected error, also its kind."""
+    """Return the message of an error, after the kind of an unexpected error."""
     return str(error) if isinstance(error, LabError) else first_line(error)
 
 

@@ -2,8 +2,8 @@
 
     >>> written("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
 
-A variable that the step assigns is a state if it has a value; otherwise it is an output. Of the
-other variables, a single number is a parameter, and several numbers are a sequence. A formula
+A variable that the step assigns is a state if it has a value; otherwise it is an output. Another
+variable is a parameter if it has a single number, and a sequence if it has several. A formula
 without ``=`` is the new value of the first variable.
 """
 
@@ -26,7 +26,7 @@ STEPS = 4
 
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
-    """Return the loop, with `steps` steps if it has no sequence; raise ArgumentError if invalid."""
+    """Return the loop, with `steps` steps without a sequence; raise ArgumentError if invalid."""
     given = values_by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
     assigned = [identifier(target.group(1)) for line in lines if (target := TARGET.match(line))]

@@ -1,6 +1,6 @@
 """The command on the page for lecturers converts a lesson to LaTeX without Inkscape.
 
-The notebook has no prose, for which nbconvert would call pandoc.
+The notebook contains only code, because nbconvert converts prose by pandoc.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The outputs in the file of a notebook, from which other front ends choose.
+"""The outputs in the file of a notebook, with a format for each front end.
 
 With a kernel, JupyterLab shows a widget.  Visual Studio Code and Colab show the HTML in a separate
 frame, static viewers show an image.
