@@ -25,7 +25,6 @@ BRACKETS = {
     Role.READ: "||",
     Role.RESULT: "[]",
     Role.REUSED: "{}",
-    Role.AGAIN: "~~",
     Role.BACKWARD: "//",
     Role.UNDEFINED: "!!",
     Role.UNTRACED: "%%",

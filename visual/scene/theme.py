@@ -31,7 +31,6 @@ class Role(StrEnum):
     READ = "saved: value read by this step"
     RESULT = "result: used outside this Scan"
     REUSED = "reused: forward result, not recomputed"
-    AGAIN = "recomputed: as in the forward loop"
     BACKWARD = "backward: computed in the backward pass"
     UNDEFINED = "undefined: no derivative rule"
     UNTRACED = "untraced: not recorded on the tape"
@@ -119,7 +118,6 @@ unwritten    dotted level #e8edf3 #475569 #475569 #253146 #8595ab #b6bcc6 #fffff
 read         plain  none #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ececec #777777 #000000
 result       double rising #dbeafe #1d4ed8 #1e3a8a #1e3a8a #93c5fd #dbeafe #ffffff #000000 #000000
 reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #ffffff #000000 #000000
-again        dashed rising #fefce8 #a16207 #713f12 #3b2f0b #eab308 #fef9c3 #ffffff #555555 #000000
 backward     dotted rising #d9f99d #3f6212 #365314 #23360b #84cc16 #ecfccb #ffffff #333333 #000000
 undefined    heavy  crossed #fce7f3 #be185d #831843 #831843 #f472b6 #fce7f3 #ffffff #000000 #000000
 untraced     dotted crossed #f3e8ff #7e22ce #581c87 #3b0764 #c084fc #f3e8ff #ffffff #000000 #000000

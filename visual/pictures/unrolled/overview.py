@@ -6,7 +6,6 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.unrolled.graph import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, over, shifted, sized
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline
@@ -92,10 +91,9 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
 
 def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
     """Return the slots of a loop with a nonzero direct gradient of the cost."""
-    fed = fed_places(of.trace)
     return {
         (tape.name, int(tape.axis.index[row]))
         for tape in of.scan.held
         if tape.axis is not None
-        for row in reached_rows(of, tape, fed)
+        for row in reached_rows(of, tape)
     }

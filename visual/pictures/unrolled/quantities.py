@@ -2,11 +2,10 @@
 
 Every write creates a new value. The values that a slot accumulates by addition are one quantity, a
 gradient; the initial value of the slot is the direct part of the gradient. A direct part of zero is
-omitted unless `all_direct` is set. If no step adds to a direct part, the direct part is the total
-gradient, the seed.
+omitted, unless another Scan computes the part or `all_direct` is set. If no step adds to a direct
+part, the direct part is the total gradient, the seed.
 """
 
-from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,10 +60,8 @@ class QuantityNode:
 class QuantityNodes:
     """The nodes so far, and the values that they represent.
 
-    `of` maps a value to the number of its node. `acted_on` maps a Scan, a variable, and an index to
-    the node that receives other gradients of the same quantity. `parts` are pairs of the numbers of
-    a direct part and of the total gradient. `fed` has the slots that receive gradients of other
-    Scans, even if these are zero.
+    `of` maps a value to the number of its node. `parts` are pairs of the numbers of a direct part
+    and of the total gradient.
     """
 
     def __init__(
@@ -73,13 +70,11 @@ class QuantityNodes:
         chosen: tuple[int, ...],
         flow: Flow,
         all_direct: bool,
-        fed: frozenset[tuple[int, int, int]],
     ) -> None:
         self.trace, self.chosen, self.flow, self.all_direct = trace, chosen, flow, all_direct
-        self.fed = fed
+        self.fed = fed_rows(trace)
         self.nodes: list[QuantityNode] = []
         self.of: dict[Value, int] = {}
-        self.acted_on: dict[tuple[int, str, int], int] = {}
         self.parts: list[tuple[int, int]] = []
         self.wanted: set[int] = set()  # rows of the current tape
         self.read = {  # by other slots than their own
@@ -132,13 +127,11 @@ class QuantityNodes:
             zero = start is Role.SEED and not self._is_something(number, tape, row)
             node = self._node(number, tape, row, start, initial, faded=zero)
             self._join([first], node)
-            self._note(number, tape, node)
         self._versions(number, tape, row, role, written)
 
     def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
         """Return whether the initial value of a slot may be nonzero."""
-        index = int(tape.axis.index[row]) if tape.axis is not None else row
-        return (number, tape.argument, index) in self.fed or bool(np.any(tape.initial[row] != 0))
+        return (number, tape.argument, row) in self.fed or bool(np.any(tape.initial[row] != 0))
 
     def _versions(
         self, number: int, tape: TapeTrace, row: int, role: Role, written: list[Value]
@@ -201,12 +194,6 @@ class QuantityNodes:
         if row in self.trace.scans[number].arrived(tape):  # written by steps that were not recorded
             node = replace(node, role=Role.INTERMEDIATE, label="from before")
         self._join(values, node)
-        self._note(number, tape, node)
-
-    def _note(self, number: int, tape: TapeTrace, node: QuantityNode) -> None:
-        """Record that the newest node receives other gradients of the same quantity."""
-        if tape.gradient_of is not None and node.index is not None:
-            self.acted_on[number, tape.gradient_of, node.index] = len(self.nodes) - 1
 
     def _join(self, values: list[Value], node: QuantityNode) -> None:
         """Add a node that represents `values`."""
@@ -218,7 +205,7 @@ class QuantityNodes:
         """Return the rows of a tape of a loop with a direct gradient, which can be zero."""
         if self.all_direct and tape.tape.reads:
             return set(range(tape.tape.origin, len(tape.initial)))
-        return reached_rows(self.named(number), tape, self.fed)
+        return reached_rows(self.named(number), tape)
 
     def source(self, value: Value) -> int | None:
         """Return the node of a value; add a node for an input at its first read."""
@@ -248,7 +235,7 @@ class QuantityNodes:
         node = QuantityNode(place, variable, index, index, label, content, Role.INPUT, key)
         if not sequence.is_outer_gradient:
             return node
-        is_fed = (value.scan, sequence.argument, index) in self.fed
+        is_fed = (value.scan, sequence.argument, step) in self.fed
         return replace(node, role=Role.SEED, faded=not (is_fed or np.any(content != 0)))
 
 
@@ -257,37 +244,43 @@ def passes_on(write: SlotWrite) -> bool:
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
 
-def reached_rows(
-    of: ScanOf, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
-) -> set[int]:
-    """Return the rows of a tape of a loop whose gradients start with a nonzero value, a seed.
+def fed_rows(trace: Trace) -> frozenset[tuple[int, int, int]]:
+    """Return Scan, argument number, and row of all values that other derivatives compute."""
+    return frozenset(
+        (number, feed.into, row)
+        for number, scan in enumerate(trace.scans)
+        for feed in scan.feeds
+        if scan.parent is not None and trace.scans[feed.scan].parent is not None
+        for row, _, _ in feed.rows
+        if row is not None
+    )
 
-    The result has no row whose gradient is in `fed`, the slots that other Scans fill.
+
+def reached_rows(of: ScanOf, tape: TapeTrace) -> set[int]:
+    """Return the rows of a tape whose gradients start with a nonzero value, a seed.
+
+    A gradient that a loop receives from the derivative of another loop is no seed.
     """
-    places: set[tuple[int, int, int]] = set()
+    fed = fed_rows(of.trace) if of.parent is None else frozenset()
+    reached: set[int] = set()
     for later, other in enumerate(of.trace.scans):
         if other.parent != of.number or other.order != of.scan.order + 1 or tape.axis is None:
             continue
+        starts: list[tuple[int, np.ndarray, np.ndarray]] = []
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
-                acted_on = set(_nonzero(gradient.axis.index, gradient.initial))
-                acted_on -= {int(gradient.axis.index[row]) for row in other.arrived(gradient)}
-                places |= {(later, gradient.argument, i) for i in acted_on}
+                initial = gradient.initial.copy()
+                initial[sorted(other.arrived(gradient))] = 0
+                starts.append((gradient.argument, gradient.axis.index, initial))
         for sequence in other.sequences:
             source = sequence.source
             if sequence.is_outer_gradient and source and source.argument == tape.argument:
-                acted_on = set(_nonzero(sequence.axis.index, sequence.values))
-                places |= {(later, sequence.argument, i) for i in acted_on}
-    rows = tape.axis.rows if tape.axis is not None else {}
-    return {rows[place[2]] for place in places if place not in fed}
-
-
-def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
-    """Return the entries of `index` with nonzero values."""
-    if not values.size:
-        return []
-    different = np.any(values.reshape(len(values), -1) != 0, axis=1)
-    return [int(i) for i, differs in zip(index, different, strict=False) if differs]
+                starts.append((sequence.argument, sequence.axis.index, sequence.values))
+        for argument, index, values in starts:
+            for row, (entry, value) in enumerate(zip(index.tolist(), values, strict=False)):
+                if np.any(value) and (later, argument, row) not in fed:
+                    reached.add(tape.axis.rows[entry])
+    return reached
 
 
 def _reading(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:

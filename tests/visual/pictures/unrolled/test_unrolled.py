@@ -11,10 +11,8 @@ from pictures import later, numbers_at
 import lab
 import visual
 from lab.loops import gallery
-from lab.traces.flow import flow
-from lab.traces.trace import TapeTrace
 from visual.layout.legend import TOTAL
-from visual.pictures.unrolled.graph import contributions, unrolling
+from visual.pictures.unrolled.graph import unrolling
 from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
 
@@ -48,32 +46,6 @@ def test_a_gradient_has_one_value(name, order):
             np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
 
 
-def sums_of_contributions(trace, drop=0):
-    """The initial values of gradients, each with the sum of its contributions but for `drop`."""
-    parts, values = {}, flow(trace)
-    for number, scan in enumerate(trace.scans):
-        for feed in scan.feeds:
-            for part in contributions(trace, feed, number, values):
-                if isinstance(part.into, TapeTrace) and part.into.gradient_of:
-                    parts.setdefault(part.place, []).append(part)
-    for several in parts.values():
-        into = several[0].into
-        sources = (part.source for part in several[drop:])
-        added = [trace.scans[s.scan].tape(s.argument).final[s.row] for s in sources]
-        yield into.initial[into.axis.rows[several[0].index]], np.sum(added, axis=0)
-
-
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "newton"])
-def test_contributions_add_up_to_the_initial_values(name):
-    """PyTensor computed the initial values; without a contribution the sum differs."""
-    pairs = [*sums_of_contributions(gallery.loops[name].trace(3))]
-    for initial, total in pairs:
-        np.testing.assert_allclose(total, initial, rtol=1e-12, atol=1e-300)
-    assert pairs
-    short = sums_of_contributions(gallery.loops[name].trace(3), drop=1)
-    assert not all(np.allclose(total, initial) for initial, total in short)
-
-
 def test_the_legend_distinguishes_total_gradients_and_parts():
     def text(order, scan):
         return visual.draw(gallery.loops["square"], "unrolled", order=order, scan=scan).text()
@@ -102,25 +74,6 @@ def test_a_loop_has_edges_from_the_loop_that_it_reads():
     assert sorted(steps) == [(t, t) for t in range(4)]
     assert not any(graph.nodes[n].role is Role.SEED for n in first)
     assert not any(graph.nodes[n].role is Role.RESULT for n in second)
-
-
-@pytest.mark.parametrize("backwards", [False, True])
-def test_gradients_of_read_values_arrive_at_the_first_loop(backwards):
-    """The gradient of the second loop wrt its input is the direct part of the first loop."""
-    first = scan(lambda v: pt.sin(v) * 2, x0, 4)
-    read = first[::-1] if backwards else first
-    cost = scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[read])[-1]
-    graph = unrolling(traced(cost))
-    joined = [
-        (graph.nodes[a], graph.nodes[b])
-        for a, b in graph.edges
-        if "s" in graph.nodes[a].label.split("/")[-1] or graph.nodes[a].label.startswith("∂C/∂")
-        if graph.nodes[a].place.scan != graph.nodes[b].place.scan
-    ]
-    arrived = [(a, b) for a, b in joined if b.place.scan > a.place.scan and b.step is None]
-    assert len(arrived) == 4
-    for part, whole in arrived:  # nothing else acts on the first loop's values
-        np.testing.assert_allclose(part.value, whole.value, rtol=1e-12)
 
 
 def test_a_nonlinear_cost_needs_the_last_state():
