@@ -5,18 +5,19 @@
 - `unrolled` converts a declared loop to a Python function
 - `recording` records the tapes of a run, and `lab.events` lists its events; `steps` marks the
   steps of a loop
-- the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`, `take`, `untake`
+- `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`, `take`, and `untake` are the
+  parts of the algorithm
 
 In contrast, the tapes of a Scan exist before the loop runs.
 
 A tape stores the arguments of an operation without copying them.  Do not change an array in place
 between its use and the gradient.
 
-Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `reductions`
+Start with `tape`, which contains the whole algorithm.  `elementwise`, `shaping`, `reductions`,
 and `products` contain the functions with their rules.  `rules` registers a rule for
 a function of numpy, `np` collects the registered functions, and `operators` defines the operators
-and methods of a node.  `recorder` records a run as the frozen data of `records`; `checks` raises
-errors.
+and methods of a node.  `recorder` records a run as the frozen data of `records`.  `checks` checks
+arguments and results.
 """
 
 from lab.eager import np as np

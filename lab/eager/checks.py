@@ -26,16 +26,16 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
 
 
 def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
-    """Raise ArgumentError if the call of `function` lacks argument `argnum`."""
+    """Raise ArgumentError if `args`, the arguments of a call, lack number `argnum`."""
     if argnum >= len(args):
-        given = {0: "no arguments", 1: "1 argument, number 0"}.get(
-            len(args), f"{len(args)} arguments, numbered 0 to {len(args) - 1}"
+        raise ArgumentError(
+            f"argnum = {argnum}: {name_of(function)} was called with {len(args)} positional "
+            "arguments, which are numbered from 0."
         )
-        raise ArgumentError(f"argnum = {argnum}: {name_of(function)} was given {given}.")
 
 
 def check_start(what: str, value: object) -> None:
-    """Raise ArgumentError unless `value` is real; `what` is the argument."""
+    """Raise ArgumentError unless `value` is real; `what` describes the argument."""
     if isinstance(value, float):
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
@@ -56,7 +56,7 @@ def check_start(what: str, value: object) -> None:
 
 
 def check_real_number(function: object, value: object) -> None:
-    """Raise ArgumentError unless `value` is in R."""
+    """Raise ArgumentError unless the result `value` is one real number."""
     if isinstance(value, float):
         return
     if isinstance(value, np.ndarray | np.generic):
@@ -74,11 +74,11 @@ def check_real_number(function: object, value: object) -> None:
 
 
 def check_real_gradient(function: object, value: object) -> None:
-    """Raise GradientError if a real function computes with complex numbers."""
+    """Raise GradientError if the gradient `value` is complex."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
         raise GradientError(
-            f"{name_of(function)}: it computes with complex numbers, which the rules do not "
-            "support; write it with separate real and imaginary parts."
+            f"{name_of(function)}: the function computes with complex numbers, which the rules do "
+            "not support; use separate real and imaginary parts."
         )
 
 
@@ -103,8 +103,8 @@ def check_arguments(
         signature(rule).bind(*args, **kwargs)
     except TypeError as error:
         raise GradientError(
-            f"{operation}: it does not accept these arguments for nodes: {error}; write it "
-            "with other functions of lab.eager.np, or add a rule with lab.eager.primitive."
+            f"{operation}: it does not accept these arguments for nodes: {error}; use other "
+            "functions of lab.eager.np, or add a rule with lab.eager.primitive."
         ) from None
 
 
@@ -113,7 +113,8 @@ def check_gradients(
 ) -> list:
     """Return one gradient function per argument, or None for a constant argument.
 
-    Raise ArgumentError for too many or no list, and GradientError for a node without a function.
+    `on_top` tells which arguments are nodes.  Raise ArgumentError unless `gradients` is a list with
+    at most one entry per argument, and GradientError for a node without a function.
     """
     if not isinstance(gradients, list | tuple) or len(gradients) > len(args):
         raise ArgumentError(
@@ -125,6 +126,6 @@ def check_gradients(
     if lacking:
         raise GradientError(
             f"{operation}: argument {listing(lacking)} = {quote(args[lacking[0]])} is a "
-            "node, but the rule has no gradient for it; pass its value, lab.eager.value_of(…)."
+            "node, but the rule has no gradient for this argument; pass lab.eager.value_of(…)."
         )
     return completed

@@ -1,8 +1,8 @@
 """Elementwise functions with their gradients.
 
-A rule receives the gradient g of the result, the result, and the arguments.  Where a derivative
-does not exist, a convention holds: 0 for the absolute value at 0, half each for `maximum` and
-`minimum` of equal values, and all for x in `clip` on a bound.
+A rule takes the gradient g of the result, the result, and the arguments.  If a derivative does not
+exist, a convention applies: the gradient of `absolute` at 0 is 0; `maximum` and `minimum` of equal
+values divide g equally; in `clip`, a value x on a bound receives the whole gradient.
 """
 
 import operator
@@ -80,7 +80,7 @@ _EXTREME = _binary(
 
 
 def _less_one(y: Value) -> Value | int:
-    """Return y − 1; for a constant power of 0, any power."""
+    """Return y − 1; replace a constant y = 0, whose term has the factor 0, by 1."""
     if isinstance(y, Node):
         return minus(y, 1)
     return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
@@ -105,7 +105,7 @@ maximum = rules.rule(numpy.maximum, _EXTREME)
 minimum = rules.rule(numpy.minimum, _EXTREME)
 
 
-# Python's operators compute the same, many times faster for single numbers.
+# Python's operators compute the same values, and are many times faster for single numbers.
 plus = primitive(operator.add, _ADD, "add")
 minus = primitive(operator.sub, _SUBTRACT, "subtract")
 times = primitive(operator.mul, _MULTIPLY, "multiply")
@@ -114,7 +114,7 @@ to_the = primitive(operator.pow, _POWER, "power")
 minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")
 
 
-def _kept(mask: numpy.ndarray, g: Operand) -> Value:
+def _select_gradient(mask: numpy.ndarray, g: Operand) -> Value:
     """Return `g` where the mask is true and zero elsewhere, even if `g` is nan."""
     return numpy.where(mask, g, 0.0)
 
@@ -124,8 +124,8 @@ def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> G
     x_shape, y_shape = shape_of(x), shape_of(y)
     return [
         None,
-        lambda g: unbroadcast(_kept(condition, g), x_shape),
-        lambda g: unbroadcast(_kept(~condition, g), y_shape),
+        lambda g: unbroadcast(_select_gradient(condition, g), x_shape),
+        lambda g: unbroadcast(_select_gradient(~condition, g), y_shape),
     ]
 
 
@@ -134,9 +134,9 @@ def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
     shapes = shape_of(x), shape_of(lo), shape_of(hi)
     below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
     return [
-        lambda g: unbroadcast(_kept(~(below | above), g), shapes[0]),
-        lambda g: unbroadcast(_kept(below, g), shapes[1]),
-        lambda g: unbroadcast(_kept(above, g), shapes[2]),
+        lambda g: unbroadcast(_select_gradient(~(below | above), g), shapes[0]),
+        lambda g: unbroadcast(_select_gradient(below, g), shapes[1]),
+        lambda g: unbroadcast(_select_gradient(above, g), shapes[2]),
     ]
 
 
@@ -147,9 +147,9 @@ _limit = primitive(numpy.clip, _clip_gradient)
 def where(
     condition: object, x: object = None, y: object = None
 ) -> Value | tuple[numpy.ndarray, ...]:
-    """Return `x` where the condition is true and `y` elsewhere, or indices without both.
+    """Return `x` where the condition is true, and `y` elsewhere.
 
-    The condition has no gradient.
+    Without `x` or `y`, return the indices of true entries.  The condition has no gradient.
     """
     if x is None or y is None:
         return numpy.where(value_of(condition))

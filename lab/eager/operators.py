@@ -15,7 +15,7 @@ from lab.eager.shaping import take
 from lab.eager.tape import Function, Node, Plain, Value, value_of
 from lab.errors import GradientError
 
-#: Functions of numpy whose derivative is zero wherever it exists; they receive plain values.
+#: Functions of numpy whose derivative is zero wherever it exists.  They compute plain values.
 FLAT = {
     *(numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater),
     *(numpy.greater_equal, numpy.isfinite, numpy.isinf, numpy.isnan, numpy.sign, numpy.round),
@@ -34,13 +34,13 @@ def _of_values(operation: Plain) -> Function:
 
 
 def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
-    """Apply a NumPy function to nodes."""
+    """Apply a NumPy function to nodes; raise GradientError if it has no rule."""
     if function in REGISTERED:
         return REGISTERED[function](*args, **kwargs)
     if function in FLAT:
         return function(*map(value_of, args), **kwargs)
     raise GradientError(
-        f"{_numpy_name(function)} is not registered: it lacks a gradient rule; write it with the "
+        f"{_numpy_name(function)} is not registered, because it has no gradient rule; use the "
         "functions of lab.eager.np, or add a rule with lab.eager.primitive."
     )
 
@@ -67,16 +67,15 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
 
 def _plain(self: Node, *_: object, **__: object) -> NoReturn:
     raise GradientError(
-        f"{self!r} was given to a function that is not registered, which takes plain numbers and "
-        "would lose the gradient; use lab.eager.np, a lab.eager.primitive, or "
-        "lab.eager.value_of."
+        f"{self!r} is the argument of a function that is not registered and would lose the "
+        "gradient; use lab.eager.np, a lab.eager.primitive, or lab.eager.value_of."
     )
 
 
 def _set_item(self: Node, index: object, value: object) -> NoReturn:
     raise GradientError(
-        f"{self!r}[{index!r}] = …: a node's value cannot be assigned in place, since the tape "
-        "needs it; make a new one, with lab.eager.np.where."
+        f"{self!r}[{index!r}] = …: a node cannot change in place, because the tape needs its "
+        "value; compute a new node with lab.eager.np.where."
     )
 
 
@@ -129,8 +128,8 @@ METHODS: dict[str, Plain | property] = {
     },
 }
 
-# The rules need the class Node, and therefore cannot be defined in it.
+# The class Node cannot contain these methods, because the rules import Node.
 for _name, _entry in METHODS.items():
     setattr(Node, _name, _entry)
-# Nodes compare by value, but have the hash of their identity for sets and dicts.
+# Nodes compare by value, but sets and dicts need a hash, which is that of the identity.
 Node.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -1,8 +1,8 @@
 """Products of vectors and matrices.
 
 With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and the gradient of B is Aᵀ·G.
-The rules treat a vector as a row on the left or a column on the right.  Gradients of broadcast
-stacks of matrices are sums over the broadcast axes.
+The rules treat a vector on the left as a row, and a vector on the right as a column.  Gradients of
+broadcast stacks of matrices are sums over the broadcast axes.
 """
 
 import operator
@@ -25,23 +25,23 @@ def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
 
     def matrix(g: Value) -> Value:
         shape = (*shape_of(g), 1) if column else shape_of(g)
-        return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
+        return _with_shape(g, (*shape[:-1], 1, shape[-1]) if row else shape)
 
     def a_gradient(g: Value) -> Value:
         # a column times a row is an outer product
         times = multiply if column else matmul
-        whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
-        return _as(unbroadcast(whole, rows), a_shape)
+        whole = times(matrix(g), swapaxes(_with_shape(b, columns), -1, -2))
+        return _with_shape(unbroadcast(whole, rows), a_shape)
 
     def b_gradient(g: Value) -> Value:
         times = multiply if row else matmul
-        whole = times(swapaxes(_as(a, rows), -1, -2), matrix(g))
-        return _as(unbroadcast(whole, columns), b_shape)
+        whole = times(swapaxes(_with_shape(a, rows), -1, -2), matrix(g))
+        return _with_shape(unbroadcast(whole, columns), b_shape)
 
     return [a_gradient, b_gradient]
 
 
-def _as(x: Value, shape: tuple[int, ...]) -> Value:
+def _with_shape(x: Value, shape: tuple[int, ...]) -> Value:
     return x if shape_of(x) == shape else reshape(x, shape)
 
 

@@ -53,7 +53,7 @@ class Recorder:
         return tape
 
     def steps(self, count: int) -> Iterator[int]:
-        """Yield the numbers below `count`, and store the present number until the loop ends."""
+        """Yield 0, …, `count` − 1, and store the present number until the loop ends."""
         before = self.step
         try:
             for self.step in range(count):
@@ -70,14 +70,14 @@ class Recorder:
             TapeRecord(tape.number, tape.priority, tape.function, tuple(nodes))
             for tape, nodes in zip(self.tapes, on_tape, strict=True)
         )
-        return Recording(held(result, self), tapes, tuple(self.nodes), tuple(self.events))
+        return Recording(record_value(result, self), tapes, tuple(self.nodes), tuple(self.events))
 
 
 _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
 
 
 class RecordedTape(Tape):
-    """A tape that reports its start and end; `sender` is the last popped node."""
+    """A tape that reports its start and end; `sender` is the number of the last popped node."""
 
     def __init__(self, function: str, recorder: Recorder, number: int) -> None:
         super().__init__(function)
@@ -106,7 +106,7 @@ class Inbox(list[Value]):
         """Append a gradient, and report its sender."""
         super().append(gradient)
         recorder, sender = self.tape.recorder, self.tape.sender
-        stored = held(gradient, recorder, self.shape)
+        stored = record_value(gradient, recorder, self.shape)
         recorder.events.append(
             records.Seeded(self.number, stored)
             if sender is None
@@ -119,7 +119,7 @@ class Inbox(list[Value]):
             yield gradient  # after the yield, the caller has added this gradient
             is_setter = isinstance(value_of(gradient), Setter)
             kind = records.SetterAdded if is_setter else records.Added
-            recorder.events.append(kind(self.number, held(gradient, recorder, self.shape)))
+            recorder.events.append(kind(self.number, record_value(gradient, recorder, self.shape)))
 
 
 class RecordedNode(Node):
@@ -146,7 +146,7 @@ class RecordedNode(Node):
                 operation,
                 tuple(_argument(argument, recorder) for argument in arguments),
                 tuple(parent.number for _, parent in parent_operations),
-                held(self.value, recorder),
+                record_value(self.value, recorder),
                 self.step,
                 recorder.during,
             )
@@ -154,7 +154,7 @@ class RecordedNode(Node):
         recorder.events.append(records.Appended(self.number))
 
     def send_upstream(self) -> None:
-        """Send gradients, and assign the nodes created meanwhile to this node."""
+        """Send gradients; new nodes record this node in `during`, and its step."""
         recorder = self.home.recorder
         before = recorder.step, recorder.during
         self.home.sender = self.number
@@ -166,25 +166,28 @@ class RecordedNode(Node):
             recorder.step, recorder.during = before
 
     def sum_outgrads(self) -> Value:
-        """Report the sum, or a single gradient."""
+        """Return the sum of the gradients, and report the sum or the single gradient."""
         lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
         total = super().sum_outgrads()
         kind = records.PassedOn if lone else records.Summed
         recorder = self.home.recorder
-        recorder.events.append(kind(self.number, held(total, recorder)))
+        recorder.events.append(kind(self.number, record_value(total, recorder)))
         return total
 
 
 RecordedTape.node = RecordedNode
 
 
-def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) -> RecordedValue:
-    """Return a copy of the value of `x`; a Setter indexes an array of `shape`."""
-    value, number = value_of(x), _number(x, recorder)
+def record_value(
+    x: object, recorder: Recorder, shape: tuple[int, ...] | None = None
+) -> RecordedValue:
+    """Return a frozen copy of the value of `x`; `shape` is the shape that a Setter indexes."""
+    value, number = value_of(x), _node_number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))
         return RecordedValue(
-            SparseValue(_source_text(value.index), entries, _places(value.index, shape)), number
+            SparseValue(_source_text(value.index), entries, _entry_positions(value.index, shape)),
+            number,
         )
     try:
         stored = freeze(np.array(value))
@@ -193,22 +196,22 @@ def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) ->
     return RecordedValue(stored if stored.dtype.kind in "biufc" else reprlib.repr(value), number)
 
 
-def _places(index: Operand, shape: tuple[int, ...] | None) -> np.ndarray | None:
+def _entry_positions(index: Operand, shape: tuple[int, ...] | None) -> np.ndarray | None:
     if shape is None:
         return None
     try:
         return freeze(np.array(np.arange(int(np.prod(shape))).reshape(shape)[index]))
-    except IndexError:  # the sum raises the error
+    except IndexError:  # the sum of the gradients raises this error
         return None
 
 
-def _number(x: object, recorder: Recorder) -> int | None:
+def _node_number(x: object, recorder: Recorder) -> int | None:
     """Return the number of a node of this recorder, or None for other nodes and constants."""
     return x.number if isinstance(x, RecordedNode) and x.home.recorder is recorder else None
 
 
 def _argument(x: object, recorder: Recorder) -> int | str:
-    number = _number(x, recorder)
+    number = _node_number(x, recorder)
     if number is not None:
         return number
     value = value_of(x)

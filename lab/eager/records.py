@@ -17,10 +17,10 @@ from lab.records import record_of_arrays
 
 @record_of_arrays
 class SparseValue:
-    """A Setter: `value` at ``[index]`` and zero elsewhere.
+    """A recorded Setter: an array that is `value` at ``[index]`` and zero elsewhere.
 
-    `positions` are the indices of the entries in the flattened array, in the shape of the entries,
-    or None if the array is unknown.
+    `positions` are the indices of these entries in the flattened array, or None if the shape of
+    the array is unknown.
     """
 
     index: str
@@ -30,7 +30,7 @@ class SparseValue:
 
 @record_of_arrays
 class RecordedValue:
-    """A value, and its node on an outer tape (None for a plain value).
+    """A value and the number of its node on an outer tape (None for a plain value).
 
     A value that is neither a number nor an array of numbers is stored as text.
     """
@@ -41,13 +41,13 @@ class RecordedValue:
 
 @record_of_arrays
 class NodeRecord:
-    """A node.
+    """A recorded node.
 
     `operation` is the name of the function that computed it (empty for the start of a tape), and
     `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes of its tape
-    to which it sends gradients.  `step` is the step of the loop, if `steps` marks it.  `during` is
-    the node of an inner tape that sent its gradients when this node was created (None in a
-    forward pass).
+    that receive its gradients.  `step` is the step of a loop over `steps`, or None.  `during` is
+    the node of an inner tape that sent its gradients when this node was created, or None in a
+    forward pass.
     """
 
     number: int
@@ -61,14 +61,14 @@ class NodeRecord:
 
     @property
     def bytes(self) -> int:
-        """The size of its value; 0 if the value is a node of another tape."""
+        """The size of the value; 0 if the value is a node of another tape."""
         value = self.value.value
         return value.nbytes if isinstance(value, np.ndarray) and self.value.node is None else 0
 
 
 @dataclass(frozen=True)
 class TapeRecord:
-    """A tape: its priority, its function, and its nodes in order."""
+    """A recorded tape: its priority, the name of its function, and its nodes in order."""
 
     number: int
     priority: int
@@ -99,7 +99,7 @@ class Appended(_OfNode):
 
 
 class Popped(_OfNode):
-    """A node was removed from the end of its tape; the next events are its own."""
+    """A node was removed from the end of its tape; the next events belong to this node."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def eager_events(recording: object) -> Listed:
     (`argument` 1).  For numbers, a gradient that a node receives is the gradient of its sender
     times a local derivative, the factor of the term.
     """
-    assert isinstance(recording, Recording), "what is registered below"
+    assert isinstance(recording, Recording), "the type in OTHERS"
     return Listed(tuple(_Run(recording).events()))
 
 
@@ -206,13 +206,17 @@ class _Run:
 
     def _event(self, event: object) -> tuple[int, Sequence[plain.Read], plain.Write] | None:
         if isinstance(event, Appended):
-            return self._appended(event.node)
+            return self._appended_event(event.node)
         if isinstance(event, Seeded):
             term = plain.Term(self._array(event.gradient, event.node), None, None, "1", "")
-            return self.recording.nodes[event.node].tape, (), self._arrives(event.node, term, ())
-        return self._sent(event) if isinstance(event, Sent) else None
+            return (
+                self.recording.nodes[event.node].tape,
+                (),
+                self._add_gradient(event.node, term, ()),
+            )
+        return self._sent_event(event) if isinstance(event, Sent) else None
 
-    def _appended(self, number: int) -> tuple[int, Sequence[plain.Read], plain.Write]:
+    def _appended_event(self, number: int) -> tuple[int, Sequence[plain.Read], plain.Write]:
         node = self.recording.nodes[number]
         others = [a for a in node.arguments if isinstance(a, int)]
         reads = [self._read(self._slot(n, VALUES), self._value(n)) for n in dict.fromkeys(others)]
@@ -223,7 +227,7 @@ class _Run:
         write = plain.Write(slot, None, new, plain.WriteKind.WRITTEN, None, formula, tuple(reads))
         return node.tape, reads, write
 
-    def _sent(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
+    def _sent_event(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
         """Return the event of a sent gradient; for numbers, divide to get the local derivative."""
         source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
         value, factor, symbols = self._array(sent.gradient, sent.target), None, ""
@@ -231,12 +235,14 @@ class _Run:
             factor = np.asarray(value / source.value)
             symbols = f"∂{value_symbol('n', sent.source)}/∂{value_symbol('n', sent.target)}"
         written = f"{source.name}·{symbols}" if symbols else f"from {source.name}"
-        write = self._arrives(
+        write = self._add_gradient(
             sent.target, plain.Term(value, source, factor, written, symbols), (source,)
         )
         return self.recording.nodes[sent.target].tape, (source,), write
 
-    def _arrives(self, number: int, term: plain.Term, reads: tuple[plain.Read, ...]) -> plain.Write:
+    def _add_gradient(
+        self, number: int, term: plain.Term, reads: tuple[plain.Read, ...]
+    ) -> plain.Write:
         slot, old = self._slot(number, GRADIENTS), self.gradients.get(number)
         new = self.gradients[number] = term.value if old is None else np.asarray(old + term.value)
         kind = plain.WriteKind.WRITTEN if old is None else plain.WriteKind.OVERWRITTEN

@@ -1,7 +1,7 @@
 """Means and extremes of all entries or along axes; `sum` is in `shaping`.
 
-If several entries tie for an extreme, the derivative does not exist; the rule divides the gradient
-equally.
+If several entries are extreme, the derivative does not exist.  By convention, these entries divide
+the gradient equally.
 """
 
 from math import prod
@@ -26,7 +26,7 @@ def mean(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
 def _extreme_gradient(
     y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False
 ) -> Gradients:
-    """Return da = g at the extreme entry, divided equally among ties."""
+    """Return da, which is g at the extreme entry, or divided equally among several."""
     kept = kept_shape(shape_of(a), axis)
     extreme = value_of(a) == numpy.reshape(value_of(y), kept)
     shares = extreme / numpy.sum(extreme, axis=axis, keepdims=True)

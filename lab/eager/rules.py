@@ -10,7 +10,7 @@ from functools import wraps
 from lab.eager.checks import check_arguments, name_of
 from lab.eager.tape import Function, GradientMaker, Node, Operand, Plain, Value, primitive
 
-#: Differentiable versions by function of numpy.
+#: The differentiable version of each function of numpy.
 REGISTERED: dict[object, Operand] = {}
 
 
@@ -24,15 +24,15 @@ def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
 
 
 def composed(theirs: Plain) -> Callable[[Plain], Function]:
-    """Decorate a differentiable version of a numpy function that calls other versions.
+    """Register a differentiable version of a numpy function that calls other versions.
 
-    Without nodes among its arguments, the result calls numpy's function.
+    The decorated function calls numpy's function if no argument is a node.
     """
 
     def register(function: Plain) -> Function:
         @wraps(function)
         def lifted(*args: object, **kwargs: object) -> Value:
-            if not holds_node(args) and not holds_node([*kwargs.values()]):
+            if not any(isinstance(x, Node) for x in (*args, *kwargs.values())):
                 return theirs(*args, **kwargs)
             try:
                 return function(*args, **kwargs)
@@ -44,10 +44,3 @@ def composed(theirs: Plain) -> Callable[[Plain], Function]:
         return lifted
 
     return register
-
-
-def holds_node(entries: object) -> bool:
-    """Return whether nested lists and tuples contain a node."""
-    if isinstance(entries, list | tuple):
-        return any(map(holds_node, entries))
-    return isinstance(entries, Node)

@@ -47,9 +47,10 @@ GradientMaker = Callable[..., Sequence[Gradient | None]]
 class Tape(list["Node"]):
     """The nodes of one run of `function`, in order of creation.
 
-    If an operation has operands of two tapes, the tape of higher priority records it first.  A new
-    tape has the highest priority of all active tapes in all threads.  (The tapes of the arguments
-    do not suffice, because a function can also use a node of an enclosing scope.)
+    If an operation has operands of two tapes, the tape of higher priority records the operation
+    first.  A new tape has the highest priority of all active tapes in all threads.  The maximum
+    over the arguments' tapes does not suffice, because a function can use a node of an enclosing
+    scope.
     """
 
     node: "type[Node]"
@@ -71,7 +72,7 @@ class Tape(list["Node"]):
         while self:
             self.pop().leave()
 
-    # Two empty tapes are not equal.
+    # Compare tapes by identity, because two empty lists are equal.
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -90,10 +91,10 @@ def next_priority() -> int:
 class Node:
     """A value on a tape.
 
-    `parent_operations` are pairs of a gradient function and the parent that receives its result.
-    `outgrads` are the received gradients.  `operation` is the name of the function that computed
-    the value, which is a node of an outer tape if that tape also records.  Only recorded tapes
-    use `arguments`.
+    The value is a node of an outer tape if that tape records too.  `parent_operations` are pairs of
+    a gradient function and the parent that receives its result.  `outgrads` are the received
+    gradients.  `operation` is the name of the function that computed the value.  Only recorded
+    tapes use `arguments`.
     """
 
     __slots__ = ("__weakref__", "operation", "outgrads", "parent_operations", "tape", "value")
@@ -106,7 +107,7 @@ class Node:
         operation: str = "",
         arguments: tuple[object, ...] = (),
     ) -> None:
-        # numpy's numbers can be divided by zero, in contrast to Python's
+        # in contrast to Python's numbers, numpy's numbers can be divided by zero
         self.value: Any = np.float64(value) if type(value) is float else value
         self.tape = tape
         self.parent_operations = parent_operations
@@ -115,7 +116,7 @@ class Node:
         tape.append(self)
 
     def send_upstream(self) -> None:
-        """Sum the received gradients, and send every parent its contribution."""
+        """Sum the received gradients, and send each parent its contribution."""
         if self.outgrads and self.parent_operations:
             total = self.sum_outgrads()
             for gradient, parent in self.parent_operations:
@@ -154,7 +155,7 @@ Tape.node = Node
 
 
 def value_of(x: object) -> Any:
-    """Return the plain value of a node, through all its tapes; other objects are unchanged."""
+    """Return the plain value of a node of any number of tapes; return other objects unchanged."""
     while isinstance(x, Node):
         x = x.value
     return x
@@ -176,9 +177,9 @@ def D(  # noqa: N802 (its name in the mathematics)
     """Return a differentiable version of `function`, which also accepts nodes.
 
     ``forward_pass(*args)`` returns the result of ``function(*args)`` and one gradient function
-    per argument.  It receives the values on the top tape, which can be nodes of outer tapes; for
-    these it calls the differentiable version again.  `name` is the name of the operation
-    (default: the name of the function).
+    per argument.  Its arguments are the values on the top tape, which can be nodes of outer tapes.
+    Therefore it calls the differentiable version, not `function`.  `name` is the name of the
+    operation (default: the name of the function).
     """
     check_function("function", function)
     check_function("forward_pass", forward_pass)
@@ -241,8 +242,8 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     """Return a function that computes the gradient of `function` wrt its argument `argnum`.
 
     `function` returns one real number.  The argument is a real number or an array of real numbers.
-    The gradient has its shape, and is zero if the result does not depend on it.  For a sequence of
-    argument numbers, the function returns a tuple of gradients.
+    The gradient has the shape of the argument, and is zero if the result does not depend on the
+    argument.  For a sequence of argument numbers, the function returns a tuple of gradients.
 
     Raise ArgumentError if the argument is missing or is not a floating-point value, or if the
     result is not one real number.
@@ -275,7 +276,7 @@ def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
 
 
 def _check_result(gradient: Value, function: Plain) -> Value:
-    """Check that a gradient is real, and copy a read-only array."""
+    """Return a gradient as a writable array; raise GradientError if it is complex."""
     check_real_gradient(function, value_of(gradient))
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
         return gradient.copy()  # a broadcast number
@@ -311,8 +312,7 @@ def _may_repeat(index: object) -> bool:
     return False
 
 
-#: Add `new` to `old`, in place if `old` is an array; a `Setter` adds to its entries only.
-#: Both arguments receive the gradient of the sum; sums of gradients are differentiable again.
+#: The differentiable version of `add_into`: both arguments receive the gradient of the sum.
 mutating_add = primitive(
     add_into, lambda total, old, new: [lambda g: g, lambda g: g], "mutating_add"
 )

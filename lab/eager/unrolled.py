@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from lab.loops.loop import Loop
 
 
-def _symbolic(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
-    """Raise GradientError if a function of PyTensor receives a node."""
+def _refuse_node(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
+    """Raise GradientError, because a function of PyTensor cannot compute with a node."""
     raise GradientError(
         f"{x!r} was passed to a function of PyTensor, which builds graphs; use lab.eager.np."
     )
 
 
-_as_tensor_variable.register(Node, _symbolic)
+_as_tensor_variable.register(Node, _refuse_node)
 
 
 def unrolled(loop: "Loop") -> Function:
     """Return the loop as a Python function of its variables, in the order of ``loop.variables``.
 
-    The function returns the cost "last": the last value of the first state, or of the first
-    output of a loop without states, as one number.  It calls the loop's step with numbers once per
-    step, whose number the nodes record.  The step may use Python's operators, but no functions of
-    PyTensor.
+    The function returns the cost "last": the sum of the last value of the first state, or of the
+    first output of a loop without states.  It calls the loop's step with numbers, and recorded
+    nodes store the number of the step.  The loop's step may use Python's operators, but no
+    functions of PyTensor.
 
     Raise ArgumentError for loops with random states or a truncated gradient.
     """
@@ -55,9 +55,13 @@ def unrolled(loop: "Loop") -> Function:
         tapes = {state.name: _first_values(state, given[state.name]) for state in loop.states}
         for step in steps(loop.steps):
             results, stop = results_of(loop.step(**_arguments(loop, given, tapes, step)))
-            for state, result in zip(loop.states, results, strict=False):  # outputs come after
+            for state, result in zip(
+                loop.states, results, strict=False
+            ):  # outputs follow the states
                 tapes[state.name].append(result)
-            if stop is not None and stop.data:  # a constant: the loop runs on numbers
+            if (
+                stop is not None and stop.data
+            ):  # the condition is a constant, because the loop runs on numbers
                 break
         last = tapes[loop.states[0].name][-1] if loop.states else results[0]
         return sum(last) if shape_of(last) else last

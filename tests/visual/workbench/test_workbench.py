@@ -62,7 +62,7 @@ BAD = [
     ("square", ["steps"], "0", "steps = 0: expected"),
     ("square", ["taps", "x"], [], "a state needs at least one tap"),
     ("gap", ["taps", "x"], [-3], "takes exactly 2 taps"),
-    ("sequence", ["steps"], "5", "1 more are needed"),
+    ("sequence", ["steps"], "5", "add 1 more"),
     ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
     ("lookup", ["at", "k", 0], "0.5", "expected integers"),
     ("lookup", ["wrt"], "k", "expected a real floating-point variable"),
