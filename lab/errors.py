@@ -18,18 +18,18 @@ from numbers import Real
 from operator import index
 from typing import Any, TypeVar
 
-MAX_CHARACTERS = 80  # characters of a value that an error quotes
-MOST = 30  # items of a list in an error
-MOST_MEMBERS = 1_000_000  # of an iterable argument: more would not fit into memory
-MOST_BITS = 10_000  # of an integer: 3,010 digits
+MAX_CHARACTERS = 80  # length of a quoted value
+MOST = 30  # number of listed items
+MOST_MEMBERS = 1_000_000  # number of members of an iterable argument, which may be infinite
+MOST_BITS = 10_000  # size of an integer; Python converts at most 4,300 digits to text
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = MAX_CHARACTERS
 _SHORT.maxlist = _SHORT.maxtuple = 12
 # PyTensor's message if the dtype of a state changes after step 0, and Scantape's message.
 UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
 START_WIDER = (
-    "a state of the Scan starts as {0}, but its step computes {1}. PyTensor gives a number of "
-    "Python the smallest dtype that can store it: 0.0 is float32, and 0 is int8. Start from "
+    "a state of the Scan starts as {0}, but its step computes {1}. PyTensor stores a Python number "
+    "in the smallest possible dtype: 0.0 is float32, and 0 is int8. Start from "
     'pt.constant(0.0, dtype="{1}"), or from another value of that dtype.'
 )
 Kind = TypeVar("Kind")
@@ -41,7 +41,10 @@ class LabError(Exception):
 
 
 class ArgumentError(LabError, ValueError):
-    """An argument has a value that is not allowed; `argument` and `reason` may be empty."""
+    """An argument has a value that is not allowed.
+
+    `argument` is the name of the argument, and `reason` the end of the message; both may be empty.
+    """
 
     argument, reason = "", ""
 
@@ -109,9 +112,9 @@ def translate_recursion_error(argument: str) -> Iterator[None]:
 def check_choice(
     argument: str, name: object, known: Iterable[str], otherwise: str = "expected one of {}."
 ) -> str:
-    """Return `name` if it is `known`; otherwise raise UnknownNameError with the closest match.
+    """Return `name` if it is known; otherwise raise UnknownNameError with the closest known name.
 
-    If no known name is similar, the message lists all of them, in the format `otherwise`.
+    If no known name is similar, the message is `otherwise`, with all known names at ``{}``.
     """
     known = list(known)
     if isinstance(name, str) and name in known:
@@ -151,9 +154,9 @@ def check_type(
 
 
 def check_integer(argument: str, value: object, expected: str = "an integer") -> int:
-    """Return an integer; raise KindError for other values, including booleans.
+    """Return `value` as an integer of Python.
 
-    Integers with more digits than Python converts to text (4,300) are also refused.
+    Raise KindError for other types, booleans, and integers with more than 10,000 bits.
     """
     with suppress(Exception):  # __index__ of an array with several entries raises
         number = index(value)  # type: ignore[arg-type]  # raises for other types
@@ -183,9 +186,10 @@ def check_nonnegative(
 def check_sequence(
     argument: str, values: object, expected: str, kind: type = object
 ) -> tuple[Any, ...]:
-    """Return the members of `values`; raise KindError for a string or a member of another type.
+    """Return the members of `values`, which have type `kind`.
 
-    An iterable of more than a million members, which may be infinite, is also refused.
+    Raise KindError for a string or a member of another type, and ArgumentError for more than a
+    million members.
     """
     members: tuple[Any, ...] | None = None
     with suppress(Exception):  # an iterator may raise any error
@@ -201,7 +205,7 @@ def check_sequence(
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type of an exception and the first line of its message."""
+    """Return the type and the first line of the message of an exception, or a clearer sentence."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # __str__ may raise

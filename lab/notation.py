@@ -3,8 +3,8 @@
     >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: indexed(leaf.variable, 3))
     '2·x₃'
 
-The caller chooses how to write a leaf: as a value, a tap, a position or a number.  An expression
-that uses a term more than once names it and defines it at the end: ``a·cos(a); a := …``.
+The caller chooses how to write a leaf: as a value, a tap, a position, or a number.  A term that
+occurs more than once has a name and a definition at the end: ``a·cos(a); a := …``.
 """
 
 import re
@@ -23,7 +23,10 @@ from lab.records import cached_property
 
 @dataclass(frozen=True)
 class Leaf:
-    """An argument of the step: `variable` read at `tap` (None without a tape)."""
+    """A value that a step reads: `variable` at `tap`, which is None without a tape.
+
+    `argument` is the number of the variable among the arguments of the Scan.
+    """
 
     variable: str
     tap: int | None
@@ -47,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Slice:
-    """An index ``start:stop:step`` of an ``at``."""
+    """A slice ``start:stop:step`` among the arguments of the call "at", which indexes an array."""
 
     start: "Term | None"
     stop: "Term | None"
@@ -74,7 +77,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Let:
-    """A term with named parts, each written once; a part uses only later parts."""
+    """A term with named parts; a part refers only to later parts."""
 
     bindings: tuple[Binding, ...]
     body: Term
@@ -175,7 +178,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
 
-MAX_CHARACTERS = 600  # of a formula; further operations are only counted
+MAX_CHARACTERS = 600  # length of a formula; its end counts the missing operations
 
 
 def body_of(expression: Expression) -> Term:
@@ -190,7 +193,7 @@ def summands_of(expression: Expression) -> tuple[Term, ...]:
 
 
 def parts_of(expression: Expression | None) -> Iterator[Term]:
-    """Yield every part once, from left to right, before its own parts."""
+    """Yield every part of an expression once, from left to right, each before its own parts."""
     named = {}
     if isinstance(expression, Let):
         named = {binding.name: binding.term for binding in expression.bindings}
@@ -229,13 +232,13 @@ def render(expression: Expression, leaf: Callable[[Leaf], str], style: Style = P
 
 
 class _Writer:
-    """Writes one expression from left to right, up to `MAX_CHARACTERS`."""
+    """Writer of one expression from left to right, up to `MAX_CHARACTERS`."""
 
     def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
         self.leaf, self.style = leaf, style
         self.pieces: list[str] = []
         self.remaining = MAX_CHARACTERS
-        self.written = set[int]()  # ids of the operations, each once
+        self.written = set[int]()  # ids of the written operations
         self.is_cut = False
 
     def write(self, expression: Expression) -> str:
@@ -283,7 +286,7 @@ class _Writer:
             self._add(self._atom(term, needed))
 
     def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
-        """Return the text of an operand; a leading minus has the precedence of a sum."""
+        """Return the text of an operand; put a leading minus in parentheses like a sum."""
         if isinstance(term, Leaf):
             written = self.leaf(term)
         else:
@@ -353,7 +356,7 @@ class _Writer:
 # Symbols: x₀ is the first initial value, x[t−1] a tap relative to the written value, and buf[2]
 # a position in a buffer, whose value can change.
 
-BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k a step, n the number of steps
+BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k: step, n: number of steps
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:
@@ -390,9 +393,9 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
 
 
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
-    """Write an index at step k as ``k+1``, ``3−k`` or ``n−1−k``.
+    """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
 
-    The index at step 0 is `first`, added to `length` if that is not empty.
+    The index at step 0 is `first`, or `length` + `first`.  `way` is its change per step.
     """
     distance = "k" if abs(way) == 1 else f"{abs(way)}k"
     start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
@@ -404,7 +407,10 @@ def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = 
 
 
 def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
-    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``; `starts` are the indices of tap 0 at step 0."""
+    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``.
+
+    `starts` maps each name to the index of its value at tap 0 of step 0.
+    """
     entries = [
         f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
         for name, start in starts.items()
@@ -472,7 +478,7 @@ _known_text = lru_cache(maxsize=4096)(_float_text)
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes as ``40 bytes``, ``3.2 kB`` or ``1.5 MB``."""
+    """Write a number of bytes as ``40 bytes``, ``3.2 kB``, or ``1.5 MB``."""
     number, unit = float(size), "bytes"
     for larger in ("kB", "MB", "GB", "TB"):
         if number < 1000:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -40,7 +40,7 @@ def set_context(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call `pause` often during a block, which then shows neither a bar nor warnings of a wait.
+    """Call `pause` often during a block, and hide bars and warnings of long work.
 
     Only the current thread or asynchronous task is watched.
     """
@@ -48,7 +48,7 @@ def watch_work(pause: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def hide_progress() -> AbstractContextManager[None]:
-    """Hide bars and warnings of a wait during a block; a present watcher stays."""
+    """Hide bars and warnings of long work during a block; keep the present watcher."""
     return watch_work(_watching.get() or _nothing)
 
 
@@ -65,35 +65,42 @@ def pause() -> None:
 
 
 def _nothing() -> None:
-    """Do nothing: the watcher of work that only hides its progress."""
+    """Do nothing; `hide_progress` uses this function if no program watches."""
 
 
-NAME = 24  # characters of a loop's name
+NAME = 24  # length of a loop's name in a bar
 
 
 def progress_bar(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
     """Yield the items and show a bar after one second, in a terminal or a notebook."""
+    bar = _make_bar(iterable=items, desc=name, total=total, unit=unit, delay=1)
+    return items if bar is None else bar
+
+
+def _make_bar(**options: Any) -> "tqdm | None":
+    """Return a bar of tqdm; None without a terminal, a notebook, or tqdm."""
     stream = _stream()
     if stream is None:
-        return items
+        return None
     try:
-        from tqdm import tqdm  # imported late, because tqdm is slow to import
+        from tqdm import tqdm  # imported late, because the import takes time
     except ImportError:
-        return items
-    return tqdm(items, name, total, unit=unit, leave=False, delay=1, file=stream)
+        return None
+    return tqdm(**options, leave=False, file=stream)
 
 
 def _stream() -> TextIO | None:
-    """Return the stream of the bar; None for a file or a pipe, which would keep every update."""
+    """Return the stream of the bar; None for a file or a pipe, which would store every update."""
     if type(sys.stdout).__module__.startswith("ipykernel."):
         return sys.stdout  # a notebook colors standard error red
     return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 class Progress:
-    """One bar for all loops of a run, shown after `delay` seconds if the run is not watched.
+    """One bar for all loops of a run, which appears after `delay` seconds.
 
-    Every loop counts the same; loops inside a step do not count.
+    Each loop is an equal part of the bar; loops inside a step do not count.  A watched run has no
+    bar.
     """
 
     def __init__(self, delay: float = 1.0) -> None:
@@ -121,29 +128,19 @@ class Progress:
         self.done += not self.inside
 
     def _show(self, name: str, part: float) -> None:
-        stream = _stream()
-        if stream is None:
-            return
-        try:
-            from tqdm import tqdm  # imported late, because tqdm is slow to import
-        except ImportError:
-            return
         if self.bar is None:
             looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-            about = {"desc": name[:NAME], "total": self.total, "bar_format": looks}
-            self.bar = tqdm(**about, leave=False, file=stream)
+            self.bar = _make_bar(desc=name[:NAME], total=self.total, bar_format=looks)
+        if self.bar is None:
+            return
         self.bar.total = self.total
         self.bar.set_description_str(name[:NAME], refresh=False)
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))
-
-    def close(self) -> None:
-        """Remove the bar from the screen."""
-        if self.bar is not None:
-            self.bar.close()
 
     def __enter__(self) -> "Progress":
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the bar from the screen."""
-        self.close()
+        if self.bar is not None:
+            self.bar.close()

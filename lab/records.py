@@ -10,7 +10,7 @@ import numpy as np
 
 from lab.errors import argument_error
 
-MOST_ENTRIES = 100_000_000  # of an array: more would not fit into memory
+MOST_ENTRIES = 100_000_000  # number of members of a list or range that becomes an array
 T = TypeVar("T")
 
 
@@ -38,7 +38,7 @@ def check_unmasked(argument: str, value: object) -> None:
             waiting += part
         elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
             raise argument_error(
-                argument, value, "it has masked entries; fill them, as by value.filled(0.0)."
+                argument, value, "it has masked entries; fill them, as in value.filled(0.0)."
             )
 
 
@@ -50,7 +50,8 @@ def as_array(
 ) -> np.ndarray:
     """Return `value` as an array of numbers; raise ArgumentError for other and masked values.
 
-    A list or a range may have up to 100 million members.
+    `expected` describes the allowed values in the message.  A list or a range may have up to
+    100 million members.
     """
     check_unmasked(argument, value)
     try:
@@ -87,7 +88,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def find_reachable(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
-    """Return all items that are reachable from `start`, which is included, by steps `after`."""
+    """Return the items in `start`, and all items that `after` reaches from them."""
     reached, waiting = dict[T, None](), [*start]
     while waiting:
         if (item := waiting.pop()) not in reached:
@@ -103,8 +104,8 @@ else:
     class cached_property(Generic[T]):  # noqa: N801 (named as the property of Python that it replaces)
         """`functools.cached_property` without the lock that it has before Python 3.12.
 
-        All instances share that lock during a computation.  Two threads that pause for each
-        other (see `lab.progress`) would never finish.
+        All instances share that lock during a computation.  With the lock, two threads that
+        pause for each other (see `lab.progress`) would never finish.
         """
 
         def __init__(self, compute: Callable[..., T]) -> None:

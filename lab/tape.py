@@ -1,4 +1,4 @@
-"""Tapes: the slots that a loop reads and writes at each step, and their reverse.
+"""The tape of a loop variable, its slots at each step, and its reverse.
 
 A loop variable is a buffer along which the step moves one slot at a time.  Step ``s``
 reads the slots at positions ``s + tap`` for every read tap, and writes the slots at
@@ -11,8 +11,7 @@ in their taps::
     mit-sot   reads several below 0  writes 0
     mit-mot   reads several          writes several
 
-The reverse of a tape is a tape again, which closes the system: derivatives of any order
-are tapes.
+The reverse of a tape is a tape.  Therefore derivatives of any order have tapes too.
 """
 
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from enum import StrEnum
 
 from lab.errors import ArgumentError, check_integer, check_sequence, quote
 
-FARTHEST = 1_000_000  # steps of a tap; a state needs as many initial values
+FARTHEST = 1_000_000  # distance of a tap in steps; a state needs as many initial values
 
 
 class Kind(StrEnum):
@@ -48,10 +47,10 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     if any(abs(tap) > FARTHEST for tap in taps):
         raise ArgumentError(
             f"{argument} = {quote(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
-            "for every step between needs a value of its own."
+            "because a state needs an initial value for each step."
         )
     if len(set(taps)) < len(taps):
-        raise ArgumentError(f"{argument} = {quote(list(taps))}: every tap may occur only once.")
+        raise ArgumentError(f"{argument} = {quote(list(taps))}: expected each tap only once.")
     return taps
 
 
@@ -66,7 +65,7 @@ class Tape:
         object.__setattr__(self, "reads", check_taps(self.reads, "reads"))
         object.__setattr__(self, "writes", check_taps(self.writes, "writes"))
         if not self.reads and not self.writes:
-            raise ArgumentError("reads = [], writes = []: a tape is read or written somewhere.")
+            raise ArgumentError("reads = [], writes = []: expected at least one tap.")
 
     @property
     def kind(self) -> Kind:

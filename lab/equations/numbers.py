@@ -27,12 +27,12 @@ from lab.notation import (
     render,
 )
 
-MOST = 40  # operations in an equation
+MOST = 40  # number of operations in an equation
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the operands, tried in order
 CLOSE = 0.01  # largest relative error of an equation with ≈
 SAFE = 10  # digits with which a printed sum of doubles is reliable
-HALF = 5e-4  # relative: half a unit of the fourth digit or more
-ULP, NUDGE = 2.0**-53, 2.0**-36  # relative: a rounding error, and a perturbation to detect it
+HALF = 5e-4  # largest relative rounding error at which the fourth digit is reliable
+ULP, NUDGE = 2.0**-53, 2.0**-36  # relative rounding error, and relative perturbation
 
 # Operations that have other names in numpy and scipy, or are not functions there.
 OPERATIONS: Mapping[str, Callable[..., object]] = {
@@ -66,7 +66,7 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
 
 
 def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
-    """Evaluate an expression of numbers; return None for an unknown operation."""
+    """Evaluate an expression of numbers; return None for an array or an unknown operation."""
     result = array_of(expression, leaf)
     return None if result is None or result.ndim else float(result)
 
@@ -74,7 +74,7 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
 def array_of(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarray | None:
     """Evaluate an expression of arrays; return None for an unknown operation or leaf."""
     named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
-    known: dict[str, np.ndarray] = {}  # named parts, which occur more than once
+    known: dict[str, np.ndarray] = {}  # values of named parts
 
     def evaluate(term: Term) -> np.ndarray:
         if isinstance(term, Leaf):
@@ -116,7 +116,7 @@ def rounding(expression: Expression, leaf: Callable[[Leaf], object]) -> np.ndarr
     """Estimate the relative rounding error of a value by perturbing each leaf.
 
     A difference of nearly equal terms loses digits: with an error of 0.3, even the first digit is
-    uncertain.  The error of 0 is 0; None if `array_of` returns None.
+    uncertain.  The error of a value of 0 is 0.  Return None if `array_of` returns None.
     """
     signs = {each: (-1) ** n * (1 + n / 8) for n, each in enumerate(leaves_of(expression))}
 
@@ -146,16 +146,16 @@ def equation(
     if not np.isfinite(left):
         exact = value_of(expression, lambda leaf: float(used[leaf]))
         is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
-        return f"{printed} = {_right(expression, used, 4, style)}" if is_so else ""
+        return f"{printed} = {_right_side(expression, used, 4, style)}" if is_so else ""
     close = ""
     for digits in DIGITS:
         value = _evaluate_printed(expression, used, digits)
         if value is None:
             return ""
         if _is_true(printed, value) and (digits <= SAFE or _is_certain(expression, used)):
-            return f"{printed} = {_right(expression, used, digits, style)}"
+            return f"{printed} = {_right_side(expression, used, digits, style)}"
         if not close and abs(value - as_printed(printed)) <= CLOSE * abs(as_printed(printed)):
-            close = f"{printed} {style.about} {_right(expression, used, digits, style)}"
+            close = f"{printed} {style.about} {_right_side(expression, used, digits, style)}"
     return close
 
 
@@ -174,7 +174,7 @@ def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
     return None
 
 
-def _right(
+def _right_side(
     expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int, style: Style
 ) -> str:
     return render(expression, lambda leaf: number_text(used[leaf], digits), style)

@@ -1,7 +1,7 @@
 """Names of the quantities of a trace: x₃, dC/dx₃, ∂C′/∂x₃.
 
-A total gradient is written with d, and with ∂ a contribution that comes
-from the cost, or through one reader, directly; several parts of one gradient are numbered.
+A d marks a total gradient.  A ∂ marks a direct contribution, which comes from the cost or from one
+reader of the value.  Several contributions to one gradient have numbers.
 """
 
 from lab.notation import PLAIN, Style, primes, ranges_text, slot_symbol, subscript, value_symbol
@@ -18,7 +18,7 @@ def cost_name(order: int, style: Style = PLAIN) -> str:
 def derivative_name(
     order: int, held: str, style: Style = PLAIN, direct: bool = False, part: int = 0
 ) -> str:
-    """Write the derivative of an order wrt the quantity `held`, as ``dC′/d(dC/dx₃)``.
+    """Write the derivative of an order wrt the quantity `held`, as in ``dC′/d(dC/dx₃)``.
 
     A `direct` derivative excludes the contributions of later steps: ``∂C/∂x₃``.  `part` numbers
     several such contributions from 1: ``∂₂C/∂x₃``.
@@ -115,7 +115,7 @@ class Quantities(ScanOf):
     def sequence_label(
         self, sequence: SequenceTrace, index: int | str | None, style: Style = PLAIN
     ) -> str:
-        """Name a value of a sequence as the Scan that computes or first reads it."""
+        """Name a value of a sequence by its name in the Scan that computes or first reads it."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
             return reader.named_at(held, index, style)

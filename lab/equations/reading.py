@@ -1,6 +1,6 @@
 """Read a Scan as a system of equations: `lab.system`.
 
-An argument has the name of the array of which it is a slice.
+An argument that is a slice of an array has the name of the array.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from lab.traces.step_values import step_condition, step_equations
 
 ELSEWHERE = Number("…")  # a long expression, or the output of another Scan
 LONGEST = 30  # operations in the printed expression of an argument
-LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of computed arguments
+LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
 ROLES: Mapping[Kind, VariableRole] = {
     Kind.SEQUENCE: VariableRole.INPUT,
@@ -131,7 +131,7 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """Return the array of which each argument is a slice, and "n" if its first row is n rows on."""
+    """Return the slice of each argument, and "n" if n is added to the number of its first row."""
     derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in parts.variables]
@@ -158,7 +158,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
 def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
     """Return `cut` with row numbers from the start, if it counts from the end of a state's buffer.
 
-    If the number of steps is unknown, return the array without a slice.
+    If the number of steps is unknown, return the argument itself without a slice.
     """
     node = cut.base.owner
     if cut.first >= 0 or not is_scan(node):

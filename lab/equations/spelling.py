@@ -147,7 +147,7 @@ def loop_offsets(named: Quantities) -> str:
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:
-    """Return notes about the results: sums of entries, added terms, and cancellation."""
+    """Return sentences about the results: sums of entries, added terms, and cancellation."""
     called = [name.partition(" = ")[0] for name in trace.names]
     notes = [
         f"{name} has {value.size} entries: {successor} is the gradient of their sum"
@@ -166,7 +166,7 @@ def result_words(trace: Trace) -> tuple[str, ...]:
 
 
 def _rounded(trace: Trace) -> str:
-    """Describe the worst cancellation that makes printed digits unreliable, if any."""
+    """Describe the worst cancellation that makes printed digits unreliable, or return ""."""
     worst, note = HALF, ""
     for number, scan in enumerate(trace.scans):
         speller = Speller(Quantities(trace, number))

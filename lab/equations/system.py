@@ -117,7 +117,7 @@ class System:
 
     @property
     def recurrence(self) -> tuple[str, ...]:
-        """The equations, their range of steps, and the values that the taps stand for."""
+        """The equations, the range of their steps, and the indices of their values."""
         writer, lines = Writer(self), list[str]()
         for formula in self.equations:
             equation = writer.equation(formula)
@@ -172,7 +172,7 @@ ROLE_ORDER = (
 )
 HEADER = ("name", "role", "reads", "writes", "type", "values")
 GIVEN = r"\text{given}"
-LONG = 72  # characters of an equation; a longer equation follows a line with its arguments
+LONG = 72  # length of an equation; a line with its arguments precedes a longer equation
 
 
 @dataclass(frozen=True)

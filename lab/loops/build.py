@@ -41,9 +41,9 @@ Result = Variable | np.ndarray | float  # a value that a step may return
 class LoopGraph:
     """The PyTensor graph of a loop.
 
-    `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contain all
-    values of a state, initial values first; `outputs` contain the computed values, which can be
-    fewer than the steps if `stops_early`.
+    `inputs` are the symbolic variables by name, and `given` their values.  `buffers` contains all
+    values of each state, initial values first.  `outputs` contains the computed values of each
+    state and output.  If `stops_early` is true, they can be fewer than the steps.
     """
 
     node: Apply
@@ -128,26 +128,26 @@ def build_loop(loop: Declaration) -> LoopGraph:
 def _call_step(
     loop: Declaration, arguments: dict[str, Variable | list[Variable]]
 ) -> tuple[list[Result], Variable | None]:
-    """Call the step once; return its results and its until condition."""
+    """Call the step once, and return its results and its until condition or None."""
     try:
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
         raise argument_error(
-            "step", loop.step, "it has no signature; wrap it in a function."
+            "step", loop.step, "its signature is unknown; wrap the step in a Python function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in named:
         if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
             raise ArgumentError(
-                f"step: it takes {quote(parameter.name)}, but the loop's variables are "
+                f"step: it has the argument {quote(parameter.name)}, but the loop's variables are "
                 f"{listing(arguments)}."
             )
     unused = [name for name in arguments if name not in {p.name for p in named}]
     if unused and not takes_all:
         raise ArgumentError(
-            f"step: it does not take {listing(unused)}; it is called with the loop's variables by "
-            f"their names, as step({', '.join(f'{name}=…' for name in arguments)})."
+            f"step: it does not take {listing(unused)}, but is called as "
+            f"step({', '.join(f'{name}=…' for name in arguments)})."
         )
     try:
         returned = loop.step(**arguments)
@@ -180,7 +180,7 @@ def _check_step_inputs(
         if isinstance(variable.type, type(random_generator_type)):
             raise ArgumentError(
                 f"step: it draws from {quote(variable)}, which is not an argument; declare "
-                "random=(lab.RandomState('rng'),), take rng, draw with rng=rng and "
+                "random=(lab.RandomState('rng'),), add the argument rng, draw with rng=rng and "
                 "return_next_rng=True, and return the next generator last."
             )
         shared = isinstance(variable, SharedVariable)
@@ -188,7 +188,7 @@ def _check_step_inputs(
         raise ArgumentError(
             f"step: it reads {'the shared variable' if shared else 'the variable'} "
             f"{quote(variable)}, which is not an argument; declare "
-            f"parameters=(lab.Parameter({name!r}, {value}),) and take {name} as an argument."
+            f"parameters=(lab.Parameter({name!r}, {value}),) and add the argument {name}."
         )
 
 
@@ -199,7 +199,7 @@ def _with_results(
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
     if len(results) != len(names):
         raise ArgumentError(
-            f"step: it must return {len(names)} {'value' if len(names) == 1 else 'values'}, "
+            f"step: expected {len(names)} {'value' if len(names) == 1 else 'values'}, "
             f"for {listing(names)}, but it returned {len(results)}."
         )
     by_name = dict(zip(names, results, strict=True))
@@ -211,7 +211,7 @@ def _with_results(
         elif part.kind is Kind.UNTRACED:
             if not isinstance(returned, Variable) or returned.type != part.outer_input.type:
                 raise ArgumentError(
-                    f"step: for {part.name} it must return the next generator, not {returned}."
+                    f"step: expected the next generator for {part.name}, got {returned}."
                 )
             part = replace(part, inner_outputs=(returned,))
         finished.append(part)
@@ -275,9 +275,10 @@ def scalar_cost(
 def cost_label(
     graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int, given: Mapping[str, int]
 ) -> str:
-    """Write the cost as ``x₄`` or ``x₁ + … + x₄``; `given` are numbers of initial values by name.
+    """Write the cost as ``x₄`` or ``x₁ + … + x₄``.
 
-    If the loop can stop early, the label is a phrase without indices.
+    `given` contains the number of initial values of each state.  If the loop can stop early, the
+    label is a phrase without indices.
     """
     of = choose_name("of", of, graph.outputs, OF)
     if graph.stops_early:
@@ -298,7 +299,7 @@ def cost_label(
 
 
 def weights_per_step(cost: object, steps: int, ndim: int) -> np.ndarray:
-    """Return `cost` as weights that multiply the values of `steps` steps with `ndim` axes."""
+    """Return the weights `cost`, one per step, in a shape that broadcasts to `ndim` axes."""
     weights = as_weights(cost)
     if len(weights) != steps:
         raise ArgumentError(
@@ -311,5 +312,5 @@ def as_weights(cost: object) -> np.ndarray:
     """Return `cost` as an array of weights."""
     weights = as_array("cost", cost, "'last', 'sum', or a weight per step", "float64")
     if weights.ndim != 1:
-        raise argument_error("cost", cost, "expected a list of weights, one for each step.")
+        raise argument_error("cost", cost, "expected a list of weights, one per step.")
     return weights

@@ -110,7 +110,7 @@ def _gallery() -> dict[str, Loop]:
             _window,
             states=(State("x", 0.0, takes=1),),
             sequences=(Sequence("u", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], taps=(-1, 0, 1), takes=3),),
-            reason="taps -1, 0 and 1 of a sequence: every step reads a window of it.",
+            reason="taps -1, 0, and 1 of a sequence: every step reads a window of it.",
         ),
         "extra": Loop(
             _extra,

@@ -23,8 +23,9 @@ from lab.scans.buffers import as_tensor
 class LogDensity:
     """The log-density `cost` of a PyMC model as a graph.
 
-    `free` contains the continuous free variables by their names in the model and, if they are
-    transformed, in the graph; `given` contains PyMC's initial value of every input.
+    `free` contains the continuous free variables by their names in the model, and transformed
+    variables also by their names in the graph.  `given` contains PyMC's initial value of each
+    input.
     """
 
     cost: TensorVariable
@@ -32,7 +33,7 @@ class LogDensity:
     given: Mapping[Variable, object]
 
     def bind_values(self, point: Mapping[Any, object]) -> Mapping[Variable, object]:
-        """Return values of all inputs; `point` maps names or variables to values."""
+        """Return `given` with the values in `point`, whose keys are names or variables."""
         named = {str(v.name): v for v in self.given}
         values = {**self.given}
         for key, value in point.items():
@@ -41,7 +42,7 @@ class LogDensity:
         return values
 
     def resolve_wrt(self, wrt: object = None) -> tuple[TensorVariable, ...]:
-        """Return the inputs that `wrt` names (default: all)."""
+        """Return the inputs that `wrt` names or contains (default: all)."""
         if wrt is None:
             return tuple(dict.fromkeys(self.free.values()))
         keys = [wrt] if isinstance(wrt, str | Variable) else check_sequence("wrt", wrt, "variables")
@@ -67,18 +68,22 @@ def log_density(subject: object) -> LogDensity | None:
         point = model.initial_point()
         named = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
     except Exception as error:  # a custom distribution may raise any error
-        raise GraphError(f"model: PyMC builds no log-density. {first_line(error)}") from error
+        raise GraphError(
+            f"model: PyMC cannot build the log-density. {first_line(error)}"
+        ) from error
     for variable, value in zip([*model.free_RVs, *model.deterministics], named, strict=True):
-        _name(cost, value, variable.name)
+        _name_equal_variables(cost, value, variable.name)
     inputs = {rv.name: model.rvs_to_values[rv] for rv in model.free_RVs}
     smooth = {n: v for n, v in inputs.items() if v in model.continuous_value_vars}
     if not smooth:
-        raise GraphError("model: it lacks a continuous free variable.")
+        raise GraphError(
+            "model: expected a continuous free variable, but all free variables are discrete."
+        )
     free = {**smooth, **{value.name: value for value in smooth.values()}}
     return LogDensity(cost, free, {value: point[value.name] for value in inputs.values()})
 
 
-def _name(cost: Variable, value: Variable, name: str) -> None:
+def _name_equal_variables(cost: Variable, value: Variable, name: str) -> None:
     """Name the unnamed variables in the graph of `cost` that equal `value`."""
     for variable in ancestors([cost]):
         if variable.name or variable.owner is None or value.owner is None:

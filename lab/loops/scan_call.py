@@ -62,7 +62,7 @@ def scan_call(loop: Declaration) -> ScanCall:
     else:
         steps = loop.n_steps
     arguments = {
-        "fn": _positional(loop),
+        "fn": _positional_step(loop),
         "sequences": sequences,
         "outputs_info": [*states, *[None] * len(loop.outputs), *generators],
         "non_sequences": parameters,
@@ -76,7 +76,7 @@ def scan_call(loop: Declaration) -> ScanCall:
     return ScanCall(arguments, inputs, given, tuple(names))
 
 
-def _positional(loop: Declaration) -> Callable[..., object]:
+def _positional_step(loop: Declaration) -> Callable[..., object]:
     """Return the step with positional arguments, in the order of ``pytensor.scan``."""
     taken = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
     taken |= {state.name: len(state.taps) for state in loop.states}

@@ -17,9 +17,9 @@ from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
-    """Return a copy of `value` as an array: Python numbers become floats, arrays keep their dtype.
+    """Return a copy of `value` as an array of real numbers.
 
-    Later writes into `value` do not change the loop.
+    Python numbers and lists get the dtype ``floatX``; arrays keep their dtype.
     """
     array = as_array(argument, value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -38,7 +38,7 @@ def check_name(name: object) -> str:
     """Return the normalized name of a variable; raise ArgumentError if it is not valid."""
     if not isinstance(name, str) or not name.isprintable() or not name:
         raise argument_error(
-            "name", name, "a variable's name is a text of printable letters, not empty."
+            "name", name, "expected a text of printable letters that is not empty."
         )
     return identifier(name)
 
@@ -47,16 +47,16 @@ Takes = int | tuple[int, ...] | None
 
 
 def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
-    """Raise ArgumentError if `taps` differ from the taps, or their number, in `takes`."""
+    """Raise ArgumentError unless `taps` are the taps, or as many taps, as `takes` requires."""
     check_type("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
     if isinstance(takes, tuple) and taps != takes:
         raise ArgumentError(
-            f"taps of {variable} = {quote(list(taps))}: this loop's step is written for the taps "
-            f"{quote(list(takes))}."
+            f"taps of {variable} = {quote(list(taps))}: the step of this loop is written for the "
+            f"taps {quote(list(takes))}."
         )
     if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
-            f"taps of {variable} = {quote(list(taps))}: this loop's step takes exactly "
+            f"taps of {variable} = {quote(list(taps))}: the step of this loop takes exactly "
             f"{quote(takes)} {'tap' if takes == 1 else 'taps'}."
         )
 
@@ -66,11 +66,11 @@ class _Called:
 
     name: str
     kind: ClassVar[str]
-    value_field: ClassVar[str]  # the name of the field that contains its value
+    value_field: ClassVar[str]  # the name of the field with the value
 
     @property
     def label(self) -> str:
-        """Kind and name, as "state x"."""
+        """The kind and the name, as in "state x"."""
         return f"{self.kind} {shorten(self.name)}"
 
     def with_value(self, value: object) -> Self:
@@ -83,9 +83,9 @@ class State(_Called):
     """A variable whose next value depends on its earlier values.
 
     `taps` are the offsets of the values that the step reads; -1 is the last value.  With the
-    single tap -1, `initial` is the initial value; otherwise it contains the initial values,
-    oldest first, as many as the taps reach back.  The step receives one value, or a list of
-    values in the order of `taps`.  `takes` restricts the taps, or their number.
+    single tap -1, `initial` is the initial value.  Otherwise `initial` has one row for each step
+    that the taps reach back, oldest first.  The step receives one value, or a list of values in
+    the order of `taps`.  `takes` restricts the number of taps; a tuple fixes the taps.
     """
 
     kind, value_field = "state", "initial"
@@ -98,11 +98,11 @@ class State(_Called):
         object.__setattr__(self, "name", check_name(self.name))
         taps = check_taps(self.taps, f"taps of {self.label}")
         if not taps:
-            raise ArgumentError(f"taps of {self.label} = []: a state needs at least one tap.")
+            raise ArgumentError(f"taps of {self.label} = []: expected at least one tap.")
         if max(taps) >= 0:
             raise ArgumentError(
-                f"taps of {self.label} = {quote(list(taps))}: a state can only look back, "
-                "so every tap must be below 0. To look ahead, use a sequence."
+                f"taps of {self.label} = {quote(list(taps))}: expected taps below 0, because a "
+                "state can only look back. To look ahead, use a sequence."
             )
         check_takes(taps, self.takes, self.label)
         initial = as_value(self.initial, f"initial of {self.label}")
@@ -111,14 +111,13 @@ class State(_Called):
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of {self.label}: the taps {quote(list(taps))} reach back "
-                f"{self.reach} steps, so {self.reach} initial values are needed, oldest first, "
-                f"not {count}."
+                f"initial of {self.label}: the taps {quote(list(taps))} reach back {self.reach} "
+                f"steps; expected {self.reach} initial values, oldest first, not {count}."
             )
 
     @property
     def reach(self) -> int:
-        """The number of steps that the taps reach back, which is the number of initial values."""
+        """The number of initial values: the steps that the taps reach back."""
         return -min(self.taps)
 
     @property
@@ -127,12 +126,12 @@ class State(_Called):
         return self.initial[None] if self.reach == 1 else self.initial
 
     def with_taps(self, taps: Iterable[int]) -> "State":
-        """Return the state with other taps; repeat the oldest initial value if necessary."""
+        """Return the state with other taps; repeat the oldest initial value if some are missing."""
         taps = check_taps(taps, f"taps of {self.label}")
         reach = -min(taps, default=1)
         check_takes(taps, self.takes, self.label)
         if reach < 1:
-            return replace(self, taps=taps)  # raises the error about positive taps
+            return replace(self, taps=taps)  # raises ArgumentError for taps of 0 or more
         rows = self.first_values
         missing = max(0, reach - len(rows))
         rows = np.concatenate([np.repeat(rows[:1], missing, axis=0), rows])[-reach:]
@@ -143,13 +142,13 @@ class State(_Called):
 class Sequence(_Called):
     """A variable with values for every step; a step reads one value or a window of values.
 
-    Step s reads ``values[s + tap]`` for every tap; if the lowest tap is negative, `values`
-    begins that many steps before the loop.  `takes` is as for a `State`.
+    Step s reads ``values[s + tap - lowest]`` for every tap, where ``lowest`` is the lowest tap, or
+    0 if all taps are positive.  `takes` is the field of a `State`.
     """
 
     kind, value_field = "sequence", "values"
     name: str
-    values: Any  # as the `initial` of a State
+    values: Any  # anything that numpy converts to an array; stored as an array
     taps: tuple[int, ...] = (0,)
     takes: Takes = None
 
@@ -157,7 +156,7 @@ class Sequence(_Called):
         object.__setattr__(self, "name", check_name(self.name))
         taps = check_taps(self.taps, f"taps of {self.label}")
         if not taps:
-            raise ArgumentError(f"taps of {self.label} = []: it needs at least one tap.")
+            raise ArgumentError(f"taps of {self.label} = []: expected at least one tap.")
         check_takes(taps, self.takes, self.label)
         values = as_value(self.values, f"values of {self.label}")
         if values.ndim == 0:
@@ -175,7 +174,7 @@ class Sequence(_Called):
 
     @property
     def steps(self) -> int:
-        """The number of steps that the values suffice for."""
+        """The largest number of steps for which the values suffice."""
         return len(self.values) - max(self.start(tap) for tap in self.taps)
 
 
@@ -185,7 +184,7 @@ class Parameter(_Called):
 
     kind, value_field = "parameter", "value"
     name: str
-    value: Any  # as the `initial` of a State
+    value: Any  # anything that numpy converts to an array; stored as an array
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))

@@ -67,9 +67,8 @@ def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
         with warnings.catch_warnings(), watch:
             warnings.simplefilter("error")
             lab.derivative(cost, graph.inputs["x"], 1)
-            bar = Progress(delay=-1.0)
-            assert list(bar.steps("loop", 200)) == list(range(200))
-            bar.close()
+            with Progress(delay=-1.0) as bar:
+                assert list(bar.steps("loop", 200)) == list(range(200))
     assert capsys.readouterr().err == ""
 
 
@@ -94,10 +93,9 @@ def test_a_log_file_gets_no_bar(monkeypatch, is_terminal):
     screen = Screen()
     monkeypatch.setattr(screen, "isatty", lambda: is_terminal)
     monkeypatch.setattr(sys, "stderr", screen)
-    bar = Progress(delay=-1.0)
-    bar.expect(1)
-    list(bar.steps("loop", 200))
-    bar.close()
+    with Progress(delay=-1.0) as bar:
+        bar.expect(1)
+        list(bar.steps("loop", 200))
     assert bool(screen.getvalue()) == is_terminal
 
 

@@ -56,7 +56,7 @@ def test_positions_start_where_the_document_starts_them():
     ("reads", "writes", "says"),
     [
         ((-1, -1), (0,), "only once"),
-        ((), (), "read or written somewhere"),
+        ((), (), "at least one tap"),
         ((0.5,), (1,), "integer"),
         ((True,), (1,), "integer"),
     ],

@@ -1,4 +1,4 @@
-"""Compute an event: a step of a Scan, or the filling of its tapes."""
+"""Build the event of a step, or of the filling of the tapes of a Scan."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,16 +39,16 @@ class Builder:
 
     @cached_property
     def speller(self) -> Speller:
-        """The writer of its formulas."""
+        """The writer of the formulas of the Scan."""
         return Speller(self.named)
 
     def event(self, step: int | None) -> Event:
-        """Return the event of a step, or of the filling of the tapes for None."""
+        """Return the event of a step, or for None the filling of the tapes."""
         number = self.named.number
         if step is None:
             filling = self.clock.filling(number)
             assert filling is not None, "an event fills the tapes of this Scan"
-            writes = tuple(self._fillings())
+            writes = tuple(self._filling_writes())
             reads = dict.fromkeys(read for write in writes for read in write.reads)
             return Event(filling, number, None, tuple(reads), writes)
         events = _StepEvents(self, step)
@@ -58,17 +58,17 @@ class Builder:
 
     # The filling of the tapes.
 
-    def _fillings(self) -> "list[Write]":
+    def _filling_writes(self) -> "list[Write]":
         return [
-            self._filled(tape, row)
+            self._filling_write(tape, row)
             for tape in self.scan.held
             if tape.tape.reads
             for row in range(len(tape.initial))
             if not tape.unwritten[row]
         ]
 
-    def _filled(self, tape: TapeTrace, row: int) -> Write:
-        """Return the write of an initial value: a sum of outputs of Scans and of a remainder."""
+    def _filling_write(self, tape: TapeTrace, row: int) -> Write:
+        """Return the write of an initial value, a sum of outputs of Scans and a remainder."""
         new, slot = tape.initial[row], self.slot(self.named.number, tape.argument, row)
         origins = self.origins.of(self.named.number, tape.argument, row)
         terms = [self._output_term(*origin.slot) for origin in origins if origin.is_summand]
@@ -80,13 +80,13 @@ class Builder:
         size = max(np.max(np.abs(value), initial=0) for value in (new, *(t.value for t in terms)))
         if np.any(~(np.abs(left) <= CLOSE * size)):
             used = tuple(read for read in others if read is not None)
-            terms.append(Term(left, None, None, self._elsewhere(tape, row), "", used))
+            terms.append(Term(left, None, None, self._remainder_name(tape, row), "", used))
         reads = [read for term in terms for read in (term.source, *term.reads)]
         formula = f"{slot} ← {' + '.join(term.text for term in terms) or '0'}"
         used = tuple(read for read in reads if read is not None)
         return Write(slot, None, new, WriteKind.WRITTEN, None, formula, used, tuple(terms))
 
-    def _elsewhere(self, tape: TapeTrace, row: int) -> str:
+    def _remainder_name(self, tape: TapeTrace, row: int) -> str:
         """Name the part of an initial value that is not an output of a Scan."""
         if row in self.scan.arrived(tape):
             return f"steps before step {self.scan.first}"

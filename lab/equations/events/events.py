@@ -31,8 +31,9 @@ def events(trace: object) -> "EventSequence": ...
 def events(trace: object) -> "EventSequence":
     """Return the reads, preserved and overwritten slots, and sums of all steps of `trace`.
 
-    Before the first step of the Scan of a derivative, one event fills its tapes. The events of a
-    recording of `lab.eager` are appended nodes and sent gradients.
+    `trace` is a Trace or a recording of `lab.eager`. Before the first step of the Scan of a
+    derivative, one event fills its tapes. The events of a recording are appended nodes and sent
+    gradients. Raise KindError for other objects.
     """
     if isinstance(trace, Trace):
         return Events(trace)
@@ -43,7 +44,7 @@ def events(trace: object) -> "EventSequence":
 
 
 class EventSequence(Sequence[Event]):
-    """Events in order: the event with index k has the number k + 1, and ends at moment k + 1."""
+    """Events in order; the event with index k has the number k + 1, and ends at moment k + 1."""
 
     _event: Callable[[int], Event]  # the event of a number
 
@@ -86,7 +87,7 @@ class EventSequence(Sequence[Event]):
 
 
 class Listed(EventSequence):
-    """Events of a run that is not a trace; the role of a slot follows from the events."""
+    """Events of a run that is not a trace, with roles that follow from the events."""
 
     def __init__(self, listed: tuple[Event, ...]) -> None:
         self._listed = listed
@@ -142,7 +143,7 @@ class Events(EventSequence):
         return self._event(self.clock.of_step(scan, step))
 
     def filling(self, scan: int) -> Event | None:
-        """Return the event that fills the tapes of a Scan; None for a loop."""
+        """Return the event that fills the tapes of a Scan, or None without such an event."""
         number = self.clock.filling(scan)
         return None if number is None else self._event(number)
 
@@ -157,7 +158,7 @@ class Events(EventSequence):
         )
 
     def slot(self, scan: int, argument: int, row: int) -> Slot:
-        """Return a slot by its Scan, the number of its tape among the arguments, and its row."""
+        """Return the slot in `row` of the tape with the number `argument`; raise LookupError."""
         tape = self.trace.scans[scan].tape(argument)
         if tape is None or not 0 <= row < len(tape.final):
             raise LookupError((scan, argument, row))
@@ -171,7 +172,7 @@ class Events(EventSequence):
         return self._timeline.role(slot, self.check_moment(moment))
 
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
-        """Return the value in `slot` at `moment`; None if it holds no value."""
+        """Return the value in `slot` at `moment`, or None for an empty slot."""
         tape = self._tape(slot.scan, slot.argument)
         found = None
         writes = [t for t in self._timeline.touches(slot) if t.event <= moment and t.writes]
@@ -184,7 +185,7 @@ class Events(EventSequence):
         return found
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
-        """Return the numbers of the events that touch a slot, for its own Scan or for another."""
+        """Return the numbers of all events that read or write a slot, also for other Scans."""
         return tuple(dict.fromkeys(touch.event for touch in self._timeline.touches(slot)))
 
     def _tape(self, scan: int, argument: int) -> TapeTrace:

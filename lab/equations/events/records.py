@@ -32,8 +32,8 @@ class Slot:
     """One element of a tape.
 
     `scan` is the index of its Scan in the trace, `argument` the number of the tape among the
-    arguments of that Scan, `row` the index in the buffer, `position` the number in formulas.
-    Two slots are equal if these indices are.
+    arguments of that Scan, `row` the index in the buffer, and `position` the number in formulas.
+    Two slots are equal if `scan`, `argument`, and `row` are equal.
     """
 
     scan: int
@@ -52,10 +52,10 @@ class Slot:
 class Read:
     """A value that an event reads.
 
-    `slot` is the slot that holds the value, None for a value that was passed in from outside or
-    comes from the cost. `argument` is the number of the variable through which the step reads it,
-    `variable` the name of that variable in the trace, `tap` its tap if it is a tape of the step's
-    own Scan, `index` the index in time of the value of a sequence.
+    `slot` is the slot that contains the value, or None for an input of the graph and a gradient of
+    the cost. `argument` and `variable` are the number and the name of the loop variable that the
+    step reads. `tap` is its tap if the variable is a tape of the same Scan, and `index` the time
+    index of a value of a sequence.
     """
 
     name: str  # buf[0], x₃ or w
@@ -72,22 +72,16 @@ class Read:
         """Whether a tape of the step's Scan contains the value."""
         return self.tap is not None
 
-    def place(self) -> dict[str, object]:
-        """Return the entries of a row of `Events.rows` that locate an external value."""
-        row = self.index if self.slot is None else self.slot.row
-        return {"tape": self.variable, "position": None, "row": row, "quantity": self.name}
-
 
 @dataclass(frozen=True, eq=False)
 class Term:
     """One summand of a written value.
 
-    If `factor` is not None, `value` is the product of `source.value` and `factor`, elementwise, and
-    `reads` are the values that the factor is computed from. Otherwise `reads` are all values that
-    the term is computed from, without its source. `source` is the gradient that the term passes on:
-    a slot of the same Scan or, when a tape is filled or the gradient of an output comes in, of
-    another Scan. It is None for a term that comes from the cost, or from several slots by one
-    operation.
+    `source` is the gradient that the term propagates. Its slot belongs to another Scan if the event
+    fills a tape or the source is the gradient of an output. `source` is None for a term of the
+    cost, and for an operation on several slots. If `factor` is not None, `value` is the elementwise
+    product of `source.value` and `factor`, and `reads` are the values in the factor. Otherwise
+    `reads` are all values in the term except the source.
     """
 
     value: np.ndarray
@@ -100,7 +94,7 @@ class Term:
 
 
 class WriteKind(StrEnum):
-    """Whether the slot was read before, and what was written."""
+    """Whether the step also reads the slot, and whether it restores the old value."""
 
     WRITTEN = "written"
     OVERWRITTEN = "overwritten"
@@ -111,8 +105,8 @@ class WriteKind(StrEnum):
 class Write:
     """A value that an event writes: in a Scan of a derivative, the sum of its terms.
 
-    ``new = sum of term.value + (old if adds_old else 0)``. A forward write has no terms, only its
-    formula. `old` is None for memory that held no value.
+    ``new = sum of term.value + (old if adds_old else 0)``. A forward write has a formula and no
+    terms. `old` is None if the slot was empty.
     """
 
     slot: Slot
@@ -121,12 +115,12 @@ class Write:
     kind: WriteKind
     tap: int | None
     formula: str  # buf[1] ← buf[0]·2·x₃ + buf[1]
-    reads: tuple[Read, ...]  # all that the formula reads, from left to right
+    reads: tuple[Read, ...]  # the values in the formula, from left to right
     terms: tuple[Term, ...] = ()
     adds_old: bool = False
 
     def term(self, argument: int, tap: int | None) -> Term | None:
-        """Return the term of a source, by its argument and tap; None if no term has that source."""
+        """Return the term whose source is a tap of an argument, or None without such a term."""
         key = argument, tap
         sources = ((t, t.source) for t in self.terms)
         return next((t for t, s in sources if s and (s.argument, s.tap) == key), None)
@@ -144,8 +138,8 @@ class Write:
 class Event:
     """One step of a Scan, or the filling of its tapes; moment `number` is its end.
 
-    `scan` is the index of the Scan in the trace, `step` is None for a filling. If the step contains
-    Scans, `nested` is the trace of that step, which has separate events.
+    `scan` is the index of the Scan in the trace, and `step` is None for a filling. If the step
+    contains Scans, `nested` is the trace of the step, which has separate events.
     """
 
     number: int
@@ -156,7 +150,7 @@ class Event:
     nested: Trace | None = None
 
     def write(self, argument: int, tap: int | None) -> Write:
-        """Return the write to a tape, by the number of its argument, at a tap."""
+        """Return the write of the tape with the number `argument` at `tap`."""
         return next(w for w in self.writes if (w.slot.argument, w.tap) == (argument, tap))
 
     @property
@@ -166,7 +160,7 @@ class Event:
 
     @property
     def overwritten(self) -> tuple[Slot, ...]:
-        """The slots that the step reads and then replaces, restored ones included."""
+        """The slots that the step reads and then replaces, including restored slots."""
         return tuple(w.slot for w in self.writes if w.kind is not WriteKind.WRITTEN)
 
     @property
@@ -185,8 +179,9 @@ class Event:
             rows.append(self._row(write.slot, role, write.old, write.new))
         for read in self.reads:
             if read.role is SlotRole.READ:
-                row = self._row(read.slot, SlotRole.READ, read.value, read.value)
-                rows.append(row | read.place())
+                row = self._row(None, SlotRole.READ, read.value, read.value)
+                number = read.index if read.slot is None else read.slot.row
+                rows.append(row | {"tape": read.variable, "row": number, "quantity": read.name})
         return rows
 
     def _row(

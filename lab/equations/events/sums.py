@@ -19,8 +19,9 @@ CLOSE, CLOSE_SINGLE = 1e-9, 1e-4
 class Split:
     """The expression of a formula, split once for all steps.
 
-    `adds_old` is True if the old value of the slot is a summand. `factored` are the leaves with a
-    factor, `rest` the summands without these leaves, and `others` the summands without factors.
+    `adds_old` is true if the old value of the slot is a summand. `factored` are the leaves with
+    their factors, `rest` is the sum of the summands without these leaves, and `others` are the
+    summands that contain a source without a factor.
     """
 
     adds_old: bool
@@ -32,7 +33,7 @@ class Split:
 def split(expression: Expression, old: Leaf | None, is_source: Callable[[Leaf], bool]) -> Split:
     """Split an expression that is linear in the leaves that are sources.
 
-    `old` is the leaf for the value that the slot holds before, None if the step does not read it.
+    `old` is the leaf of the old value of the slot, or None if the step does not read the slot.
     """
     whole = without_names(expression)
     bindings = expression.bindings if isinstance(expression, Let) and whole is None else ()
@@ -67,7 +68,7 @@ def terms_of(
 ) -> tuple[Term, ...]:
     """Return the terms of a written value `new` at a step; `read` returns the value of a leaf.
 
-    One term contains all summands that the formula cannot compute. If the products do not add up to
+    All summands that NumPy cannot evaluate form one term. If the sum of the terms differs from
     `new`, for example because an operation is not elementwise, a single term replaces them.
     """
     rest = () if parts.rest is None else (parts.rest,)
@@ -87,11 +88,11 @@ def terms_of(
     return tuple(known)
 
 
-UNKNOWN = np.empty((0,) * 9)  # has the shape of no value
+UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 
 
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return a source times its factor; both must have the shape of the written value."""
+    """Return a source times its factor, or a term without a known value if the shapes differ."""
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
     product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
@@ -105,7 +106,7 @@ def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> T
 def _summand(
     part: Expression, is_source: Callable[[Leaf], bool], read: Callable[[Leaf], Read | None]
 ) -> Term:
-    """Return a summand without a factor; its source is the only gradient in it, or None."""
+    """Return a summand without a factor; its source is the only gradient in the part, or None."""
     sources = [read(leaf) for leaf in leaves_of(part) if is_source(leaf)]
     source = sources[0] if len(sources) == 1 else None
     used = tuple(r for r in reads_of(part, read) if r is not source)
@@ -115,7 +116,7 @@ def _summand(
 
 
 def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
-    """Return one term for several, with their common source or None."""
+    """Return one term with the joined text of several terms, and their common source or None."""
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)

@@ -14,7 +14,7 @@ HEAD = ("event", "Scan", "step", "role", "slot", "old", "new", "formula")
 
 
 def table(events: Sequence[Event]) -> str:
-    """Write one line per slot that an event touches; formulas contain the saved values."""
+    """Write the events as a table with one line for each slot that an event touches."""
     is_long, half = len(events) > MOST, MOST // 2
     lines = [
         HEAD,

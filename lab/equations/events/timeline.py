@@ -1,4 +1,4 @@
-"""List the accesses to slots on one clock for all Scans, and compute the roles of slots."""
+"""The accesses to all slots on one clock, and the role of a slot at a moment."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ Key = tuple[int, int, int]  # of a slot: Scan, argument, row
 
 @dataclass(frozen=True)
 class Touch:
-    """An access to a slot: the number of the event, and its effect."""
+    """An access to a slot by the event with the number `event`."""
 
     event: int
     reads: bool = False
     writes: bool = False
-    fills: bool = False  # writes it before step 0
+    fills: bool = False  # writes the slot before step 0
     restores: bool = False
-    is_saved: bool = False  # reads it for another Scan
+    is_saved: bool = False  # reads the slot for another Scan
 
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """The numbers of events: from 1, over all Scans in the order in which they ran."""
+    """The numbers of events, from 1, over all Scans in their execution order."""
 
     trace: Trace
 
@@ -53,7 +53,7 @@ class Clock:
         return self.first[scan] + step
 
     def is_filled(self, scan: int) -> bool:
-        """Return whether an event fills the tapes of a Scan with gradients or other outputs."""
+        """Return whether an event fills the tapes of a Scan with gradients or outputs of Scans."""
         made = self.trace.scans[scan]
         states = {tape.argument for tape in made.tapes}
         return made.parent is not None or any(f.into in states and f.rows for f in made.feeds)
@@ -75,7 +75,7 @@ class Clock:
 
 
 class Origin(NamedTuple):
-    """A slot used for a value; `is_summand` if its value is added unchanged."""
+    """A slot that determines a value; if `is_summand`, its value is a summand of that value."""
 
     slot: Key
     is_summand: bool
@@ -93,10 +93,10 @@ class SlotOrigins:
         return tuple(Quantities.each(self.trace))
 
     def of(self, scan: int, argument: int, row: int) -> list[Origin]:
-        """Return the slots that determine a row of an argument; for a sequence, `row` is a step."""
+        """Return the slots that determine a row of a tape, or a sequence at step `row`."""
         return [
-            *self._fed[scan].get((argument, row), ()),
-            *self._fed[scan].get((argument, None), ()),
+            *self._origins_by_scan[scan].get((argument, row), ()),
+            *self._origins_by_scan[scan].get((argument, None), ()),
         ]
 
     def of_sequence(self, scan: int, sequence: SequenceTrace, step: int) -> Key | None:
@@ -105,7 +105,7 @@ class SlotOrigins:
         return origins[0].slot if len(origins) == 1 and origins[0].is_summand else None
 
     @cached_property
-    def _fed(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
+    def _origins_by_scan(self) -> tuple[Mapping[tuple[int, int | None], list[Origin]], ...]:
         return tuple(self._rows(scan.feeds) for scan in self.trace.scans)
 
     def _rows(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
@@ -121,7 +121,7 @@ class SlotOrigins:
 
     @cached_property
     def results(self) -> frozenset[Key]:
-        """The slots that determine the outputs of the trace without another Scan between."""
+        """The slots that determine the outputs of the trace and not only other Scans."""
         fed = self._rows(self.trace.feeds).values()
         return frozenset(origin.slot for origins in fed for origin in origins)
 
@@ -141,17 +141,17 @@ class Timeline:
     @cached_property
     def _touches(self) -> Mapping[Key, list[Touch]]:
         found: dict[Key, list[Touch]] = {}
-        for key, touch in self._each():
+        for key, touch in self._all_touches():
             found.setdefault(key, []).append(touch)
         for touches in found.values():
             touches.sort(key=lambda touch: touch.event)
         return found
 
-    def _each(self) -> Iterator[tuple[Key, Touch]]:
+    def _all_touches(self) -> Iterator[tuple[Key, Touch]]:
         for number, scan in enumerate(self.trace.scans):
             filling = self.clock.filling(number)
             for tape in scan.held:
-                yield from self._of_tape(number, tape)
+                yield from self._tape_touches(number, tape)
                 if filling is None or not tape.tape.reads:
                     continue
                 for row in range(len(tape.initial)):
@@ -165,7 +165,7 @@ class Timeline:
                     for origin in self.origins.of(number, sequence.argument, step):
                         yield origin.slot, Touch(event, is_saved=True)
 
-    def _of_tape(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
+    def _tape_touches(self, number: int, tape: TapeTrace) -> Iterator[tuple[Key, Touch]]:
         scan = self.trace.scans[number]
         restored = {
             f.target.tap
@@ -188,7 +188,7 @@ class Timeline:
         touches = self.touches(slot)
         now = [touch for touch in touches if touch.event == moment and not touch.fills]
         if now:
-            return _touched(now)
+            return _touch_role(now)
         before = [touch for touch in touches if touch.event <= moment]
         later = [touch for touch in touches if touch.event > moment]
         scan = self.trace.scans[slot.scan]
@@ -218,7 +218,7 @@ class Timeline:
         return frozenset(self.clock.filling(n) for n in range(len(self.trace.scans)))
 
 
-def _touched(now: list[Touch]) -> SlotRole:
+def _touch_role(now: list[Touch]) -> SlotRole:
     """Return the role of a slot in the event that touches it."""
     reads, writes = any(t.reads for t in now), any(t.writes for t in now)
     if any(touch.restores for touch in now):

@@ -60,7 +60,7 @@ BAD = [
     ("square", ["order"], "", "order = '': expected an integer, 0 to 6."),
     ("square", ["order"], "1.5", "order = '1.5': expected"),
     ("square", ["steps"], "0", "steps = 0: expected"),
-    ("square", ["taps", "x"], [], "a state needs at least one tap"),
+    ("square", ["taps", "x"], [], "expected at least one tap"),
     ("gap", ["taps", "x"], [-3], "takes exactly 2 taps"),
     ("sequence", ["steps"], "5", "add 1 more"),
     ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
