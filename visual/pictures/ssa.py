@@ -260,14 +260,8 @@ class Ssa(Table):
                 alone[first in self.read].append(name)
         for is_read, slots in alone.items():
             names = listing(slots) if len(slots) < 4 else f"{len(slots)} slots"
-            if slots and is_read:
-                yield f"only in the buffer, because no step changes {pronoun(slots)}: {names}"
-            elif slots:
-                yield f"only in the buffer, because no step reads {pronoun(slots)}: {names}"
+            verb, pronoun = "changes" if is_read else "reads", "them" if slots[1:] else "it"
+            if slots:
+                yield f"only in the buffer, because no step {verb} {pronoun}: {names}"
         if hidden := len(self.slots.tapes) - len(self.tapes):
             yield f"⋯ {counted(hidden, 'more tape')}{self.sheet.hint('all=True shows everything')}"
-
-
-def pronoun(slots: Sequence[str]) -> str:
-    """Return ``it`` for one slot, ``them`` for several slots."""
-    return "them" if slots[1:] else "it"

@@ -21,7 +21,7 @@ from visual.pictures.eager.story import NodeStory, Received, factor_words, shown
 from visual.pictures.eager.words import (
     SAME,
     held_cell,
-    held_text,
+    held_in_full,
     node_label,
     node_name,
     same_as,
@@ -82,7 +82,7 @@ def eager(
         all=all,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they send to each other; the "
-        f"result is {held_text(recording.result)}.",
+        f"result is {held_in_full(recording.result)}.",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.notation import number_text, value_symbol
 from visual.layout.arrows import Moment
-from visual.layout.cells import MOST_ENTRIES, full_text, value_text
+from visual.layout.cells import MOST_ENTRIES, full_text
 from visual.layout.table import Cell
 from visual.scene.theme import Role
 
@@ -32,21 +32,17 @@ def node_name(number: int) -> str:
     return value_symbol("n", number)
 
 
-def operation_words(node: "NodeRecord") -> str:
-    """Return the operation of a node, as ``n₂ ** 2``; empty for a start node."""
-    words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
-    if node.operation in SIGNS and len(words) == 2:
-        return SIGNS[node.operation].join(words)
-    if node.operation == "negative" and len(words) == 1:
-        return f"−{words[0]}"
-    return f"{node.operation}({', '.join(words)})" if node.operation else ""
-
-
 def node_label(node: "NodeRecord") -> str:
-    """Return ``n₃ = n₂ ** 2``, and for an inner node its outer node, as ``n₁ ≡ n₀``."""
-    made = operation_words(node)
-    words = f"{node_name(node.number)} = {made}" if made else node_name(node.number)
-    return words + same_as(node.value)
+    """Return ``n₃ = n₂ ** 2``, and for an inner node also the outer node: ``n₁ ≡ n₀``."""
+    words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
+    label, operation = node_name(node.number), node.operation
+    if operation in SIGNS and len(words) == 2:
+        label += f" = {SIGNS[operation].join(words)}"
+    elif operation == "negative" and len(words) == 1:
+        label += f" = −{words[0]}"
+    elif operation:
+        label += f" = {operation}({', '.join(words)})"
+    return label + same_as(node.value)
 
 
 def same_as(held: "RecordedValue") -> str:
@@ -57,15 +53,6 @@ def same_as(held: "RecordedValue") -> str:
 def value_key(number: int) -> str:
     """Return the key of a node's value."""
     return f"value of node {number}"
-
-
-def held_text(held: "RecordedValue", digits: int = 4) -> str:
-    """Return a value as short text."""
-    if isinstance(held.value, np.ndarray):
-        return value_text(held.value, digits)
-    if isinstance(held.value, str):
-        return held.value
-    return f"{value_text(held.value.value)} at [{held.value.index}]"
 
 
 def digits_of_sum(parts: Iterable["RecordedValue"], total: "RecordedValue") -> int:

@@ -148,22 +148,24 @@ class RoutingTable(Table):
     ) -> Cell:
         """Return an entry of an input, with its readers or, backward, with the terms of its sum."""
         readers = self.call.sources.readers(operand.number, entry)
-        names = [self._name(step, "z", reader) for reader in readers[:MOST_NAMES]]
-        several = f"{len(readers):,} of {step.prefix}z"
-        if step is COTANGENT:
-            numbers = self.call.cotangent.reshape(-1)[readers[:MOST_NAMES]]
+        count, some = len(readers), readers[:MOST_NAMES]
+        names, more = (
+            [self._name(step, "z", reader) for reader in some],
+            ", …" * (count > len(some)),
+        )
+        is_back = step is COTANGENT
+        if not count:
+            note, detail = f"{'←' if is_back else '→'} none", "not copied"
+        elif is_back and count > 1:
+            numbers = self.call.cotangent.reshape(-1)[some]
+            terms = " + ".join(map(number_text, numbers))
+            note = terms if len(terms) <= TERMS else f"sum of {count:,}"
             words = [f"{n} = {full_text(v)}" for n, v in zip(names, numbers, strict=True)]
-            note, many = "← none", f"sum of {len(readers):,}"
-            if len(terms := " + ".join(map(number_text, numbers))) <= TERMS:
-                many = terms
-            detail = f"the sum of {len(readers):,}: " if len(readers) > 1 else "from "
-            words = words if len(readers) > 1 else names
-            note = {0: note, 1: f"← {', '.join(names)}"}.get(len(readers), many)
+            detail = f"the sum of {count:,}: {', '.join(words)}{more}"
         else:
-            words, detail = names, "goes to "
-            note = {0: "→ none", 1: f"→ {', '.join(names)}"}.get(len(readers), f"→ {several}")
-        more = ", …" * (len(readers) > MOST_NAMES)
-        detail = f"{detail}{', '.join(words)}{more}" if words else "not copied"
+            several = names[0] if count == 1 else f"{count:,} of {step.prefix}z"
+            note, verb = f"{'←' if is_back else '→'} {several}", "from" if is_back else "goes to"
+            detail = f"{verb} {', '.join(names)}{more}"
         value = self._array_of(operand, step).reshape(-1)[entry]
         role = role_of(operand.number) if len(readers) else Role.UNNEEDED
         name = entry_name(f"{step.prefix}{operand.name}", operand.value.shape, entry)

@@ -31,7 +31,7 @@ from visual.scene.theme import Role
 
 PORT, HIGH, LETTERS, LINE = 110.0, 26.0, 12.0, 18.0  # width and height of a port; formulas
 ARM, TRACK, BELOW, INSIDE = 20.0, 14.0, 20.0, 12.0  # lengths of arrows; the margin of the step
-MOST_PORTS, MOST_LINES, NARROW = 8, 12, 4.5  # NARROW: ports in the width of a narrow sheet
+MOST_PORTS, NARROW = 8, 4.5  # NARROW: ports in the width of a narrow sheet
 SHORTEST, LONGEST = 24, 44  # letters of a formula in the box, and below it
 
 
@@ -57,8 +57,6 @@ def rolled(of: NamedScan, sheet: Sheet) -> Piece:
         for formula in formulas
         for line in formula_lines(speller.equation(formula), letters if fits else LONGEST, 99)
     ]
-    if len(lines) > MOST_LINES:
-        lines[MOST_LINES - 1 :] = [f"⋯ {len(lines) - MOST_LINES + 1} more lines"]
     high = max(inputs.envelope.height, outputs.envelope.height)
     row = beside(
         *(side, inputs, gap(ARM), _step(lines if fits else ["step"], high)),
