@@ -309,26 +309,19 @@ def test_many_changes_leave_no_objects():
     assert grown(8, lambda: bench.picture) > 1000  # the measure detects kept objects
 
 
-class Cell:
-    """Replaces the running cell of a notebook."""
-
-    def __init__(self, monkeypatch):
-        self.now = ("", "")
-        monkeypatch.setattr("visual.widgets.rerun._running", lambda: self.now)
-        monkeypatch.setattr("visual.widgets.rerun._runs", {})
-
-
 @pytest.mark.parametrize("make", [Workbench, lambda: visual.machine(own().trace())])
 def test_a_cell_that_runs_again_closes_its_earlier_widgets(make, monkeypatch):
-    cell, closed = Cell(monkeypatch), []
+    running, closed = ("", ""), []  # the cell, and the number of its run
+    monkeypatch.setattr("visual.widgets.rerun._running", lambda: running)
+    monkeypatch.setattr("visual.widgets.rerun._runs", {})
     monkeypatch.setattr("visual.widgets.rerun.close", closed.append)
     outside = make()
-    cell.now = ("a", "1")
+    running = "a", "1"
     first, second = make(), make()
-    cell.now = ("b", "2")
+    running = "b", "2"
     other = make()
     assert closed == []
-    cell.now = ("a", "3")
+    running = "a", "3"
     third = make()
     assert closed == [first, second]
     assert {outside, other, third}.isdisjoint(closed)
