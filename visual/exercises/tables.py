@@ -57,9 +57,7 @@ def tape_before(named: NamedScan, step: int, tape: TapeTrace, rows: Sequence[int
     lines = [f"{tape.name}: {kind_text(tape)}"]
     lines += [f"saved values that the step reads: {listing(reads)}"] if reads else []
     steps = f"step {step} (steps 0 to {named.scan.steps - 1})"
-    heading = TableHeading(
-        f"{named.number + 1} · {named.called}, {steps}", lines, named.whereabouts
-    )
+    heading = TableHeading(f"{named.numbered_name}, {steps}", lines, named.numbered_name)
     cells, heads = list[tuple[Key, Cell]](), dict[Key, Head]()
     for row in rows:
         key, value = (0, column_of(tape, row, time)), tape.value_before(row, step)

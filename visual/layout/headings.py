@@ -22,14 +22,14 @@ def block_heading(
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
-        title = f"{named.number + 1} · {named.called}: the loop and its carried values"
+        title = f"{named.numbered_name}: the loop and its carried values"
         lines = ["forward: a step reads the results of the previous step; no value is stored"]
     elif parent is None:
-        title = f"{named.number + 1} · {named.called}: a loop of tapes"
+        title = f"{named.numbered_name}: a loop of tapes"
         lines = ["in buffer order: its rows have no time axis"]
     else:
-        title = f"{named.number + 1} · {named.called}: the tape, order {scan.order}"
-        through = f"backward through {parent.number + 1} · {parent.called}"
+        title = f"{named.numbered_name}: the tape, order {scan.order}"
+        through = f"backward through {parent.numbered_name}"
         if scan.steps < parent.scan.steps:
             through += f", only its last {scan.steps} of {parent.scan.steps} steps"
         of = named.differentiated if in_full else cost_name(scan.order)

@@ -25,8 +25,8 @@ class NamedScan(Quantities):
         return f"{self.root.number}:{name}:{index}"
 
     @property
-    def whereabouts(self) -> str:
-        """The number and the name of the Scan."""
+    def numbered_name(self) -> str:
+        """The number and the name of the Scan, as in headings."""
         return f"{self.number + 1} · {self.called}"
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
@@ -54,7 +54,7 @@ class NamedScan(Quantities):
         For example ``4, "2 · gradient of square, step 0"``.
         """
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
-        return count, f"{self.number + 1} · {self.called}, step {step}"
+        return count, f"{self.numbered_name}, step {step}"
 
 
 def seeds_of(trace: Trace, shown: Iterable[int]) -> str:

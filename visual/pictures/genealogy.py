@@ -83,16 +83,12 @@ def _graph(
     nodes, edges = list[GraphNode](), list[GraphEdge]()
     for n in shown:
         scan, height = trace.scans[n], _box(trace, n, width).envelope.height
-        label = "\n".join((_title(trace, n), *_lines(trace, n)))
+        label = "\n".join((NamedScan(trace, n).numbered_name, *_lines(trace, n)))
         nodes.append(GraphNode(str(n), width, height, label, rank=str(scan.order)))
         if scan.parent is not None and scan.parent in shown:
             span = scan.order - trace.scans[scan.parent].order
             edges.append(GraphEdge(str(scan.parent), str(n), span))
     return nodes, edges
-
-
-def _title(trace: Trace, number: int) -> str:
-    return f"{number + 1} · {NamedScan(trace, number).called}"
 
 
 def _lines(trace: Trace, number: int) -> Iterator[str]:
@@ -128,13 +124,13 @@ def _box(trace: Trace, number: int, width: float) -> Piece:
     role = Role.INPUT if of.scan.parent is None else Role.INTERMEDIATE
     role = Role.RESULT if results and role is not Role.INPUT else role
     room, texts = width - 2 * INDENT, list[Text]()
-    for line in (_title(trace, number), *_lines(trace, number)):
+    for line in (of.numbered_name, *_lines(trace, number)):
         size, is_bold = TITLE if not texts else LINE, not texts or line in results
         for part in folded(line, room, size, bold=is_bold):
             y = 18 + HIGH * len(texts)
             texts.append(Text(INDENT, y, part, size, bold=is_bold, role=role))
     box = Box(0, 0, width, 11 + HIGH * len(texts), role)
-    return piece(Group((box, *texts), cell=f"scan {number}", title=of.whereabouts))
+    return piece(Group((box, *texts), cell=f"scan {number}", title=of.numbered_name))
 
 
 def explanation(trace: Trace) -> list[str]:

@@ -162,7 +162,7 @@ class Ssa(Table):
         title, lines = block_heading(self.named, in_full=True)
         words = " · ".join(filter(None, [lines[0], self.words]))
         lines = [words, *self._left_out(touched)]
-        yield Row(heading=TableHeading(title, lines, self.named.whereabouts))
+        yield Row(heading=TableHeading(title, lines, self.named.numbered_name))
         for item in (None, *fold.steps(self.scan)):
             if isinstance(item, Gap):
                 yield Row(note=f"⋯ {item.hidden:,} steps are not shown")

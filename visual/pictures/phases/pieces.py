@@ -254,7 +254,7 @@ def flow(pieces: Iterable[Piece], room: float, apart: float = APART) -> list[Pie
 
 def scan_name(called: str, of: NamedScan | None) -> str:
     """Return the name of a Scan, with its number if its run is known."""
-    return called if of is None else f"{of.number + 1} · {of.called}"
+    return called if of is None else of.numbered_name
 
 
 def _parts(item: Item, shares: Iterable[str]) -> list[Part]:

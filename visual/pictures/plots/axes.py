@@ -7,6 +7,7 @@ module only to draw: it loads matplotlib, without pyplot.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from threading import RLock
 
 import matplotlib as mpl
@@ -81,14 +82,13 @@ def multiples(
     return draw_panels(line, (TITLE + HIGH + FOOT) * -(-len(titles) // across), draw)
 
 
-def draw_heat(axes: Axes, x: np.ndarray, y: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
-    """Draw ``shares[i, j]``, from -1 to 1, in the cell from ``x[j], y[i]`` to the next edges."""
-    for i, row in enumerate(shares.tolist()):
-        for j, share in enumerate(row):
-            (left, right), (top, low) = x[j : j + 2].tolist(), y[i : i + 2].tolist()
+def draw_heat(axes: Axes, edges: np.ndarray, shares: np.ndarray, theme: Theme) -> None:
+    """Draw ``shares[i, j]``, from -1 to 1, in column j from ``edges[i]`` to the next edge."""
+    for (top, low), row in zip(pairwise(edges.tolist()), shares.tolist(), strict=True):
+        for column, share in enumerate(row):
             look = Box(0, 0, 0, 0, Role.PANEL, share)
-            axes.add_patch(Patch(left, top, right - left, low - top, look, theme))
-    axes.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
+            axes.add_patch(Patch(column, top, 1, low - top, look, theme))
+    axes.set(xlim=(0, shares.shape[1]), ylim=(edges[-1], edges[0]))
 
 
 class Panel:
@@ -149,7 +149,9 @@ class Panel:
         self.axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
         ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
         ticks = ticks[(ticks > low - 1e-9) & (ticks < high + 1e-9)]
-        self.axes.set_yticks(ticks, _powers(ticks) if log else _labels(ticks * unit + 0.0))
+        powers = (str(round(tick)).translate(SUPERSCRIPTS) for tick in ticks)
+        labels = [f"10{power}" for power in powers] if log else _labels(ticks * unit + 0.0)
+        self.axes.set_yticks(ticks, labels)
         self.axes.grid(axis="y")
         for (index, _, _), heights in zip(curves, scaled, strict=True):
             kept = extreme_places(heights)
@@ -230,10 +232,6 @@ def _limits(heights: np.ndarray, log: bool) -> tuple[float, float]:
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
         low, high = low - (abs(high) / 2 or 1.0), high + (abs(high) / 2 or 1.0)
     return low, high
-
-
-def _powers(ticks: np.ndarray) -> list[str]:
-    return [f"10{str(round(tick)).translate(SUPERSCRIPTS)}" for tick in ticks]
 
 
 def _labels(ticks: np.ndarray) -> list[str]:

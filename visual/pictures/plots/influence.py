@@ -120,7 +120,7 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
         for row, column in np.argwhere((table != 0) | np.tri(high, wide, dtype=bool)):
             words = number_text(table[row, column], 3)
             axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
-    draw_heat(axes, np.arange(wide + 1), edges, shares, theme)
+    draw_heat(axes, edges, shares, theme)
     labels = (axes.yaxis, report.rows, rows), (axes.xaxis, report.columns, columns)
     for axis, numbers, places in labels:
         shown = range(0, len(places), max(1, -(-len(places) // 14)))

@@ -175,8 +175,8 @@ class _StepGraph:
 
     def scene(self, why: str) -> Scene:
         """Draw the whole picture; `why` explains the choice of the step."""
-        title = f"{self.named.number + 1} · {self.named.called}: step {self.step} as a graph"
-        head = heading(title, self._lines(why), self.sheet, self.named.whereabouts)
+        title = f"{self.named.numbered_name}: step {self.step} as a graph"
+        head = heading(title, self._lines(why), self.sheet, self.named.numbered_name)
         return scene_with_legend(
             above(head, above(gap(self.sheet.line), self.layout, align=0.5), apart=8),
             LEGEND,
@@ -191,7 +191,7 @@ class _StepGraph:
         named, scan = self.named, self.named.scan
         parent, order = named.parent or named, "forward"
         if named.parent is not None:
-            order = f"order {scan.order}, gradient of {parent.number + 1} · {parent.called}"
+            order = f"order {scan.order}, gradient of {parent.numbered_name}"
         yield f"{order} · steps 0 to {scan.steps - 1}{why}"
         formulas = {formula.target: formula for formula in parent.scan.formulas}
         for sequence in scan.sequences:

@@ -113,7 +113,7 @@ class Backward(Table):
         hidden = ", ".join(counted(n, words) for n, words in counts if n)
         if hidden:
             lines.append(f"⋯ {hidden}{self.sheet.hint('all=True shows everything')}")
-        return TableHeading(title, lines, self.named.whereabouts)
+        return TableHeading(title, lines, self.named.numbered_name)
 
     def _initial(self, first: int | None) -> Row:
         named, slots = self.named, self.slots

@@ -52,7 +52,7 @@ class Forward(Table):
             )
             for name, values in self._variables()
         ]
-        head = TableHeading(*self._heading(), self.named.whereabouts)
+        head = TableHeading(*self._heading(), self.named.numbered_name)
         steps = [step for step in range(self.scan.steps) if (0, step) in shown[0]]
         edges = [edge for step in steps for edge in self._edges(step)]
         yield Row("", lines, edges, heading=head)
@@ -68,7 +68,7 @@ class Forward(Table):
             lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
         if scan.untraced:
             lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-        title = f"{named.number + 1} · {named.called}"
+        title = named.numbered_name
         if len(scan.formulas) == 1:
             title += f": {spell.equation(scan.formulas[0])}"
         else:

@@ -42,18 +42,16 @@ class Labels:
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
-        titles = folded(f"{number + 1} · {of.called}", room, 13, bold=True)
+        titles = folded(of.numbered_name, room, 13, bold=True)
         if in_line:
-            title = Text(
-                margin, 0, f"{number + 1} · {of.called}", 13, bold=True, title=of.whereabouts
-            )
+            title = Text(margin, 0, of.numbered_name, 13, bold=True, title=of.numbered_name)
             x = margin + title.width + 12
             more = fitted(x, 0, " · ".join(lines), self.room.right - x, small, muted=True)
             return sized(0, 12, title, more)
         if self.room.open:
             lines = [part for line in lines for part in folded(line, room, small)]
         heads = enumerate(titles)
-        texts = [Text(margin, 17 * n, t, 13, bold=True, title=of.whereabouts) for n, t in heads]
+        texts = [Text(margin, 17 * n, t, 13, bold=True, title=of.numbered_name) for n, t in heads]
         top = 17 * (len(titles) - 1)
         below = enumerate(lines, start=1)
         texts += [fitted(margin, top + 15 * n, line, room, small, muted=True) for n, line in below]

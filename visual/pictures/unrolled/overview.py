@@ -83,9 +83,9 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     is_read = len(of.trace.scans) > 2 and of.number in feeding(of.trace.scans[opened])
     lines = 2 if is_open else int(is_read)
     frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in range(lines)]
-    title = fitted(10, 19, f"{of.number + 1} · {of.called}", wide - 16, 12, bold=is_open)
+    title = fitted(10, 19, of.numbered_name, wide - 16, 12, bold=is_open)
     steps = Text(10, 36, f"{'←' if goes_back(of) else '→'} {_steps(of)}", 11, muted=True)
-    cell = Group((*frame, title, steps), cell=f"scan:{of.number + 1}", title=of.whereabouts)
+    cell = Group((*frame, title, steps), cell=f"scan:{of.number + 1}", title=of.numbered_name)
     return sized(wide, HIGH, cell)
 
 

@@ -63,7 +63,7 @@ def rolled(of: NamedScan, sheet: Sheet) -> Piece:
         *(gap(ARM), outputs, side),
         align=0.5,
     )
-    title = Text(0, 12, f"{of.number + 1} · {of.called}, rolled up", 13, bold=True)
+    title = Text(0, 12, f"{of.numbered_name}, rolled up", 13, bold=True)
     offsets = words(loop_offsets(of), 12, muted=True)
     arrows = _arrows(row.anchors, back, row.envelope.bottom)
     below = [] if fits else [_formulas(lines)]
