@@ -1,7 +1,7 @@
 """Find the factor of a value in a sum: ``2·x₃`` in ``buf[0]·2·x₃ + buf[1]``.
 
-A step of a derivative is linear in the values on its tapes: every slot that it reads has one
-factor in every value that it writes.
+A step of a derivative is linear in the values on its tapes: each read slot has one factor in each
+written value.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from lab.notation import Call, Expression, Leaf, Let, Number, SharedTerm, Term, 
 
 ONE = Number("1")
 SUMS = ("Add", "Sub", "Neg")
-MOST_NAMES = 12  # in an expression; larger factors are unreadable
+MOST_NAMES = 12  # number of named parts; larger factors are unreadable
 
 
 def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
@@ -23,7 +23,7 @@ def factor_of(expression: Expression, leaf: Leaf) -> Term | None:
 
 
 def without_names(expression: Expression) -> Term | None:
-    """Insert all named parts into an expression; return None for too many names."""
+    """Return an expression with all named parts inserted, or None for too many names."""
     bindings = expression.bindings if isinstance(expression, Let) else ()
     if len(bindings) > MOST_NAMES:
         return None
@@ -42,7 +42,7 @@ def _insert_names(term: Term, known: Mapping[str, Term]) -> Term:
 
 
 def _factor(term: Term, leaf: Leaf) -> Term | None:
-    """Return the factor, or None without the leaf; raise ValueError for a nonlinear term."""
+    """Return the factor of a leaf, or None if it is absent; raise ValueError if nonlinear."""
     if term == leaf:
         return ONE
     if not isinstance(term, Call):

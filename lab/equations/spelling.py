@@ -32,7 +32,7 @@ from lab.traces.untaken import values_of
 
 @dataclass(frozen=True)
 class Spelled:
-    """A formula at one step, and its equation in numbers (empty for vectors)."""
+    """A formula at one step, and its equation in numbers, which is empty for vectors."""
 
     formula: str
     numbers: str
@@ -52,18 +52,18 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
         raise argument_error("step", step, f"{made.name} has the steps 0 to {made.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
-        Spelled(speller.at(formula, step), speller.numbers(formula, step))
+        Spelled(speller.formula_at(formula, step), speller.numbers(formula, step))
         for formula in made.formulas
     )
 
 
 class Speller:
-    """Writer of the formulas of a Scan: for a step, for all steps, or in numbers."""
+    """Writer of the formulas of a Scan, at one step or at all steps, in symbols or numbers."""
 
     def __init__(self, named: Quantities, style: Style = PLAIN) -> None:
         self.named, self.scan, self.style = named, named.scan, style
 
-    def at(self, formula: Formula, step: int) -> str:
+    def formula_at(self, formula: Formula, step: int) -> str:
         """Write a formula at a step: ``buf[1] ← buf[0]·2·x₃ + buf[1]``."""
         right = render(formula.expression, lambda leaf: self.position(leaf, step), self.style)
         return f"{self.position(formula.target, step)} {self.sign(formula)} {right}"
@@ -74,17 +74,17 @@ class Speller:
         return f"{self.general(formula.target)} {self.sign(formula)} {right}"
 
     def numbers(self, formula: Formula, step: int) -> str:
-        """Write a formula in numbers: ``1.327 = 1·2·0.6634 + 0``; empty for vectors."""
+        """Write a formula in numbers, as in ``1.327 = 1·2·0.6634 + 0``; return "" for vectors."""
         used: dict[Leaf, np.ndarray] = {}
         for leaf in formula.leaves:
             value = self.value(leaf, step)
             if value is None or value.ndim:
                 return ""
             used[leaf] = value
-        written = self.made(formula, step)
+        written = self.written_value(formula, step)
         return "" if written.ndim else equation(written, formula.expression, used, self.style)
 
-    def made(self, formula: Formula, step: int) -> np.ndarray:
+    def written_value(self, formula: Formula, step: int) -> np.ndarray:
         """Return the value that a formula writes at a step."""
         target = self.scan.tape(formula.target.argument)
         if target is None:
@@ -98,7 +98,7 @@ class Speller:
         return self.style.arrow if replaces else "="
 
     def position(self, leaf: Leaf, step: int) -> str:
-        """Name a leaf at a step: ``buf[1]``, ``x₃`` or ``w``."""
+        """Name a leaf at a step: ``buf[1]``, ``x₃``, or ``w``."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
             return self.named.sequence_label(variable, int(variable.axis.index[step]), self.style)
@@ -110,7 +110,7 @@ class Speller:
         return self.named.place(variable, variable.tape.row(step, leaf.tap), self.style)
 
     def general(self, leaf: Leaf) -> str:
-        """Name a leaf at any step: ``x[t−1]``, ``u[t]`` or ``w``; in a derivative ``x₃₋ₖ``.
+        """Name a leaf at any step: ``x[t−1]``, ``u[t]``, or ``w``; in a derivative ``x₃₋ₖ``.
 
         t is the time index of the written value, and k the number of the step.
         """
@@ -146,7 +146,7 @@ def loop_offsets(named: Quantities) -> str:
     return offsets_text({name: start + scan.first for name, start in starts.items()})
 
 
-def result_words(trace: Trace) -> tuple[str, ...]:
+def result_notes(trace: Trace) -> tuple[str, ...]:
     """Return sentences about the results: sums of entries, added terms, and cancellation."""
     called = [name.partition(" = ")[0] for name in trace.names]
     notes = [
@@ -162,10 +162,10 @@ def result_words(trace: Trace) -> tuple[str, ...]:
                 f"{called[feed.into] or 'the result'} is the output of Scan {feed.scan + 1} plus "
                 "a term that no Scan computes"
             )
-    return tuple(filter(None, (*notes, _rounded(trace))))
+    return tuple(filter(None, (*notes, _cancellation_note(trace))))
 
 
-def _rounded(trace: Trace) -> str:
+def _cancellation_note(trace: Trace) -> str:
     """Describe the worst cancellation that makes printed digits unreliable, or return ""."""
     worst, note = HALF, ""
     for number, scan in enumerate(trace.scans):
@@ -186,12 +186,12 @@ def _rounded(trace: Trace) -> str:
     return note
 
 
-def untaken_words(trace: Trace) -> tuple[str, ...]:
+def untaken_notes(trace: Trace) -> tuple[str, ...]:
     """Describe each gradient that is nan because of a branch that `where` did not select."""
-    return tuple(_untaken(trace, each) for each in trace.untaken)
+    return tuple(_untaken_note(trace, each) for each in trace.untaken)
 
 
-def _untaken(trace: Trace, case: Untaken) -> str:
+def _untaken_note(trace: Trace, case: Untaken) -> str:
     scan, forward, step = trace.scans[case.scan], case.forward, case.forward_step
     if forward is None:
         forward, step = case.scan, case.step

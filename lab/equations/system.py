@@ -51,11 +51,11 @@ class VariableRole(StrEnum):
 class Quantity:
     """A variable of a system.
 
-    `argument` is its number among the Scan's arguments, which identifies it in equations.  At
-    step k an input is row `first` + `way`·k of the array `symbol`, from its end if `first` is
-    negative.  `length` is "n" if the number of steps is added to the row, and `now` is the row
-    of time t at step 0.  `given` is the expression of the initial values, or of an input or a
-    parameter.
+    `argument` is the number of the variable among the Scan's arguments; leaves of equations
+    contain this number.  At step k, an input is row `first` + `way`·k of the array `symbol`.  A
+    negative `first` counts from the end of the array.  If `length` is "n", the number of steps is
+    added to the row.  `now` is the row of time t at step 0.  `given` is the expression of the
+    initial values, of an input, or of a parameter.
     """
 
     symbol: str
@@ -76,7 +76,7 @@ class Quantity:
 class System:
     """The equations, variables, and number of steps of a loop.
 
-    `steps` is a number, or an expression if only a run determines it.
+    `steps` is a number, or an expression if the number is known only in a run.
     """
 
     name: str
@@ -274,7 +274,7 @@ class Writer:
         return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
-        """Return the names of a state's initial values, and their expression or ""."""
+        """Return the names of the initial values of a state, and their expression or ""."""
         names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
         dots = r"\ldots" if self.style.latex else "…"
         shown = names if len(names) < 4 else [names[0], dots, names[-1]]
@@ -318,7 +318,7 @@ def _count(steps: Number) -> int:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Align the columns of a table whose first row is its header; leave out empty columns."""
+    """Yield the aligned rows of a table without empty columns; the first row is the header."""
     columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
     for row in zip(*columns, strict=True):

@@ -46,19 +46,28 @@ def check_name(name: object) -> str:
 Takes = int | tuple[int, ...] | None
 
 
-def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
-    """Raise ArgumentError unless `taps` are the taps, or as many taps, as `takes` requires."""
+def check_variable_taps(variable: "State | Sequence", taps: Iterable[int]) -> tuple[int, ...]:
+    """Return `taps` as a tuple; raise ArgumentError unless the variable can have these taps."""
+    taps = check_taps(taps, f"taps of {variable.label}")
+    if not taps:
+        raise ArgumentError(f"taps of {variable.label} = []: expected at least one tap.")
+    if isinstance(variable, State) and max(taps) >= 0:
+        raise ArgumentError(
+            f"taps of {variable.label} = {quote(list(taps))}: expected taps below 0, because a "
+            "state can only look back. To look ahead, use a sequence."
+        )
+    takes = variable.takes
     check_type("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
+    needed = ""
     if isinstance(takes, tuple) and taps != takes:
-        raise ArgumentError(
-            f"taps of {variable} = {quote(list(taps))}: the step of this loop is written for the "
-            f"taps {quote(list(takes))}."
-        )
+        needed = f"is written for the taps {quote(list(takes))}"
     if isinstance(takes, int) and len(taps) != takes:
+        needed = f"takes exactly {quote(takes)} {'tap' if takes == 1 else 'taps'}"
+    if needed:
         raise ArgumentError(
-            f"taps of {variable} = {quote(list(taps))}: the step of this loop takes exactly "
-            f"{quote(takes)} {'tap' if takes == 1 else 'taps'}."
+            f"taps of {variable.label} = {quote(list(taps))}: the step of this loop {needed}."
         )
+    return taps
 
 
 class _Called:
@@ -96,15 +105,7 @@ class State(_Called):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))
-        taps = check_taps(self.taps, f"taps of {self.label}")
-        if not taps:
-            raise ArgumentError(f"taps of {self.label} = []: expected at least one tap.")
-        if max(taps) >= 0:
-            raise ArgumentError(
-                f"taps of {self.label} = {quote(list(taps))}: expected taps below 0, because a "
-                "state can only look back. To look ahead, use a sequence."
-            )
-        check_takes(taps, self.takes, self.label)
+        taps = check_variable_taps(self, self.taps)
         initial = as_value(self.initial, f"initial of {self.label}")
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "initial", initial)
@@ -127,15 +128,11 @@ class State(_Called):
 
     def with_taps(self, taps: Iterable[int]) -> "State":
         """Return the state with other taps; repeat the oldest initial value if some are missing."""
-        taps = check_taps(taps, f"taps of {self.label}")
-        reach = -min(taps, default=1)
-        check_takes(taps, self.takes, self.label)
-        if reach < 1:
-            return replace(self, taps=taps)  # raises ArgumentError for taps of 0 or more
-        rows = self.first_values
+        taps = check_variable_taps(self, taps)
+        rows, reach = self.first_values, -min(taps)
         missing = max(0, reach - len(rows))
         rows = np.concatenate([np.repeat(rows[:1], missing, axis=0), rows])[-reach:]
-        return replace(self, taps=tuple(taps), initial=rows[0] if reach == 1 else rows)
+        return replace(self, taps=taps, initial=rows[0] if reach == 1 else rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +151,7 @@ class Sequence(_Called):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name(self.name))
-        taps = check_taps(self.taps, f"taps of {self.label}")
-        if not taps:
-            raise ArgumentError(f"taps of {self.label} = []: expected at least one tap.")
-        check_takes(taps, self.takes, self.label)
+        taps = check_variable_taps(self, self.taps)
         values = as_value(self.values, f"values of {self.label}")
         if values.ndim == 0:
             raise ArgumentError(f"values of {self.label} = {values}: expected a list.")
@@ -166,7 +160,7 @@ class Sequence(_Called):
 
     def with_taps(self, taps: Iterable[int]) -> "Sequence":
         """Return the sequence with other taps."""
-        return replace(self, taps=check_taps(taps, f"taps of {self.label}"))
+        return replace(self, taps=check_variable_taps(self, taps))
 
     def start(self, tap: int) -> int:
         """Return the index of the value that step 0 reads at `tap`."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pytensor.tensor as pt
 from hypothesis import strategies as st
 
 from lab.checks.check import value_at
@@ -84,16 +83,6 @@ def noise(rng, shape, dtype):
     if np.dtype(dtype).kind == "c":
         drawn = drawn + 1j * rng.normal(size=shape)
     return np.asarray(drawn, dtype=dtype)
-
-
-def variables(values):
-    """A PyTensor variable for every array, with its shape unknown apart from lengths of 1."""
-    made = []
-    for number, value in enumerate(values):
-        value = np.asarray(value)
-        shape = tuple(1 if length == 1 else None for length in value.shape)
-        made.append(pt.tensor(f"v{number}", dtype=value.dtype, shape=shape))
-    return made
 
 
 def evaluated(outputs, inputs, values):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lab.equations.spelling import result_words
+from lab.equations.spelling import result_notes
 from lab.errors import listing
 from lab.notation import Leaf, counted, primes, render
 from lab.records import find_reachable
@@ -60,7 +60,7 @@ def genealogy(trace: Trace, all: bool = False, sheet: Sheet = SCREEN) -> Scene:
         sheet=sheet,
         title=f"Genealogy of the Scans of a derivative of order {max(orders, default=0)}",
         description=" ".join(reasons) or "One loop, no derivative.",
-        sentences=[*notes, *result_words(trace)],
+        sentences=[*notes, *result_notes(trace)],
         dot=dot_source(*_graph(trace, range(len(orders)), WIDEST)),
     )
 

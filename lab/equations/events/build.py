@@ -184,7 +184,7 @@ class _StepEvents:
         if formula is None:
             return Write(slot, old, new, kind, access.tap, "", ())
         written, used = (
-            builder.speller.at(formula, self.step),
+            builder.speller.formula_at(formula, self.step),
             reads_of(formula.expression, self.read),
         )
         if before and formula.expression == formula.target:

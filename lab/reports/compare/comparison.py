@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from lab.checks.finite_differences import Estimate
-from lab.equations.spelling import untaken_words
+from lab.equations.spelling import untaken_notes
 from lab.errors import listing
 from lab.gradients.status import Connected
 from lab.notation import integers
@@ -119,7 +119,7 @@ class Comparison(Report):
         table = ReportTable(("order", "wrt", "computed by", "value"), cells)
         gradients = Section("Gradients", (table, *[LEGEND] * any(map(_is_marked, self.rows))))
         blocks = (gradients, Section("First difference", tuple(_difference(self))))
-        untaken = () if self.ours is None else untaken_words(self.ours)
+        untaken = () if self.ours is None else untaken_notes(self.ours)
         return Section(title, (*_summary(self), *untaken, *blocks))
 
 

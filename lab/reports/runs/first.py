@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.spelling import Speller, untaken_words
+from lab.equations.spelling import Speller, untaken_notes
 from lab.errors import argument_error, check_type
 from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, render
@@ -144,7 +144,7 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
             chain.append(run.occurrence(place))
         place = cause
     steps = {(link.scan, link.step) for link in chain}
-    explanations = zip(trace.untaken, untaken_words(trace), strict=True)
+    explanations = zip(trace.untaken, untaken_notes(trace), strict=True)
     known = tuple(
         text
         for branch, text in explanations

@@ -189,14 +189,6 @@ def test_steps_of_a_loop_that_breaks_off():
     assert [n.step for n in recording(grad(f), 1.0).nodes] == [None, 0, 1, None]
 
 
-def test_a_run_of_its_own_inside_an_outer_gradient():
-    """Nodes of a tape that is not recorded are constants to the record."""
-    found = []
-    grad(lambda x: found.append(recording(grad(lambda y: x * y), 2.0)) or x)(3.0)
-    assert found[0].result.value == 3
-    assert found[0].nodes[1].arguments == ("3.0", 0)
-
-
 def test_a_recording_inside_another_one_knows_its_own_nodes_only():
     """The numbers of the outer recording mean nothing in the inner one."""
     found = []

@@ -26,7 +26,6 @@ from lab.eager import (
     unrolled,
     untake,
     value_of,
-    zeros_like,
 )
 from lab.eager import tape as tapes
 from lab.errors import ArgumentError, GradientError
@@ -127,10 +126,6 @@ def test_a_function_that_does_not_depend_on_its_argument_gives_zeros(f):
 def test_a_function_of_an_outer_node_alone_gives_zero():
     assert grad(lambda x: x * grad(lambda y: x * x)(2.0))(3.0) == 0
     assert grad(lambda x: x + grad(lambda y: x * x)(2.0))(3.0) == 1
-
-
-def test_an_entry_that_is_not_used_has_gradient_zero():
-    assert grad(lambda a: a[0] * 2)(numpy.ones(3)).tolist() == [2, 0, 0]
 
 
 # --- nested tapes ------------------------------------------------------------------------
@@ -378,17 +373,7 @@ def test_take_and_untake_are_one_anothers_gradient():
     check.eager_gradients(lambda a: take(a, [0, 0]) ** 3, A, orders=3)
 
 
-def test_a_number_can_be_indexed_as_numpy_allows():
-    assert grad(lambda x: np.sum(x[None] ** 2))(3.0) == 6
-
-
 # --- lifting functions -------------------------------------------------------------------
-
-
-def test_a_primitive_of_ones_own():
-    cube = primitive(lambda x: x**3, lambda y, x: [lambda g: g * 3 * square(x)])
-    square = primitive(lambda x: x**2, lambda y, x: [lambda g: g * 2 * x])
-    assert [grad(cube)(2.0), grad(grad(cube))(2.0), grad(grad(grad(cube)))(2.0)] == [12, 12, 6]
 
 
 def test_a_forward_pass_of_ones_own():
@@ -423,17 +408,9 @@ WRONG = {
 @pytest.mark.parametrize("maker", WRONG.values(), ids=WRONG.keys())
 def test_the_checker_catches_a_wrong_rule(maker):
     right = primitive(numpy.sin, lambda y, x: [lambda g: g * np.cos(x)])
-    check.eager_gradients(right, A)
+    check.eager_gradients(right, A, orders=3)
     with pytest.raises(check.WrongGradientError):
         check.eager_gradients(primitive(numpy.sin, maker), A)
-
-
-def test_zeros_and_values():
-    assert zeros_like(3.0) == 0
-    assert zeros_like(numpy.ones(2, "float32")).dtype == "float32"
-    inner = Node(Node(A, tapes.Tape()), tapes.Tape())
-    assert value_of(inner) is A
-    assert zeros_like(inner).tolist() == numpy.zeros((2, 3)).tolist()
 
 
 def test_nodes_are_shown_and_compared_by_value():

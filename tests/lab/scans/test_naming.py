@@ -102,7 +102,7 @@ def test_a_step_of_a_hundred_levels_is_traced_and_drawn():
     assert len(pickle.dumps(trace)) < 1_500_000
     for named in Quantities.each(trace):
         (formula,), spell = named.scan.formulas, Speller(named)
-        for written in (spell.equation(formula), spell.at(formula, 0)):
+        for written in (spell.equation(formula), spell.formula_at(formula, 0)):
             assert len(written) < MAX_CHARACTERS + 100
 
 

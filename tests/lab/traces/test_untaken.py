@@ -9,7 +9,7 @@ from pytensor.compile.mode import Mode
 import lab
 import visual
 from lab import gallery
-from lab.equations.spelling import untaken_words
+from lab.equations.spelling import untaken_notes
 from lab.scans.node import TapeScan
 from lab.traces.tracing import rewritten_graph
 
@@ -48,7 +48,7 @@ def test_it_is_told_by_the_step_the_operation_and_the_branch(name):
     (one,) = trace.untaken
     assert (one.scan, one.step, one.forward, one.forward_step) == (1, 0, 0, when)
     assert one.operation in ("TrueDiv", "Mul")
-    (told,) = untaken_words(trace)
+    (told,) = untaken_notes(trace)
     assert f"step {when} of scan_fn, where did not take {branch}." in told
     for picture in (visual.tapes(trace), visual.stepgraph(trace), visual.stepgraph(trace, 1)):
         assert "where did not take" in picture.text()

@@ -13,7 +13,7 @@ from textwrap import shorten
 import numpy as np
 
 from lab.equations.numbers import equation
-from lab.equations.spelling import Speller, untaken_words
+from lab.equations.spelling import Speller, untaken_notes
 from lab.errors import listing
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, calls_of, leaves_of, render
@@ -207,6 +207,6 @@ class _StepGraph:
             yield f"recomputed: {names}, which the forward Scan does not store{note}"
         labels = {call.name for f in scan.formulas for call in calls_of(f.expression)}
         yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in labels)
-        for case, words in zip(named.trace.untaken, untaken_words(named.trace), strict=True):
+        for case, words in zip(named.trace.untaken, untaken_notes(named.trace), strict=True):
             if named.number in (case.scan, case.forward):
                 yield words

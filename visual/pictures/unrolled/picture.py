@@ -6,7 +6,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.events.events import events
-from lab.equations.spelling import result_words
+from lab.equations.spelling import result_notes
 from lab.notation import counted
 from lab.traces.trace import Trace
 from visual.layout.canvas import HEIGHT
@@ -133,7 +133,7 @@ class Picture:
             if not self.placing.readings:
                 lines.append("these formulas contain the saved values; arrows to them are omitted")
         derived = any(self.trace.scans[number].order for number in self.chosen)
-        return [*lines, *(result_words(self.trace) if derived else ())]
+        return [*lines, *(result_notes(self.trace) if derived else ())]
 
     def _lanes(self) -> Iterator[Piece]:
         """Yield the headings of blocks and the lanes with their names, from top to bottom."""
