@@ -118,10 +118,10 @@ class Tape:
             backward reads  = the negated writes, then the negated reads not among them
             backward writes = the negated reads
 
-        The gradient of a read slot accumulates: the step reads it, adds a contribution, and
-        writes it back.  Therefore the negated reads are also read.  If a tap was both read and
-        written, the gradient of the replaced value ends in its slot.  Each slot of a sequence
-        with one tap is read once, and its gradient is only written.
+        The gradient of a read slot accumulates: the step reads the gradient, adds a contribution,
+        and writes the sum.  Therefore the negated reads are also read.  If a tap was both read and
+        written, the slot ends with the gradient of the replaced value.  Each slot of a sequence
+        with one tap is read once, and therefore its gradient is only written.
         """
         cotangents = tuple(-tap for tap in self.writes)
         gradients = tuple(-tap for tap in self.reads)

@@ -19,7 +19,7 @@ from lab.records import freeze
 
 
 def recording(function: Callable[..., object], *args: object, **kwargs: object) -> Recording:
-    """Run ``function(*args)`` and record every tape that it opens.
+    """Run ``function(*args)``, and record every tape that the function opens.
 
     >>> recording(grad(lambda x: x**2), 0.95).result
     """
@@ -154,7 +154,7 @@ class RecordedNode(Node):
         recorder.events.append(records.Appended(self.number))
 
     def send_upstream(self) -> None:
-        """Send gradients; new nodes record this node in `during`, and its step."""
+        """Send gradients; new nodes record the number and the step of this node."""
         recorder = self.home.recorder
         before = recorder.step, recorder.during
         self.home.sender = self.number

@@ -43,11 +43,11 @@ class RecordedValue:
 class NodeRecord:
     """A recorded node.
 
-    `operation` is the name of the function that computed it (empty for the start of a tape), and
-    `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes of its tape
-    that receive its gradients.  `step` is the step of a loop over `steps`, or None.  `during` is
-    the node of an inner tape that sent its gradients when this node was created, or None in a
-    forward pass.
+    `operation` is the name of the function that computed the value; the start of a tape has an
+    empty name.  `arguments` are numbers of nodes, and constants as text.  `parents` are the nodes
+    of the same tape that receive gradients from this node.  `step` is the step of a loop over
+    `steps`, or None.  `during` is the node of an inner tape that sent its gradients when this node
+    was created, or None in a forward pass.
     """
 
     number: int
@@ -173,9 +173,9 @@ def eager_events(recording: object) -> Listed:
     """Return the events of a recording: appended nodes and sent gradients.
 
     `Event.scan` is the number of the tape, and `Event.step` counts the events of that tape.  A node
-    has two slots in its row of the tape: its value (`argument` 0) and the sum of its gradients
-    (`argument` 1).  For numbers, a gradient that a node receives is the gradient of its sender
-    times a local derivative, the factor of the term.
+    has two slots in its row of the tape: the value (`argument` 0) and the sum of the gradients
+    (`argument` 1).  For numbers, a received gradient is the gradient of the sender times a local
+    derivative, which is the factor of the term.
     """
     assert isinstance(recording, Recording), "the type in OTHERS"
     return Listed(tuple(_Run(recording).events()))

@@ -1,8 +1,7 @@
 """Sums, copies, shapes, and indices of entries.
 
-All of them are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and so are
-`take` and `untake`.  The other functions change only the shape, except `swapaxes` and `transpose`,
-which the gradients of products need.
+All these functions are linear.  `broadcast_to` and `unbroadcast` are transposes of each other, and
+so are `take` and `untake`.  The gradients of products need `swapaxes` and `transpose`.
 """
 
 import operator

@@ -217,10 +217,10 @@ def D(  # noqa: N802 (its name in the mathematics)
 def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None = None) -> Function:
     """Return a differentiable version of `function`, defined by its gradient maker.
 
-    ``gradient_maker(y, *args)``, where ``y = function(*args)``, returns a list with one function
-    per argument x, which maps dC/dy to dC/dx for any cost C.  An argument without a function, or
-    with None, cannot be a node.  Both functions receive the keyword arguments, which are
-    constants.
+    ``gradient_maker(y, *args)``, where ``y = function(*args)``, returns a list with one gradient
+    function per argument x.  A gradient function maps dC/dy to dC/dx for any cost C.  An argument
+    without a gradient function, or with None, cannot be a node.  `function` and `gradient_maker`
+    receive the keyword arguments, which are constants.
 
         >>> cube = primitive(lambda x: x**3, lambda y, x: [lambda g: g * 3 * x**2])
     """

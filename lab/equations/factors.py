@@ -62,7 +62,7 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
 
 
 def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
-    """Return a sum of products without the summands of factored leaves, or None if it is empty."""
+    """Return a sum without the summands that contain factored leaves; None for an empty sum."""
     if isinstance(term, Leaf) and is_factored(term):
         return None
     if not isinstance(term, Call):

@@ -90,7 +90,7 @@ class Quantities(ScanOf):
 
     @property
     def seeds(self) -> str:
-        """The origin of the initial values of its gradients: ``output of Scans 5–7``."""
+        """The origin of the initial gradients, as in ``output of Scans 5–7``."""
         numbers = [n + 1 for n in self.seeded_by()]
         if not numbers:
             return "direct gradient of the cost"

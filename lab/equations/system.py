@@ -5,8 +5,8 @@
 
 States feed back, outputs do not; inputs change with time, parameters do not.  A step writes
 ``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first initial value.  With one initial
-value, step k computes ``xₖ₊₁``, which is row k of the result of ``pytensor.scan`` and row
-k + 1 of the Scan's buffer.  A variable that is read in another order has an index of k, as
+value, step k computes ``xₖ₊₁``: row k of the result of ``pytensor.scan``, and row k + 1 of the
+Scan's buffer.  A variable that is read in another order has an index of k, as
 ``x₃₋ₖ``.
 
 The terms follow PyTensor's "Internal documentation of the scan op".

@@ -1,8 +1,8 @@
 """The declaration of a loop (its step, variables, and number of steps) and its checks.
 
 Building the graph calls the step once, with the declared variables as keyword arguments.  The
-step returns the new value of every state, the outputs, the next generator of every random
-state, and, if the loop can stop early, ``until(condition)``.
+step returns, in this order, the new values of all states, the outputs, and the next generators
+of all random states.  If the loop can stop early, the last result is ``until(condition)``.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -108,9 +108,9 @@ class Loop(Declaration):
         """Trace the derivatives up to `order` of a cost of the loop.
 
         `wrt` names the variable to differentiate with respect to (default: the first state).
-        `cost` and `of` are the arguments of `cost`, `at` contains other values for variables,
-        `mode` is the mode of `lab.derivative`, and `keep` selects the recorded steps of a long
-        loop, as in `lab.trace`.
+        `cost` and `of` are the arguments of the method `cost`.  `at` contains other values for
+        variables, and `mode` is the mode of `lab.derivative`.  For a long loop, `keep` selects the
+        recorded steps, as in `lab.trace`.
         """
         loop = self if at is None else self.with_values(at, "at")
         graph = loop.build()

@@ -17,7 +17,7 @@ from lab.tape import Tape
 
 
 def set_subtensor(x: Array, y: Array, i: object) -> Array:
-    """Return the array x with rows of y from i on: ``x[i : i + len(y)] = y``.
+    """Return a copy of the array x with ``x[i : i + len(y)] = y``.
 
     The result is ``cat([x before, y, x after])``, and its transpose is ``g ↦ (g with zeros in
     these rows, these rows of g)``.  x and y have the same number of dimensions.
@@ -35,13 +35,13 @@ def set_subtensor(x: Array, y: Array, i: object) -> Array:
 def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     """Return a function that performs the reads and writes of a tape at `step`.
 
-    The function takes the buffer before the step and the written values, one row per write tap.
-    It returns the read values, one row per read tap, followed by the buffer after the step.  All
-    reads precede all writes.
+    The returned function takes the buffer before the step and the written values, one row per
+    write tap.  Its result is the read values, one row per read tap, followed by the buffer after
+    the step.  All reads precede all writes.
 
-    Its transpose maps the gradients of the read values and of the buffer after the step to the
-    gradients of the buffer before the step and of the written values.  This is a step of the
-    reverse tape (`Tape.reverse`), which however does not clear slots without later reads.
+    The transpose of the function is a step of the reverse tape (`Tape.reverse`).  It maps the
+    gradients of the result to the gradients of the arguments.  In contrast to the transpose, the
+    reverse tape does not clear slots without later reads.
     """
     check_type("tape_step: tape", tape, Tape, "a lab.tape.Tape")
     check_integer("tape_step: step", step)

@@ -1,6 +1,7 @@
 """The rules of where, cat, narrow, and clamp: output, tangent map, and cotangent map.
 
-`primitives` contains them by name.  The functions in `lab.structural.chain` document them.
+`primitives` contains the primitives by name.  The functions in `lab.structural.chain` state their
+equations.
 """
 
 from collections.abc import Sequence

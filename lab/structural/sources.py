@@ -1,7 +1,8 @@
 """Find the input entry that each output entry copies.
 
 Each of the four primitives selects: for fixed metadata, every entry of the output's tangent is an
-entry of an input's tangent.  Applying the linearization to entry numbers identifies it.
+entry of an input's tangent.  `sources` applies the linearization to the numbers of all
+entries, and reads the sources from the result.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from lab.structural.primitive import Linearization
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """The number of the input, and the flat index in it, of every output entry.
+    """The source of every output entry, in arrays of the shape of the output.
 
-    Both arrays have the shape of the output.
+    `input` contains the number of the input, and `entry` the flat index of the entry in that input.
     """
 
     input: np.ndarray

@@ -174,7 +174,7 @@ def _slot_difference(trace: Trace, row: int, number: float, with_numbers: bool) 
     scan_number = _gradient(trace)
     named, scan = NamedScan(trace, scan_number), trace.scans[scan_number]
     tape, speller = scan.tapes[0], Speller(named)
-    spell = speller.numbers if with_numbers else speller.at
+    spell = speller.numbers if with_numbers else speller.formula_at
     steps = [
         f"step {step} computes {spell(formula, step)}"
         for formula in scan.formulas

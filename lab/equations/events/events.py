@@ -74,13 +74,14 @@ class EventSequence(Sequence[Event]):
     def rows(self) -> list[dict[str, object]]:
         """Return one dictionary for each slot that an event touches and each value that it reads.
 
-        The keys are scan (from 1), step (None for the filling of a tape), tape, position, row,
-        quantity, role ("preserved", "overwritten", "written", "read"), old, and new.
+        The keys are scan, step, tape, position, row, quantity, role, old, and new.  Scans count
+        from 1.  The step is None for the filling of a tape.  The roles are "preserved",
+        "overwritten", "written", and "read".
         """
         return [row for event in self for row in event.rows()]
 
     def check_moment(self, moment: int) -> int:
-        """Return `moment`; raise ArgumentError unless it is between 0 and the number of events."""
+        """Return `moment`; raise ArgumentError for a moment below 0 or after the last event."""
         if not 0 <= check_integer("moment", moment) <= len(self):
             raise argument_error("moment", moment, f"this run has the moments 0 to {len(self)}.")
         return moment

@@ -31,8 +31,8 @@ class SlotRole(StrEnum):
 class Slot:
     """One element of a tape.
 
-    `scan` is the index of its Scan in the trace, `argument` the number of the tape among the
-    arguments of that Scan, `row` the index in the buffer, and `position` the number in formulas.
+    `scan` is the index of the Scan in the trace, and `argument` is the number of the tape among the
+    arguments of that Scan. `row` is the index in the buffer, and `position` the number in formulas.
     Two slots are equal if `scan`, `argument`, and `row` are equal.
     """
 

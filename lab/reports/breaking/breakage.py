@@ -52,7 +52,7 @@ def formula_lines(trace: Trace, scan: int, tape: int, tap: int, step: int) -> li
     speller = Speller(Quantities(trace, scan))
     formulas = trace.scans[scan].formulas
     targets = [f for f in formulas if (f.target.argument, f.target.tap) == (tape, tap)]
-    lines = [write(f, step) for f in targets for write in (speller.at, speller.numbers)]
+    lines = [write(f, step) for f in targets for write in (speller.formula_at, speller.numbers)]
     return [line for line in lines if line]
 
 
