@@ -19,17 +19,21 @@ from visual.drawing.catalogue import PICTURES
 pytestmark = pytest.mark.same
 
 BLOCKED = """
-import os, subprocess, sys, threading
+import sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"pygraphviz", "typst", "tqdm", "numba", "_multiprocessing"}:
+        if name.split(".")[0] in sys.argv[1:]:
             raise ImportError(f"{name} is missing")
+
+sys.meta_path.insert(0, Blocked())
+"""
+BROWSER = """
+import os, subprocess, threading
 
 def fail(*_, **__):
     raise OSError("emscripten does not support this")
 
-sys.meta_path.insert(0, Blocked())
 threading.Thread.start = os.fork = subprocess.Popen.__init__ = fail
 """
 CALLS = """
@@ -63,6 +67,7 @@ for name, function in work.items():
         failed[name] = str(error)
 print(json.dumps([list(work), failed]))
 """
+MISSING = ("pygraphviz", "typst", "tqdm", "numba", "_multiprocessing")
 FAILURES = {
     "draw genealogy": "pygraphviz",
     "draw stepgraph": "pygraphviz",
@@ -73,14 +78,6 @@ FAILURES = {
 
 
 WIDGETS = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in sys.argv[1:]:
-            raise ImportError(f"{name} is missing")
-
-sys.meta_path.insert(0, Blocked())
 import lab, visual
 
 trace = lab.gallery.loops["square"].trace()
@@ -112,7 +109,7 @@ assert not widgets[4].answered
 @pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
 def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
     done = subprocess.run(
-        [sys.executable, "-c", WIDGETS, *missing],
+        [sys.executable, "-c", BLOCKED + WIDGETS, *missing],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -125,7 +122,7 @@ def test_widgets_without_anywidget_are_displayed_but_not_in_boxes(missing):
 def results(tmp_path_factory):
     """Return the names of all calls, and the messages of failed calls."""
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + CALLS],
+        [sys.executable, "-c", BLOCKED + BROWSER + CALLS, *MISSING],
         capture_output=True, text=True, cwd=tmp_path_factory.mktemp("without"),
         env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": "/tmp", "MPLCONFIGDIR": get_cachedir()},
     )  # fmt: skip
