@@ -2,5 +2,5 @@
 
 Start with `tracing`, whose `trace` returns a `trace.Trace`.  `run` evaluates a graph, and
 `loop_run` steps through a Scan.  `flow` follows values from step to step, `scan_of` relates a Scan
-to the other Scans of a trace, and `parting` finds the first difference between two runs.
+to the other Scans of a trace, and `differences` compares two runs.
 """

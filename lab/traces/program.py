@@ -11,8 +11,8 @@ of the run itself, with indices of instructions as values.  Integers keep their 
 count or select.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -158,19 +158,6 @@ def program_of(
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
     return Program(instructions, traced(asked, inputs, called, values, recordings))
-
-
-def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield indices and values of all numeric arrays in two traces of the same run."""
-    if isinstance(run, np.ndarray):
-        if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
-            yield numbers.astype(int), run.astype(float)
-    elif isinstance(run, tuple) and isinstance(numbers, tuple):
-        for one, other in zip(numbers, run, strict=True):
-            yield from pairs(one, other)
-    elif is_dataclass(run) and type(run) is type(numbers):
-        for field in fields(run):
-            yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
 
 
 class _Places(Ready):

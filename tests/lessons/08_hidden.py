@@ -14,8 +14,8 @@ assert [row.effect for row in broken.rows] == [Effect.RIGHT, Effect.RIGHT, Effec
 assert isclose(float(broken.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
 old_five = lab.break_rule(gallery.loops["square"].with_steps(5), "accumulate-overwritten", order=3)
 assert round(float(old_five.rows[2].broken), 1) == 20171.5
-parting = broken.contrast.parting
-assert broken.true.scans[parting.scan].order == 2  # order 2 writes the first wrong value
+difference = broken.contrast.first
+assert broken.true.scans[difference.scan].order == 2  # order 2 writes the first wrong value
 
 # The outputs ∂C′/∂x of Scan 3 are correct: Scan 4 begins with 4·x₀ and 4·x₁, by both rules.
 for side in (broken.true, broken.broken):

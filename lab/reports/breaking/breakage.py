@@ -25,7 +25,7 @@ from lab.progress import hide_progress
 from lab.records import cached_property, record_of_arrays
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.reports.tables import Report, ReportTable, Section
-from lab.traces.parting import Contrast, contrast, far
+from lab.traces.differences import Contrast, contrast, far
 from lab.traces.run import Values
 from lab.traces.trace import Trace
 from lab.traces.tracing import trace

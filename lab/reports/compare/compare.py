@@ -23,7 +23,7 @@ from lab.reports.compare.comparison import Agreement, Comparison, GradientRow
 from lab.reports.compare.sides import SideResult, differentiate, run_side
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
-from lab.traces.parting import Contrast, contrast, far
+from lab.traces.differences import Contrast, contrast, far
 from lab.traces.run import Values
 
 SIDES = ("by our pullback", "by PyTensor")

@@ -16,7 +16,7 @@ from lab.reports.breaking.breakage import formula_lines, precise
 from lab.reports.compare.sides import SideResult
 from lab.reports.tables import Report, ReportTable, Section
 from lab.retired import RetiredAttribute
-from lab.traces.parting import Contrast, Parting
+from lab.traces.differences import Contrast, FirstDifference
 from lab.traces.trace import Trace
 
 MARKS = {True: " ✓", False: " ✗", None: ""}
@@ -168,14 +168,14 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     if ours is None or theirs is None:
         yield "The steps were not compared: a graph cannot be run, or has Scans inside others."
         return
-    if contrast.parting is None:
+    if contrast.first is None:
         yield f"none: the steps of both runs write the same {contrast.written} values."
         if comparison.found:
             yield "The gradients differ after the last step, or one of them is not computed."
     else:
-        yield _place(ours, contrast.parting)
+        yield _place(ours, contrast.first)
         yield ReportTable(
-            ("computed by", "formula"), tuple(_formulas(ours, theirs, contrast.parting))
+            ("computed by", "formula"), tuple(_formulas(ours, theirs, contrast.first))
         )
         yield f"Of the {contrast.written} values that both runs write, {contrast.differing} differ."
         if comparison.agree:
@@ -183,25 +183,28 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     yield from (f"{line}." for line in contrast.unlike)
 
 
-def _place(ours: Trace, parting: Parting) -> str:
+def _place(ours: Trace, first: FirstDifference) -> str:
     """Describe the first difference: Scan, step, tape, row, and both values."""
-    scan = ours.scans[parting.scan]
-    tape = scan.tape(parting.tape)
+    scan = ours.scans[first.scan]
+    tape = scan.tape(first.tape)
     assert tape is not None
-    first, second = precise(parting.true), precise(parting.broken)
+    our_value, their_value = precise(first.true), precise(first.broken)
     return (
-        f"Step {parting.step} of Scan {parting.scan + 1} ({scan.name}, order {scan.order}), row "
-        f"{parting.row} of tape {tape.name}, tap {integers(parting.tap)}: our Scan writes {first}, "
-        f"and PyTensor's writes {second}."
+        f"Step {first.step} of Scan {first.scan + 1} ({scan.name}, order {scan.order}), row "
+        f"{first.row} of tape {tape.name}, tap {integers(first.tap)}: our Scan writes {our_value}, "
+        f"and PyTensor's writes {their_value}."
     )
 
 
-def _formulas(ours: Trace, theirs: Trace, parting: Parting) -> Iterator[tuple[str, str]]:
+def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tuple[str, str]]:
     """Yield the formulas of the first different value, also with numbers."""
-    tap, step = parting.tap, parting.step
+    tap, step = first.tap, first.step
     for name, lines in (
-        ("ours", formula_lines(ours, parting.scan, parting.tape, tap, step)),
-        ("PyTensor's", formula_lines(theirs, parting.other_scan, parting.other_tape, tap, step)),
+        ("ours", formula_lines(ours, first.scan, first.tape, tap, step)),
+        (
+            "PyTensor's",
+            formula_lines(theirs, first.other_scan, first.other_tape, tap, step),
+        ),
     ):
         yield from ((name, line) for line in lines)
 

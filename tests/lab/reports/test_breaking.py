@@ -22,7 +22,7 @@ from lab.reports.breaking.breakage import truth as true_side
 from lab.reports.breaking.rules import BROKEN
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
-from lab.traces.parting import contrast
+from lab.traces.differences import contrast
 
 # Finite differences do not resolve Newton's derivatives; the other loops take long.
 SKIPPED = ("newton", "undefined", "walk", "logistic")
@@ -144,7 +144,7 @@ def test_orders_before_a_refusal_are_compared():
     assert found.visible == 2
     assert "0 rows" in found.rows[1].refusal
     assert len(found.true.scans) == len(found.broken.scans) == 2
-    assert (found.contrast.parting, found.contrast.unlike) == (None, ())
+    assert (found.contrast.first, found.contrast.unlike) == (None, ())
 
 
 def test_errors():
@@ -174,7 +174,7 @@ def first_by_hand(true, broken):
 @pytest.mark.parametrize("name", ["square", "gap", "rnn"])
 def test_the_first_difference_is_found(name, rule):
     breakage = truth_of(name, 2).broken_by(rule)
-    found = breakage.contrast.parting
+    found = breakage.contrast.first
     scan = breakage.true.scans[found.scan]
     tapes = {tape.argument: tape.name for tape in (*scan.tapes, *scan.outputs)}
     where = (found.scan, found.step, tapes[found.tape], found.tap, found.row)
@@ -185,9 +185,9 @@ def test_the_first_difference_is_found(name, rule):
 def test_equal_runs_have_no_difference():
     trace = SQUARE.trace(order=2)
     found = contrast(trace, trace)
-    assert (found.parting, found.differing, found.unlike) == (None, 0, ())
+    assert (found.first, found.differing, found.unlike) == (None, 0, ())
     nan = LOOPS["nan"].trace(order=1)
-    assert contrast(nan, nan).parting is None
+    assert contrast(nan, nan).first is None
 
 
 def test_different_structures():

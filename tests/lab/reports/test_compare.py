@@ -23,7 +23,7 @@ from lab.reports.compare.subject import subject_of
 from lab.scans.node import TapeScan
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import cut_of
-from lab.traces.parting import contrast, far
+from lab.traces.differences import contrast, far
 
 OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
 
@@ -54,7 +54,7 @@ def test_the_loops_of_the_gallery_are_the_same_on_both(name):
         assert row.confirmed(row.ours) is not False
         assert row.confirmed(row.theirs) is not False
     assert name == "rnn" or any(row.confirmed(row.ours) for row in found.rows)  # too many entries
-    assert found.contrast.parting is None
+    assert found.contrast.first is None
     assert found.contrast.written
     assert found.contrast.unlike == ()
     assert "compute the same gradients" in str(found)
@@ -85,9 +85,9 @@ def test_a_loop_that_stops_by_itself():
     row = row_of(found, "u", 1)
     assert row.verdict is Agreement.DIFFERENT
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
-    parting = found.contrast.parting
+    first = found.contrast.first
     # The last step reads u = 3; PyTensor starts with the next value.
-    assert (parting.step, float(parting.true), float(parting.broken)) == (0, 2 * 3.0, 2 * 4.0)
+    assert (first.step, float(first.true), float(first.broken)) == (0, 2 * 3.0, 2 * 4.0)
     assert "du" in str(found)
 
 
@@ -101,7 +101,7 @@ def test_a_delay_line_at_second_order():
     assert float(row.theirs.value) == 0.0
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
     # Both tapes of y have the same values, but PyTensor does not return its tape.
-    assert found.contrast.parting is None
+    assert found.contrast.first is None
     assert found.contrast.unlike == ()
     report = " ".join(str(found).split())
     assert "Finite differences agree with ours" in report
@@ -151,14 +151,14 @@ def test_the_first_difference_of_a_faulty_rule(name, rule):
     loop = gallery.loops[name]
     with following(rule):
         found = compare(loop, order=1, cost="sum")
-    wanted = lab.break_rule(loop, rule, 1, cost="sum").contrast.parting
+    wanted = lab.break_rule(loop, rule, 1, cost="sum").contrast.first
     assert not found.agree
     assert all(row.confirmed(row.ours) for row in found.found)
     assert any(row.confirmed(row.theirs) is False for row in found.found)
-    parting = found.contrast.parting
-    assert (parting.step, parting.tap) == (wanted.step, wanted.tap)
-    np.testing.assert_allclose(parting.true, wanted.true)
-    np.testing.assert_allclose(parting.broken, wanted.broken)
+    difference = found.contrast.first
+    assert (difference.step, difference.tap) == (wanted.step, wanted.tap)
+    np.testing.assert_allclose(difference.true, wanted.true)
+    np.testing.assert_allclose(difference.broken, wanted.broken)
 
 
 def test_a_pullback_of_ours_that_is_wrong_is_detected():
@@ -261,7 +261,7 @@ def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
     found = compare(ys[-1], x0, {x0: 0.9}, order=2)
     assert found.agree
     assert [s.name for s in found.ours.scans if s.parent is None] == ["scan_fn", "scan_fn2"]
-    assert (found.contrast.parting, found.contrast.unlike) == (None, ())
+    assert (found.contrast.first, found.contrast.unlike) == (None, ())
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_tapes_are_matched_by_what_they_are_and_not_by_their_places():
         scans=tuple(replace(s, tapes=s.tapes[::-1], outputs=s.outputs[::-1]) for s in trace.scans),
     )
     found = contrast(trace, turned, SIDES)
-    assert (found.parting, found.differing, found.unlike) == (None, 0, ())
+    assert (found.first, found.differing, found.unlike) == (None, 0, ())
     lacking = replace(turned, scans=tuple(replace(s, tapes=s.tapes[1:]) for s in turned.scans))
     assert "by our pullback only" in contrast(trace, lacking, SIDES).unlike[0]
 

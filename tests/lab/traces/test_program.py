@@ -1,30 +1,14 @@
 """Run programs line by line; they compute PyTensor's results, also for other values."""
 
-import math
-
 import numpy as np
 import pytest
+from programs import COMPUTED, computed, pairs
 
 import lab
 from lab.errors import GraphError
 from lab.loops import gallery
 from lab.loops.variables import RandomState, value_of
-from lab.traces.program import pairs, program_of
-
-# A second implementation of the few required operations.
-KNOWN = {
-    "Add": lambda *terms: sum(terms),
-    "Mul": lambda *factors: math.prod(factors),
-    "Sub": lambda a, b: a - b,
-    "Neg": lambda a: -a,
-    "TrueDiv": lambda a, b: a / b,
-    "GT": lambda a, b: a > b,
-    "where": lambda chosen, a, b: a if chosen else b,
-    "Sqr": lambda a: a * a,
-    "Pow": lambda a, b: a**b,
-    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh")},
-}
-COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
+from lab.traces.program import program_of
 
 
 def made(loop, order):
@@ -38,21 +22,9 @@ def values(loop):
     return {n: value_of(v) for n, v in variables.items() if value_of(v).dtype.kind == "f"}
 
 
-def computed(program, given):
-    found = []
-    for name, *operands in program.instructions.lines:
-        if name == "constant":
-            found.append(operands[0])
-        elif name == "input":
-            found.append(float(given[operands[0]].ravel()[operands[1]]))
-        else:
-            found.append(KNOWN[name](*(found[int(place)] for place in operands)))
-    return np.array(found)
-
-
 def furthest(program, trace, given):
     """Return the largest difference between a run and its program, and the number of values."""
-    found, away, count = computed(program, given), 0.0, 0
+    found, away, count = np.array(computed(program.instructions.lines, given)), 0.0, 0
     for places, numbers in pairs(program.numbers, trace):
         off = np.abs(found[places] - numbers) / np.maximum(1, np.abs(numbers))
         away, count = max(away, float(np.max(off, initial=0))), count + numbers.size
@@ -83,7 +55,7 @@ def test_a_wrong_program_is_seen():
 def test_derivatives_of_a_power():
     program = made(gallery.loops["square"], 3)
     for x in (0.5, 0.95, 1.25, -1.1):
-        found = computed(program, {"x": np.array(x)})
+        found = computed(program.instructions.lines, {"x": np.array(x)})
         told = [found[int(place)] for place in program.numbers.outputs]
         wanted = [x**16, 16 * x**15, 240 * x**14, 3360 * x**13]
         np.testing.assert_allclose(told, wanted, rtol=1e-12)

@@ -2,13 +2,12 @@
 
 import base64
 import json
-import math
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
+from programs import COMPUTED, computed
 from strange_loops import HOSTILE, LOOPS
 
 import lab
@@ -27,21 +26,6 @@ from visual.player.grid import default_patterns, pattern
 
 pytestmark = pytest.mark.same
 
-# A second implementation of the operations of the gallery.
-OPERATIONS = {
-    "Add": lambda *terms: sum(terms),
-    "Mul": lambda *factors: math.prod(factors),
-    "Sub": lambda a, b: a - b,
-    "Neg": lambda a: -a,
-    "TrueDiv": lambda a, b: a / b,
-    "GT": lambda a, b: a > b,
-    "where": lambda chosen, a, b: a if chosen else b,
-    "Sqr": lambda a: a * a,
-    "Pow": lambda a, b: a**b,
-    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh", "sqrt")},
-}
-COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
-
 
 def numerals(data):
     """All numbers with a place in a machine's data."""
@@ -50,18 +34,6 @@ def numerals(data):
     elif isinstance(data, dict | list | tuple):
         for value in data.values() if isinstance(data, dict) else data:
             yield from numerals(value)
-
-
-def computed(lines, given):
-    found = []
-    for name, *operands in lines:
-        if name == "constant":
-            found.append(operands[0])
-        elif name == "input":
-            found.append(float(np.ravel(given[operands[0]])[operands[1]]))
-        else:
-            found.append(OPERATIONS[name](*(found[int(place)] for place in operands)))
-    return found
 
 
 def differences(name, order, change=lambda lines: lines):

@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 @record_of_arrays
-class Parting:
+class FirstDifference:
     """The first value that two runs write differently.
 
     In the first trace, `scan` is the number of the Scan, and `tape` the number of the tape among
@@ -35,12 +35,12 @@ class Parting:
 class Contrast:
     """A comparison of two runs.
 
-    `parting` is the first difference; None if the runs are equal.  `written` is the number of
+    `first` is the first difference; None if the runs are equal.  `written` is the number of
     values that both runs write, and `differing` the number of different ones.  `unlike` describes
     the parts that only one of the runs has, which are not compared.
     """
 
-    parting: Parting | None
+    first: FirstDifference | None
     written: int
     differing: int
     unlike: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
     have the same name and are gradients of the same variable.  `sides` are labels of the two runs.
     """
     paths, others = _paths(true), _paths(broken)
-    parting, written, differing = None, 0, 0
+    first, written, differing = None, 0, 0
     lone = [(true, paths[p], sides[0]) for p in paths if p not in others]
     lone += [(broken, others[p], sides[1]) for p in others if p not in paths]
     unlike = [f"Scan {n + 1}, {run.scans[n].name}: {side} only" for run, n, side in lone]
@@ -68,14 +68,14 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
             counts = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
             unlike.append(f"{called}: {counts}")
             continue
-        first, second = tapes_by_name(scan), tapes_by_name(twin)
+        tapes, twins = tapes_by_name(scan), tapes_by_name(twin)
         unlike += [
             f"{called}: the tape {name[0]} {side} only"
-            for mine, its, side in ((first, second, sides[0]), (second, first, sides[1]))
+            for mine, its, side in ((tapes, twins, sides[0]), (twins, tapes, sides[1]))
             for name in mine
             if name not in its
         ]
-        pairs = [(first[name], second[name]) for name in first if name in second]
+        pairs = [(tapes[name], twins[name]) for name in tapes if name in twins]
         unlike += [
             f"{called}: the tape {tape.name} {differently}"
             for tape, other_tape in pairs
@@ -84,8 +84,8 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
         compared = list(_compared(pairs))
         written += sum(pair.apart.size for pair in compared)
         differing += sum(int(pair.apart.sum()) for pair in compared)
-        parting = parting or _first(compared, number, other)
-    return Contrast(parting, written, differing, tuple(unlike))
+        first = first or _find_first(compared, number, other)
+    return Contrast(first, written, differing, tuple(unlike))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +133,13 @@ def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
             yield _Pair(tape, twin, true, broken, far(true.values, broken.values))
 
 
-def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
+def _find_first(compared: Iterable[_Pair], scan: int, other: int) -> FirstDifference | None:
     """Return the earliest difference, and at equal steps the one on the first tape."""
     apart = [pair for pair in compared if pair.apart.any()]
     if not apart:
         return None
     pair = min(apart, key=lambda pair: pair.step)
-    return Parting(
+    return FirstDifference(
         scan=scan,
         other_scan=other,
         step=pair.step,

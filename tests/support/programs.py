@@ -1,0 +1,48 @@
+"""A second implementation of the operations in programs, and pairs of two traces of a run."""
+
+import math
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+from lab.loops import gallery
+
+OPERATIONS = {
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: math.prod(factors),
+    "Sub": lambda a, b: a - b,
+    "Neg": lambda a: -a,
+    "TrueDiv": lambda a, b: a / b,
+    "GT": lambda a, b: a > b,
+    "where": lambda chosen, a, b: a if chosen else b,
+    "Sqr": lambda a: a * a,
+    "Pow": lambda a, b: a**b,
+    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh", "sqrt")},
+}
+COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
+
+
+def computed(lines, given):
+    """Return the numbers of all instructions, for values `given` by name."""
+    found = []
+    for name, *operands in lines:
+        if name == "constant":
+            found.append(operands[0])
+        elif name == "input":
+            found.append(float(np.ravel(given[operands[0]])[operands[1]]))
+        else:
+            found.append(OPERATIONS[name](*(found[int(place)] for place in operands)))
+    return found
+
+
+def pairs(numbers, run):
+    """Yield indices and values of all numeric arrays in two traces of the same run."""
+    if isinstance(run, np.ndarray):
+        if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
+            yield numbers.astype(int), run.astype(float)
+    elif isinstance(run, tuple) and isinstance(numbers, tuple):
+        for one, other in zip(numbers, run, strict=True):
+            yield from pairs(one, other)
+    elif is_dataclass(run) and type(run) is type(numbers):
+        for field in fields(run):
+            yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
