@@ -103,7 +103,7 @@ def _quantity(
         dtype=str(getattr(kind, "dtype", kind)),
         shape=tuple(getattr(kind, "shape", ())),
         first=cut.first,
-        way=cut.way,
+        way=cut.stride,
         length=length,
         now=current_row(cut.base),
         given=given.get(part.name, _initial_expression(part, cut, symbol)),
@@ -176,13 +176,13 @@ def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | N
     """Return the rows of a backward loop, which reads the last of `made` steps first.
 
     Step t of a backward loop differentiates step n − 1 − t, which turns row
-    ``first + way·t`` into ``first + way·(n − 1) − way·t``.
+    ``first + stride·t`` into ``first + stride·(n − 1) − stride·t``.
     """
     if made is not None:
-        return replace(cut, first=cut.first + cut.way * (made - 1), way=-cut.way), length
-    if abs(cut.way) != 1 or bool(length) == (cut.way == 1):
+        return replace(cut, first=cut.first + cut.stride * (made - 1), stride=-cut.stride), length
+    if abs(cut.stride) != 1 or bool(length) == (cut.stride == 1):
         return None  # depends on n in another way
-    turned = replace(cut, first=cut.first - cut.way, way=-cut.way)
+    turned = replace(cut, first=cut.first - cut.stride, stride=-cut.stride)
     return turned, "" if length else "n"
 
 

@@ -26,7 +26,7 @@ from lab.errors import (
     quote,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.forward.series import Carrying, Jet, coefficient
+from lab.gradients.forward.series import Jet, JetPropagation, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.status import (
     Disconnected,
@@ -222,10 +222,12 @@ def _taylor(
         return values
     if wrt not in ancestors([cost]):
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.")
-    way = Carrying(taylor, count, "taylor_of_", lambda name, k: f"{name}⟨{k}⟩", renewed=True)
+    propagation = JetPropagation(
+        taylor, count, "taylor_of_", lambda name, k: f"{name}⟨{k}⟩", renewed=True
+    )
     tangent = pt.ones_like(wrt) if direction is None or not wrt.type.ndim else direction
     start = Jet(wrt, (wrt.type.filter_variable(tangent), *[None] * (count - 1)))
-    jets = way.along(values, {wrt: start})
+    jets = propagation.propagate(values, {wrt: start})
     series = [as_tensor(coefficient(jets, values[-1], k)) for k in range(1, count + 1)]
     values = [as_tensor(jets[v].value) if v in jets else v for v in values]
     return values + [cast_like(c * float(factorial(k)), c) for k, c in enumerate(series, 1)]

@@ -86,14 +86,14 @@ def links(array: Variable, known: Container[Variable] = ()) -> Iterator[Link]:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Rows of an array: ``base[first + way * t]`` is the value at step t.
+    """Rows of an array: ``base[first + stride * t]`` is the value at step t.
 
     A negative `first` counts from the end, as in Python.
     """
 
     base: Variable
     first: int = 0
-    way: int = 1
+    stride: int = 1
 
 
 def set_current_row(array: Variable, row: int) -> None:
@@ -136,12 +136,12 @@ def cut_of(array: Variable) -> Cut:
     if step is None or start is None:
         return Cut(array)
     below = cut_of(base)
-    first, way = below.first + below.way * start, below.way * step
+    first, stride = below.first + below.stride * start, below.stride * step
     if start < 0 and below.base is not base:  # from the end of a slice
         return _from_behind(base, step) or Cut(base, start, step)
     if below.first < 0 <= first or (first < 0 <= below.first and start >= 0):
         return Cut(base, start, step)  # the rows would continue beyond the end of the array
-    return Cut(below.base, first, way)
+    return Cut(below.base, first, stride)
 
 
 def _start(base: Variable, rows: slice, step: int | None) -> int | None:

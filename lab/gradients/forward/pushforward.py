@@ -25,7 +25,7 @@ from lab.errors import (
     first_line,
     listing,
 )
-from lab.gradients.forward.series import Carrying, Coefficients, Jet, coefficient, is_empty
+from lab.gradients.forward.series import Coefficients, Jet, JetPropagation, coefficient, is_empty
 from lab.gradients.status import is_continuous
 
 # Operations that accept an input without a tangent.  Other operations receive zeros.
@@ -53,7 +53,7 @@ def pushforward(
         )
     pairs = zip(wrt, tangents, strict=True)
     fitting = {v: Jet(v, (_fitting(v, tangent),)) for v, tangent in pairs}
-    jets = Carrying(push).along(outputs, fitting)
+    jets = JetPropagation(push).propagate(outputs, fitting)
     if not any(output in jets for output in outputs):
         raise GraphError(f"outputs: none of {listing(outputs)} depends on {listing(wrt)}.")
     return tuple(coefficient(jets, v, 1) for v in outputs)

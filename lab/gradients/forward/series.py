@@ -37,7 +37,7 @@ class Jet:
 
 
 @dataclass(frozen=True)
-class Carrying:
+class JetPropagation:
     """The propagation of `count` coefficients through a graph and its Scans.
 
     `rule` returns the coefficients of the results of an operation from the coefficients of its
@@ -52,7 +52,7 @@ class Carrying:
     twin: Callable[[str, int], str] = lambda name, number: f"d{name}"
     renewed: bool = False
 
-    def along(
+    def propagate(
         self, outputs: Sequence[Variable], given: Mapping[Variable, Jet]
     ) -> dict[Variable, Jet]:
         """Return the jets of all variables that `outputs` need and that depend on `given`."""
@@ -60,29 +60,33 @@ class Carrying:
         for node in toposort(outputs, blockers=set(given)):
             if not any(v in jets for v in node.inputs):
                 continue
-            results = self._along_scan(node, jets) if is_scan(node) else self._along(node, jets)
+            results = (
+                self._through_scan(node, jets)
+                if is_scan(node)
+                else self._through_operation(node, jets)
+            )
             for output, result in zip(node.outputs, results, strict=True):
                 if output not in jets and result.matters_for(output):
                     jets[output] = result
         return jets
 
-    def _along(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
+    def _through_operation(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Return the jets of the results of an operation."""
         none = Jet(node.inputs[0], (None,) * self.count)
         inputs = [jets.get(v, replace(none, value=v)) for v in node.inputs]
-        values = [moving.value for moving in inputs]
+        values = [jets.value for jets in inputs]
         new = node if values == node.inputs else node.clone_with_new_inputs(values)
         if any(map(is_continuous, node.outputs)):
-            series = self.rule(new, [moving.coefficients for moving in inputs])
+            series = self.rule(new, [jets.coefficients for jets in inputs])
         else:
             series = [none.coefficients for _ in node.outputs]
         for output, coefficients in zip(new.outputs, series, strict=True):
             yield Jet(output, tuple(_of_type(output, each) for each in coefficients))
 
-    def _along_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
+    def _through_scan(self, node: Apply, jets: Mapping[Variable, Jet]) -> Iterable[Jet]:
         """Return the jets of the outputs of a Scan, from a Scan with twin variables."""
         parts = read_node(node)
-        moved, inner = self._in_step(parts, jets)
+        moved, inner = self._through_step(parts, jets)
         twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
         for part in parts.variables:
             numbers = set(moved.get(part, ()))
@@ -120,7 +124,7 @@ class Carrying:
                 tuple(None if twin is None else filled[twin] for twin in coefficients),
             )
 
-    def _in_step(
+    def _through_step(
         self, parts: ScanParts, jets: Mapping[Variable, Jet]
     ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Jet]]:
         """Return the coefficients of loop variables as arguments, and the jets of the results.
@@ -148,7 +152,7 @@ class Carrying:
                 for i, v in enumerate(part.inner_inputs)
                 if known
             }
-            inner = self.along(parts.inner_outputs, arguments)
+            inner = self.propagate(parts.inner_outputs, arguments)
             more = [move(s, self._numbers(inner, s.inner_outputs)) for s in parts.states]
             if not any(more):
                 return moved, inner
@@ -157,9 +161,9 @@ class Carrying:
     def _numbered(self) -> range:
         return range(1, self.count + 1)
 
-    def _numbers(self, moving: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
+    def _numbers(self, jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
         """Return the numbers of the coefficients that some of the variables have."""
-        series = [moving[v].coefficients for v in variables if v in moving]
+        series = [jets[v].coefficients for v in variables if v in jets]
         return {
             k for k in self._numbered for coefficients in series if coefficients[k - 1] is not None
         }
@@ -183,13 +187,13 @@ def is_empty(variable: Variable) -> bool:
     return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
 
 
-def _value(moving: Mapping[Variable, Jet], variable: Variable) -> Variable:
-    return moving[variable].value if variable in moving else variable
+def _value(jets: Mapping[Variable, Jet], variable: Variable) -> Variable:
+    return jets[variable].value if variable in jets else variable
 
 
-def coefficient(moving: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
+def coefficient(jets: Mapping[Variable, Jet], variable: Variable, number: int) -> Variable:
     """Return coefficient `number` of a variable; zeros for a coefficient of None."""
-    jet = moving.get(variable, Jet(variable, (None,) * number))
+    jet = jets.get(variable, Jet(variable, (None,) * number))
     value = jet.coefficients[number - 1]
     return pt.zeros_like(jet.value) if value is None else value
 

@@ -235,7 +235,7 @@ def _inputs(
             case Kind.SEQUENCE:
                 slices = called_with[number - 1 : number]
                 cut = cut_of(part.outer_input)
-                if cut.first >= 0 and cut.way == 1:
+                if cut.first >= 0 and cut.stride == 1:
                     note = f"older documents write {outer_expression(cut.base)}[{cut.first}:]"
             case Kind.PARAMETER:
                 note = "" if part.outer_input in parameters else "captured by the step"

@@ -28,15 +28,23 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import replace_methods
-from lab.scans.node import LoopVariable, ScanLabels, ScanParts, is_scan, label, read_node, read_scan
-from lab.scans.node import Pullback as Differentiation
+from lab.scans.node import (
+    LoopVariable,
+    Pullback,
+    ScanLabels,
+    ScanParts,
+    is_scan,
+    label,
+    read_node,
+    read_scan,
+)
 from lab.scans.slices import cut_of
 from lab.tape import Kind
 from lab.traces.origins import sources
 
 
 @dataclass(frozen=True, eq=False)
-class Pullback:
+class PullbackCall:
     """One call of a Scan's pullback: its arguments, and the gradients that it returned."""
 
     inputs: tuple[Variable, ...]
@@ -57,21 +65,21 @@ class Pullback:
 
 
 @contextmanager
-def record_pullbacks(kind: type[Scan]) -> Iterator[list[Pullback]]:
+def record_pullbacks(kind: type[Scan]) -> Iterator[list[PullbackCall]]:
     """Context manager: append each call of the pullback of `kind` in this thread to a list."""
-    calls: list[Pullback] = []
+    calls: list[PullbackCall] = []
 
-    def watch(own: Differentiation, op: Scan, *arguments: Sequence[Variable]) -> list[Variable]:
+    def watch(own: Pullback, op: Scan, *arguments: Sequence[Variable]) -> list[Variable]:
         gradients = own(op, *arguments)
         inputs, outputs, cotangents = map(tuple, arguments)
-        calls.append(Pullback(inputs, outputs, cotangents, tuple(gradients)))
+        calls.append(PullbackCall(inputs, outputs, cotangents, tuple(gradients)))
         return gradients
 
     with replace_methods(kind, pullback=watch):
         yield calls
 
 
-def identify(call: Pullback, order: int) -> Derivation | None:
+def identify(call: PullbackCall, order: int) -> Derivation | None:
     """Label the backward Scan of a call with the names of its variables and a `Derivation`.
 
     Afterward, the Scan can be traced and drawn like a Scan of `lab.pullback`.  The decisions of
@@ -123,7 +131,7 @@ def _reading(
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
         cut = cut_of(variable.outer_input)
-        from_end = cut.first + 1 if cut.base is source.filled and cut.way == -1 else 0
+        from_end = cut.first + 1 if cut.base is source.filled and cut.stride == -1 else 0
         tap = max(source.tape.taps) + from_end
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
@@ -131,7 +139,7 @@ def _reading(
 
 
 def _gradient_tapes(
-    call: Pullback, forward: ScanParts, backward: ScanParts
+    call: PullbackCall, forward: ScanParts, backward: ScanParts
 ) -> dict[LoopVariable, LoopVariable]:
     """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
@@ -157,7 +165,7 @@ def _gradient_tapes(
 
 
 def _value_reads(
-    call: Pullback, forward: ScanParts, backward: ScanParts
+    call: PullbackCall, forward: ScanParts, backward: ScanParts
 ) -> dict[LoopVariable, tuple[LoopVariable, ReadingGroup]]:
     """Map inputs of the backward Scan to the forward variables whose values they contain."""
     origin: dict[Variable, tuple[LoopVariable, ReadingGroup]] = {}

@@ -336,6 +336,6 @@ CUTS = {
 def test_the_first_row_of_a_reversed_slice(text):
     a, rows = pt.dvector("a"), np.arange(7)
     cut = cut_of(CUTS[text](a))
-    assert (cut.base, cut.first, cut.way) == (a, CUTS[text](rows)[0] - 7, -1)
+    assert (cut.base, cut.first, cut.stride) == (a, CUTS[text](rows)[0] - 7, -1)
     for unknown in (a[3::-1], a[:2][::-1]):
         assert cut_of(unknown).base is not a

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import COMPUTED, computed, pairs
+from graphs.programs import COMPUTED, computed, pairs
 
 import lab
 from lab.errors import GraphError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from programs import COMPUTED, computed
+from graphs.programs import COMPUTED, computed
 from strange_loops import HOSTILE, LOOPS
 
 import lab
