@@ -68,8 +68,7 @@ class Declaration:
                     f"({kind.__name__}(…),). lab.Loop.from_text accepts a dict."
                 )
             object.__setattr__(self, group, tuple(map(identifier, members)))
-        groups = (self.states, self.sequences, self.parameters, self.random)
-        names = [variable.name for group in groups for variable in group] + [*self.outputs]
+        names = [variable.name for variable in self._all_variables] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:
@@ -83,8 +82,11 @@ class Declaration:
     @property
     def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:
         """All arguments of the step, by name."""
-        groups = (self.states, self.sequences, self.parameters, self.random)
-        return {variable.name: variable for group in groups for variable in group}
+        return {variable.name: variable for variable in self._all_variables}
+
+    @property
+    def _all_variables(self) -> tuple[State | Sequence | Parameter | RandomState, ...]:
+        return (*self.states, *self.sequences, *self.parameters, *self.random)
 
     @property
     def valued(self) -> list[str]:

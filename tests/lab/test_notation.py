@@ -1,11 +1,12 @@
-"""Ranges of numbers against the numbers that they name, and counts of operations."""
+"""Texts of numbers, ranges of numbers, and counts of operations."""
 
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
 
-from lab.notation import MAX_CHARACTERS, Call, Leaf, ranges_text, render
+from lab.notation import MAX_CHARACTERS, Call, Leaf, number_text, ranges_text, render
 
 
 def test_numbers_that_follow_each_other_are_told_by_their_ends():
@@ -28,3 +29,24 @@ def test_operations_that_are_not_written_are_counted_once(unwritten):
     words = render(Call("Add", (repeated,) * MAX_CHARACTERS + others), lambda leaf: leaf.variable)
     counts = re.findall(r"\((-?\d+) more operations?\)", words)
     assert counts == [str(unwritten)] * bool(unwritten)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (0.66342, "0.6634"),
+        (float("nan"), "⚠ nan"),
+        (float("-inf"), "⚠ -inf"),
+        (1e-300, "1e-300"),
+        (-1.23456e300, "-1.235e300"),
+        (np.int64(123456), "123456"),
+        (np.int64(12345678901), "1.235e10"),
+        (True, "True"),
+        (1.5e-7, "1.5e-7"),
+    ],
+)
+def test_numbers_have_four_significant_digits(value, written):
+    assert number_text(value) == written

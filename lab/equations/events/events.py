@@ -131,13 +131,10 @@ class Events(EventSequence):
         self._origins = SlotOrigins(trace)
         self._timeline = Timeline(trace, self.clock, self._origins)
         self._event = cache(self._compute)
-        self._slot, self._builder = cache(self._name_slot), cache(self._make_builder)
+        self._slot, self._builders = cache(self._name_slot), cache(self._builder)
 
     def __len__(self) -> int:
         return self.clock.last
-
-    def __repr__(self) -> str:
-        return f"Events({len(self)} events, {len(self.trace.scans)} Scans)"
 
     def step(self, scan: int, step: int) -> Event:
         """Return the event that is `step` of the Scan with the index `scan`."""
@@ -197,9 +194,9 @@ class Events(EventSequence):
 
     def _compute(self, number: int) -> Event:
         scan, step = self.clock.at(number)
-        return self._builder(scan).event(step)
+        return self._builders(scan).event(step)
 
-    def _make_builder(self, scan: int) -> Builder:
+    def _builder(self, scan: int) -> Builder:
         return Builder(self._origins.scans[scan], self.clock, self._origins, self._slot)
 
     def _name_slot(self, scan: int, argument: int, row: int) -> Slot:
