@@ -4,6 +4,8 @@ import re
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
+import numpy as np
+
 from visual.pictures.genealogy import genealogy
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -164,22 +166,15 @@ def arrows(scene):
 
 
 def pieces(arrow):
-    """Straight pieces from the start of an arrow to its end; a curve has many."""
-    points = arrow.points
-    if arrow.is_curve:
-        points = [points[0]]
-        for first in range(0, len(arrow.points) - 1, 3):
-            a, b, c, d = arrow.points[first : first + 4]
-            for n in range(1, 17):
-                t = n / 16
-                weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-                points.append(
-                    tuple(
-                        sum(w * p[i] for w, p in zip(weights, (a, b, c, d), strict=True))
-                        for i in (0, 1)
-                    )
-                )
-    return list(pairwise(points))
+    """Return straight pieces from the start of an arrow to its end; a curve has many."""
+    if not arrow.is_curve:
+        return list(pairwise(arrow.points))
+    t, points = np.linspace(1 / 16, 1, 16)[:, None], [np.array(arrow.points[:1])]
+    for first in range(0, len(arrow.points) - 1, 3):
+        a, b, c, d = np.array(arrow.points[first : first + 4])
+        bent = 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c
+        points.append((1 - t) ** 3 * a + bent + t**3 * d)
+    return list(pairwise(np.concatenate(points).tolist()))
 
 
 def meets(piece, box, spare=1.5):

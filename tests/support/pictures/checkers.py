@@ -15,7 +15,7 @@ import numpy as np
 from oracles import symbols_of
 
 from lab.loops import gallery
-from pictures import ambiguous, arrows, stands_alone, through_boxes
+from pictures import ambiguous, arrows, pieces, stands_alone, through_boxes
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Shape, Text
 from visual.scene.theme import HATCHING, LEGIBLE, THEMES, Hatch, Role, Theme, contrast
 
@@ -185,19 +185,11 @@ def crossed(drawn: Drawn) -> Iterable[object]:
 
 
 def _points(line: Arrow | Polyline) -> np.ndarray:
-    """Points of a line, at most two pixels apart where it is straight."""
+    """Return points of a line, at most two pixels apart where the line is straight."""
     found = [np.array(line.points[:1])]
-    if isinstance(line, Arrow) and line.is_curve:
-        t = np.linspace(0, 1, 100)[:, None]
-        corners = np.array(line.points)
-        for n in range(0, len(corners) - 1, 3):
-            a, b, c, d = corners[n : n + 4]
-            bent = 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c
-            found.append((1 - t) ** 3 * a + bent + t**3 * d)
-    else:
-        for a, b in pairwise(map(np.array, line.points)):
-            t = np.linspace(0, 1, 2 + int(np.hypot(*(b - a)) / 2))[:, None]
-            found.append(a + t * (b - a))
+    for a, b in pieces(line) if isinstance(line, Arrow) else pairwise(line.points):
+        start, way = np.array(a), np.array(b) - np.array(a)
+        found.append(start + np.linspace(0, 1, 2 + int(np.hypot(*way) / 2))[:, None] * way)
     return np.concatenate(found)
 
 
