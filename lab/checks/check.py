@@ -87,11 +87,7 @@ class MovedCost:
 
 
 def gradient(
-    cost: Variable,
-    wrt: Variable,
-    found: Variable,
-    given: Values,
-    tolerance: float = 1e-6,
+    cost: Variable, wrt: Variable, found: Variable, given: Values, tolerance: float = 1e-6
 ) -> float:
     """Compare `found`, a candidate for the gradient of `cost` wrt `wrt`, with finite differences.
 

@@ -15,16 +15,7 @@ import numpy as np
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import argument_error, check_integer, check_type
-from lab.notation import (
-    PLAIN,
-    Leaf,
-    Style,
-    index_formula,
-    offsets_text,
-    render,
-    symbol,
-    tap_symbol,
-)
+from lab.notation import PLAIN, Leaf, Style, index_formula, offsets_text, render, symbol, tap_symbol
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
 from lab.traces.untaken import values_of

@@ -29,14 +29,7 @@ WORKS = {
     "lessons": ["--no-open", "course"],
     "score": [SCORES],
 }  # fmt: skip
-SLOW = (
-    "explain",
-    "why",
-    "page",
-    "compare",
-    "compiled",
-    "export",
-)  # some tenths of a second
+SLOW = ("explain", "why", "page", "compare", "compiled", "export")  # some tenths of a second
 VALUES = (
     *("square", "fibonacci", "squre", "x", "y", "tapes", "tape", "taps", "values", "stepgraph"),
     *("0", "1", "2", "-1", "-2,-1", "x:-2,-1", "u:0,1", "1e3", "0.05", "nan", "99", "20000000000"),

@@ -10,10 +10,7 @@ from lab.reports.compare.comparison import Comparison
 from lab.retired import RETIRED_NAMES
 
 RECORDS = SimpleNamespace(
-    Comparison=Comparison,
-    Derivative=lab.Derivative,
-    Trace=lab.Trace,
-    structural=lab.structural,
+    Comparison=Comparison, Derivative=lab.Derivative, Trace=lab.Trace, structural=lab.structural
 )
 
 

@@ -12,13 +12,7 @@ from lab.equations.quantities import Quantities, cost_name
 from lab.equations.spelling import Speller
 from lab.notation import Leaf
 from lab.records import cached_property
-from lab.traces.trace import (
-    Access,
-    Formula,
-    ScanTrace,
-    SequenceTrace,
-    TapeTrace,
-)
+from lab.traces.trace import Access, Formula, ScanTrace, SequenceTrace, TapeTrace
 
 CLOSE = 1e-5  # rounding error of a sum, relative to its largest term
 

@@ -79,10 +79,6 @@ def truncated():
     """Both pullbacks go back two steps only, as `truncate_gradient` requests."""
     x0, w = pt.dscalar("x0"), pt.dscalar("w")
     xs = scan(
-        lambda x, w: w * x**2,
-        outputs_info=[x0],
-        non_sequences=[w],
-        n_steps=4,
-        truncate_gradient=2,
+        lambda x, w: w * x**2, outputs_info=[x0], non_sequences=[w], n_steps=4, truncate_gradient=2
     )
     return xs[-1], [x0, w], {x0: 0.9, w: 0.8}

@@ -203,11 +203,7 @@ def two_starts_for_two_taps():
 def handed_on_unchanged():
     x0 = pt.dscalar("x0")
     rng = pytensor.shared(np.random.default_rng(1), name="rng")
-    xs, _ = scan(
-        lambda x, rng: (0.9 * x + draw_from(rng), rng),
-        outputs_info=[x0, rng],
-        n_steps=4,
-    )
+    xs, _ = scan(lambda x, rng: (0.9 * x + draw_from(rng), rng), outputs_info=[x0, rng], n_steps=4)
     return xs[-1], x0
 
 

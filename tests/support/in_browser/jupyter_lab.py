@@ -69,10 +69,7 @@ def run_cell(page, number):
 def jupyter_lab(folder):
     """Start a server of the notebooks in `folder`; it ends with the block."""
     port, token = free_port(), secrets.token_hex(16)
-    settings = {
-        "LabApp.expose_app_in_browser": True,
-        "LabApp.extension_manager": "readonly",
-    }
+    settings = {"LabApp.expose_app_in_browser": True, "LabApp.extension_manager": "readonly"}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
     command += [f"--ServerApp.root_dir={folder}"]
