@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 MODELS = {
-    "ar": {"rho", "x0"},
+    "ar": {"rho", "x"},  # the state whose initial value is x0
     "garch": {"r", "omega", "alpha", "beta"},
     "hidden_markov": {"P"},
     "kalman": {"q", "r"},
