@@ -314,6 +314,8 @@ class _Writer:
                 self._add(opening)
                 self._write(argument, COMPARISON)
                 self._add("}")
+        elif name == "Add":
+            self._sum(arguments)
         elif name in style.operators:
             strength = STRENGTH[name]
             first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
@@ -340,6 +342,20 @@ class _Writer:
             self._list(arguments, ", ", COMPARISON, COMPARISON)
             self._add(r"\right)" if style.latex else ")")
 
+    def _sum(self, terms: tuple[Term, ...]) -> None:
+        """Write a sum; a term with a negative factor is subtracted."""
+        for number, term in enumerate(terms):
+            if number and self.is_cut:
+                break
+            factors = _negated_factors(term)
+            if factors is None or (isinstance(term, Number) and not number):
+                self._add(self.style.operators["Add"] if number else "")
+                self._write(term, SUM)
+            else:
+                self.written.add(id(term))
+                self._add(self.style.operators["Sub"] if number else self.style.minus)
+                self._list(factors, self.style.operators["Mul"], PRODUCT, PRODUCT)
+
     def _exponent(self, term: Term) -> None:
         written = self._atom(term, ATOM) if isinstance(term, Leaf | Number) else ""
         if self.style.latex:
@@ -351,6 +367,30 @@ class _Writer:
         else:
             self._add("^")
             self._write(term, ATOM)
+
+
+ONE = Number("1")
+
+
+def _negated_factors(term: Term) -> tuple[Term, ...] | None:
+    """Return the factors of −`term` if one factor of `term` has a minus sign, else None."""
+    factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else (term,)
+    negated = [(n, _without_minus(factor)) for n, factor in enumerate(factors)]
+    signed = [(n, positive) for n, positive in negated if positive is not None]
+    if len(signed) != 1:
+        return None
+    ((place, positive),) = signed
+    kept = () if positive == ONE and len(factors) > 1 else (positive,)
+    return (*factors[:place], *kept, *factors[place + 1 :])
+
+
+def _without_minus(term: Term) -> Term | None:
+    """Return −`term` for an operand with a minus sign, else None."""
+    if isinstance(term, Call):
+        return term.arguments[0] if term.name == "Neg" else None
+    if isinstance(term, Number) and term.written.startswith(("-", "−")):
+        return Number(term.written[1:])
+    return None
 
 
 # Symbols: x₀ is the first initial value, x[t−1] a tap relative to the written value, and buf[2]
