@@ -197,7 +197,11 @@ def test_of_a_second_derivative_the_part_is_told_too():
 def by_hand(numbers):
     """Return the exact right side of an equation, and its printed value."""
     left, right = re.split(" [=≈] ", numbers)
-    exact = re.sub(r"(?<![\w.])(\d[\d.]*(?:e-?\d+)?)", r"Fraction('\1')", right.replace("·", "*"))
+    exact = re.sub(
+        r"(?<![\w.])(\d[\d.]*(?:e-?\d+)?)",
+        r"Fraction('\1')",
+        right.replace("·", "*").replace("−", "-"),
+    )
     body, *named = exact.split("; ")  # b + b; b := 2*3
     known = {"Fraction": Fraction}
     for name, term in (one.split(" := ") for one in reversed(named)):
