@@ -133,7 +133,7 @@ def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item
         text = "placeholder of its gradient"
         yield Item(tap_symbol(part.name, tap), text, names.argument(cotangent))
     for result, stand_in in d.step.reused.items():
-        text = "forward result reused: its stored value replaces the expression"
+        text = "placeholder of its stored value, which replaces this expression"
         yield Item(names.argument(stand_in), text, texts[result], Verdict.REUSED)
 
 
@@ -150,6 +150,9 @@ def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
         expression = "" if isinstance(status, Undefined) else texts[gradient]
         text = "gradient" if expression else str(status)
         yield Item(names.argument(argument), text, expression, verdict_of(status))
+    for result, stand_in in d.step.reused.items():
+        text = "forward result reused, not recomputed"
+        yield Item(names.argument(stand_in), text, verdict=Verdict.REUSED)
     if d.forward.of_kind(Kind.MIT_MOT):
         yield Item("mit-mots", "never reused: later steps can overwrite their slots")
 
