@@ -150,7 +150,7 @@ def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
         expression = "" if isinstance(status, Undefined) else texts[gradient]
         text = "gradient" if expression else str(status)
         yield Item(names.argument(argument), text, expression, verdict_of(status))
-    for result, stand_in in d.step.reused.items():
+    for stand_in in d.step.reused.values():
         text = "forward result reused, not recomputed"
         yield Item(names.argument(stand_in), text, verdict=Verdict.REUSED)
     if d.forward.of_kind(Kind.MIT_MOT):
