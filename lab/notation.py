@@ -432,32 +432,6 @@ def slot_symbol(name: str, position: int | str, style: Style = PLAIN) -> str:
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
-def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
-    """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
-
-    The index at step 0 is `first`, or `length` + `first`.  `way` is its change per step.
-    """
-    distance = "k" if abs(way) == 1 else f"{abs(way)}k"
-    start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
-    if way < 0:
-        return f"{start if length else str(first).replace('-', style.minus)}{style.minus}{distance}"
-    if length:
-        return f"{start}+{distance}"
-    return distance + start
-
-
-def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
-    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``.
-
-    `starts` maps each name to the index of its value at tap 0 of step 0.
-    """
-    entries = [
-        f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
-        for name, start in starts.items()
-    ]
-    return f"step k: {', '.join(entries)}" if entries else ""
-
-
 def primes(order: int, style: Style = PLAIN) -> str:
     """Write the order of a derivative as ′, ″, ‴, ⁗, or as a number in parentheses."""
     if style.latex:
@@ -515,13 +489,3 @@ def _float_text(value: Any, digits: int) -> str:  # a scalar array, or a float
 
 
 _known_text = lru_cache(maxsize=4096)(_float_text)
-
-
-def size_text(size: int) -> str:
-    """Write a number of bytes as ``40 bytes``, ``3.2 kB``, or ``1.5 MB``."""
-    number, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if number < 1000:
-            break
-        number, unit = number / 1000, larger
-    return f"{number:.3g} {unit}"

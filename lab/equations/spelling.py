@@ -7,6 +7,7 @@ Formulas name the slots of a gradient's tape, such as buf[1], because a step ove
 All other values have names.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log10
 
@@ -15,10 +16,36 @@ import numpy as np
 from lab.equations.numbers import HALF, equation, rounding
 from lab.equations.quantities import Quantities
 from lab.errors import argument_error, check_integer, check_type
-from lab.notation import PLAIN, Leaf, Style, index_formula, offsets_text, render, symbol, tap_symbol
+from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
 from lab.traces.untaken import values_of
+
+
+def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
+    """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
+
+    The index at step 0 is `first`, or `length` + `first`.  `way` is its change per step.
+    """
+    distance = "k" if abs(way) == 1 else f"{abs(way)}k"
+    start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
+    if way < 0:
+        return f"{start if length else str(first).replace('-', style.minus)}{style.minus}{distance}"
+    if length:
+        return f"{start}+{distance}"
+    return distance + start
+
+
+def offsets_text(starts: Mapping[str, int], style: Style = PLAIN) -> str:
+    """Write ``step k: x[t] is xₖ₊₁, u[t] is uₖ``.
+
+    `starts` maps each name to the index of its value at tap 0 of step 0.
+    """
+    entries = [
+        f"{tap_symbol(name, 0, style)} is {value_symbol(name, index_formula(start), style)}"
+        for name, start in starts.items()
+    ]
+    return f"step k: {', '.join(entries)}" if entries else ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lab.equations.spelling import index_formula, offsets_text
 from lab.errors import listing
 from lab.notation import (
     LATEX,
@@ -24,10 +25,8 @@ from lab.notation import (
     Leaf,
     Number,
     Style,
-    index_formula,
     integers,
     leaves_of,
-    offsets_text,
     render,
     slot_symbol,
     tap_symbol,

@@ -133,3 +133,13 @@ def _escaped(text: str) -> str:
 def paragraph(text: str, width: int = WIDTH) -> list[str]:
     """Wrap `text` into lines of at most `width` characters, except for longer words."""
     return wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes as ``40 bytes``, ``3.2 kB``, or ``1.5 MB``."""
+    number, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, larger
+    return f"{number:.3g} {unit}"

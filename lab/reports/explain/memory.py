@@ -7,7 +7,8 @@ import numpy as np
 
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
-from lab.notation import size_text, tap_symbol
+from lab.notation import tap_symbol
+from lab.reports.tables import size_text
 from lab.scans.node import LoopVariable
 from lab.scans.slices import constant_value
 from lab.tape import Kind

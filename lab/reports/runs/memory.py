@@ -22,9 +22,8 @@ import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.errors import argument_error, check_integer, check_type
-from lab.notation import size_text
 from lab.records import freeze, record_of_arrays
-from lab.reports.tables import Report, ReportTable, Section
+from lab.reports.tables import Report, ReportTable, Section, size_text
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 

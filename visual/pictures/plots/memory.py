@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lab.errors import check_type, printable
-from lab.notation import counted, size_text
+from lab.notation import counted
 from lab.reports.runs.memory import BEGINS, BufferLifetime, Memory
 from lab.reports.runs.memory import memory as memory_of
+from lab.reports.tables import size_text
 from lab.traces.trace import Trace
 from visual.layout.canvas import heading
 from visual.layout.legend import legend_shapes
