@@ -118,7 +118,7 @@ class Words {
     if (group?.summary.length) for (const line of lines(group.summary)) this.line(line);
     else for (const part of parts) this.line(part.by_entry[entry] ?? part.sentence, part.exact, isPair ? `${runs[Number(part.is_second)]} ` : "");
     if (!group) this.sentence.textContent = at.event ? at.event.heading : START;
-    this.reason.textContent = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
+    this.reason.textContent = this.reason.title = group ? group.reason : results.map(([name, value]) => `${name} = ${value.join("")}`).join(" · ");
     this.more.textContent = [
       many > 1 ? `sum ${at.group + 1} of ${many}` : "",
       at.event?.heading,
