@@ -16,8 +16,8 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.plots.axes import Panel, draw_panels, extreme_places
-from visual.pictures.plots.series import Series, pool_blocks, series_of
+from visual.pictures.plots.axes import Panel, draw_panels
+from visual.pictures.plots.series import Series, series_of
 from visual.pictures.plots.values import values
 from visual.scene.shapes import Polyline, Text
 from visual.scene.theme import DARK
@@ -157,29 +157,22 @@ def test_scales_hold_the_values_and_have_labels_that_differ(ends, log):
     assert len(set(labels)) == len(labels)
 
 
-def test_thinning_keeps_both_ends_and_every_extreme():
+def test_a_long_line_keeps_its_ends_its_gap_and_its_extremes():
     noise = np.random.default_rng(1).normal(size=10_001)
-    noise[[17, 5000]] = 50, -50
-    noise[7777] = np.nan
-    kept = extreme_places(noise)
-    assert len(kept) <= 3 * 50 + 2
-    assert {0, 17, 5000, 7777, 10_000} <= set(kept.tolist())
-    for part in np.array_split(np.arange(len(noise)), 50):
-        inside = kept[(kept >= part[0]) & (kept <= part[-1])]
-        assert np.nanmin(noise[inside]) == np.nanmin(noise[part])
-        assert np.nanmax(noise[inside]) == np.nanmax(noise[part])
-    assert extreme_places(noise[:150]).tolist() == list(range(150))
+    noise[[17, 5000, 7777]] = 50, -50, np.nan
 
+    def draw(figure):
+        panel = Panel(figure, (0, 20), (200, 100), "title")
+        panel.label_indices(0, 10_000, "index")
+        panel.draw_curves([(np.arange(len(noise)), noise, "")])
+        return [panel]
 
-def test_heat_maps_show_of_every_block_the_largest_in_size():
-    table = np.random.default_rng(1).normal(size=(1000, 40))
-    table[500, 20] = -99
-    table[3, 3] = np.nan
-    small, rows, columns = pool_blocks(table, 48, 16)
-    assert (rows[:2], columns[:2]) == ([0, 21], [0, 3])
-    assert small.shape == (48, 16)
-    assert -99 in small
-    assert np.isnan(small).sum() == 1
+    (panel,) = draw_panels(200, 150, draw).shapes
+    lines = [s.points for s in panel.shapes if isinstance(s, Polyline) and not s.faded]
+    assert len(lines) == 2  # before and after nan
+    assert sum(map(len, lines)) < 2000
+    read = [y for _, y in read_off(panel.shapes)]
+    assert (max(read), min(read)) == pytest.approx((50, -50), abs=1)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
 from lab.errors import check_type, printable
@@ -27,7 +28,7 @@ from visual.scene.shapes import Box, Group, Polyline, Shape, Text, shortened
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, heat_colour
 
 SMALL, NAME, LABELS, LINE = 11.0, 12.0, 50.0, 13.0  # letters; space at the left; curve names
-DOTTED, BUCKETS, MARKS = 50, 50, 8  # a longer line has no dots; its stretches; marks at an edge
+DOTTED, MARKS = 50, 8  # a longer line has no dots; marks at an edge
 TITLE, HIGH, FOOT, APART, RIGHT, NARROWEST = 22.0, 78.0, 28.0, 24.0, 44.0, 240.0  # of multiples
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Curve = tuple[np.ndarray, np.ndarray, str]  # indices, values, name
@@ -38,6 +39,7 @@ def draw_panels(width: float, height: float, draw: Callable[[Figure], Iterable["
     """Return the panels that `draw` adds to a figure of `width` by `height` pixels."""
     with _LOCK, mpl.rc_context():
         mpl.rcdefaults()  # the reader's own style changes no picture
+        mpl.rcParams["path.simplify_threshold"] = 1.0  # in pixels
         panels = draw(Figure((width / 72, height / 72), dpi=72))
         return sized(width, height, *(panel.group() for panel in panels))
 
@@ -132,7 +134,7 @@ class Panel:
         self.write(-6, self.high + 16, name, "end")
 
     def draw_curves(
-        self, curves: Sequence[Curve], log: bool = False, limits: Sequence[float] = ()
+        self, curves: Sequence[Curve], log: bool = False, limits: tuple[float, ...] = ()
     ) -> None:
         """Draw curves on one scale, with `log` a logarithmic scale; several curves have names.
 
@@ -144,7 +146,15 @@ class Panel:
         unit = 10.0 ** max(np.floor(np.log10(sizes.max(initial=0) or 1)), -300)
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = [np.log10(values) if log else values / unit for _, values, _ in curves]
-        low, high = _limits(np.concatenate([*scaled, np.divide(limits, unit)]), log)
+        for (index, _, _), heights in zip(curves, scaled, strict=True):
+            finite = np.where(np.isfinite(heights), heights, np.nan)
+            self.axes.plot(index, finite, marker="o" if len(index) <= DOTTED else "")
+        if limits:
+            self.axes.update_datalim(np.c_[[0, 0], limits] / unit, updatex=False)
+        self.axes.margins(y=0)
+        low, high = self.axes.get_ylim()
+        if log:
+            low, high = np.floor(low + 1e-9), np.ceil(high - 1e-9)
         below = 0.3 if log and not every.all() else 0.06
         self.axes.set_ylim(low - below * (high - low), high + 0.06 * (high - low))
         ticks = np.array(MaxNLocator(4, integer=log, steps=[1, 2, 5, 10]).tick_values(low, high))
@@ -153,10 +163,6 @@ class Panel:
         labels = [f"10{power}" for power in powers] if log else _labels(ticks * unit + 0.0)
         self.axes.set_yticks(ticks, labels)
         self.axes.grid(axis="y")
-        for (index, _, _), heights in zip(curves, scaled, strict=True):
-            kept = extreme_places(heights)
-            y = np.where(np.isfinite(heights[kept]), heights[kept], np.nan)
-            self.axes.plot(index[kept], y, marker="o" if len(kept) <= DOTTED else "")
         zeros = [index[(values == 0) & log] for index, values, _ in curves]
         odd = [index[~np.isfinite(values)] for index, values, _ in curves]
         self._mark("↓0", 0.97, np.unique(np.concatenate(zeros)))  # curves share their marks
@@ -171,18 +177,17 @@ class Panel:
             self.write(x, down * self.high, sign, "middle", ink=True)
 
     def _write_names(self, curves: Sequence[Curve], scaled: Sequence[np.ndarray]) -> None:
-        """Write names at the right, below one another, with lines to the ends of the curves."""
-        ends = list[tuple[float, float, str]]()
-        for (index, _, name), heights in zip(curves, scaled, strict=True):
-            known = np.flatnonzero(np.isfinite(heights))[-1:]
-            for x, y in self.axes.transData.transform(np.c_[index[known], heights[known]]):
-                ends.append((self.down - self.top - float(y), float(x) - self.left, name))
-        low, bottom = -self.high, self.high - LINE * (len(ends) - 1)
-        for number, (y, x, name) in enumerate(sorted(ends)):
+        """Write the names to the right of the ends of the curves, below one another."""
+        ends = list[tuple[float, str]]()
+        for (_, _, name), heights in zip(curves, scaled, strict=True):
+            for y in heights[np.isfinite(heights)][-1:]:
+                ends.append(
+                    (self.down - self.top - float(self.axes.transData.transform((0, y))[1]), name)
+                )
+        bottom, low = self.high - LINE * (len(ends) - 1), -self.high
+        for number, (y, name) in enumerate(sorted(ends)):
             low = min(max(y, low + LINE), bottom + LINE * number)
             self.write(self.wide + 4, low + 4, name, ink=True)
-            corners = np.array([x, self.wide + 1]) / self.wide, 1 - np.array([y, low]) / self.high
-            self.axes.plot(*corners, transform=self.axes.transAxes, gid="faded")
 
     def group(self) -> Group:
         """Return the shapes of the panel."""
@@ -215,23 +220,11 @@ class Panel:
 
     def _pieces(self, line: Line2D) -> Iterator[Polyline]:
         """Yield a line in pieces without gaps; a single point is a dot."""
-        xy = np.asarray(line.get_xydata())
+        xy, dots = np.asarray(line.get_xydata()), line.get_marker() == "o"
         for part in np.ma.clump_unmasked(np.ma.masked_invalid(xy[:, 1])):
-            points = tuple(self._down(line.get_transform().transform(xy[part])))
-            dots = line.get_marker() == "o" or len(points) == 1
-            yield Polyline(points, faded=line.get_gid() == "faded", dots=dots)
-
-
-def _limits(heights: np.ndarray, log: bool) -> tuple[float, float]:
-    """Return the ends of a scale that holds all finite `heights`."""
-    heights = heights[np.isfinite(heights)]
-    low, high = (heights.min(), heights.max()) if heights.size else (0.0, 0.0)
-    if log:
-        low, high = np.floor(low + 1e-9), np.ceil(high - 1e-9)
-        return low, max(high, low + 1)
-    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
-        low, high = low - (abs(high) / 2 or 1.0), high + (abs(high) / 2 or 1.0)
-    return low, high
+            path = Path(xy[part]).cleaned(line.get_transform(), simplify=not dots)
+            points = tuple(self._down(np.asarray(path.vertices)[:-1]))  # the last ends the path
+            yield Polyline(points, dots=dots or len(points) == 1)
 
 
 def _labels(ticks: np.ndarray) -> list[str]:
@@ -243,17 +236,3 @@ def _labels(ticks: np.ndarray) -> list[str]:
     if max((text_width(word, SMALL) for word in words), default=0.0) <= LABELS - 6:
         return words
     return [f"{ticks[0]:.2g}", *(f"… +{tick - ticks[0]:.2g}" for tick in ticks[1:])]
-
-
-def extreme_places(values: np.ndarray) -> np.ndarray:
-    """Return the places of `values` to draw: the ends, and the extremes of every stretch."""
-    if len(values) <= 3 * BUCKETS + 2:
-        return np.arange(len(values))
-    kept = [0, len(values) - 1]
-    for part in np.array_split(np.arange(len(values)), BUCKETS):
-        finite = np.isfinite(values[part])
-        kept += part[[np.argmin(finite)]].tolist()  # the first that is not finite, if any
-        if finite.any():
-            inside = part[finite]
-            kept += [inside[np.argmin(values[inside])], inside[np.argmax(values[inside])]]
-    return np.unique(kept)

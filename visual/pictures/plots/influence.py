@@ -21,7 +21,7 @@ from lab.reports.runs.influence import influence as influence_in
 from lab.reports.tables import Section, as_text
 from visual.layout.canvas import heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.plots.series import Series, as_numbers, plot_scene, pool_blocks, table_of
+from visual.pictures.plots.series import Series, as_numbers, plot_scene, table_of
 from visual.scene.combinators import Piece
 from visual.scene.shapes import picture_function
 from visual.scene.theme import LIGHT, Theme
@@ -47,8 +47,8 @@ def influence(
 ) -> Any:
     """Plot the result of `lab.influence`, or compute it for a derivative first.
 
-    Colors show sizes by powers of ten, at most six of them. Of more than 28 rows or columns, a
-    cell shows the largest entry of its block. With `ax`, matplotlib axes, draw the map there and
+    Colors show sizes by powers of ten, at most six of them. Of more than 28 rows or columns,
+    the map shows some at equal distances. With `ax`, matplotlib axes, draw the map there and
     return `ax`. Raises the errors of `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
@@ -61,23 +61,29 @@ def influence(
         from visual.pictures.plots.axes import readers_axes
 
         with readers_axes(ax) as theme:
-            _draw_map(ax, report, _span(report), theme)
+            shown = _shown_pairs(report, range(report.steps))
+            _draw_map(ax, shown, _span(report), theme)
         return ax
     title = f"Influence in {report.loop}: {report.called('t', 's')}"
     notes = _notes(report) if sheet.legend else ()
-    shown = _within(report, sheet.steps_within(report.steps, report.loop))
+    shown = _shown_pairs(report, sheet.steps_within(report.steps, report.loop))
     about = "A map of all pairs of values, its last row, and the losses of truncation."
     parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
     return plot_scene(parts, title, about, _twin(title, report), sheet)
 
 
-def _within(report: Influence, steps: range) -> Influence:
-    """Return the pairs of the values that the shown steps read or write."""
+def _shown_pairs(report: Influence, steps: range) -> Influence:
+    """Return the pairs of the values that the shown steps read or write, at equal distances."""
     rows, columns = (
-        (those >= steps.start) & (those <= steps.stop) for those in (report.rows, report.columns)
+        those[(those >= steps.start) & (those <= steps.stop)]
+        for those in (report.rows, report.columns)
     )
-    values = report.values[rows][:, columns]
-    return replace(report, rows=report.rows[rows], columns=report.columns[columns], values=values)
+    rows, columns = (
+        those[np.linspace(0, len(those) - 1, min(len(those), MOST_CELLS)).astype(int)]
+        for those in (rows, columns)
+    )
+    pairs = np.ix_(np.isin(report.rows, rows), np.isin(report.columns, columns))
+    return replace(report, rows=rows, columns=columns, values=report.values[pairs])
 
 
 def _notes(report: Influence) -> Iterator[str]:
@@ -87,12 +93,8 @@ def _notes(report: Influence) -> Iterator[str]:
     top, decades = _span(report)
     ends = " to ".join(f"{float(f'{10.0**power:.1g}'):g}" for power in (top - decades, top))
     yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
-    yield "of the loop itself, whatever the order of the derivative"
     if report.cuts:
         yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
-    if len(report.columns) <= report.steps:
-        count = f"{len(report.columns):,} of {report.steps + 1:,}"
-        yield f"rows and columns: {count}, at equal distances"
 
 
 def _span(report: Influence) -> tuple[float, float]:
@@ -107,8 +109,8 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
     """Draw the map, with numbers above the cells if there are few."""
     from visual.pictures.plots.axes import draw_heat
 
-    table, rows, columns = pool_blocks(as_numbers(report.sizes), MOST_CELLS, MOST_CELLS)
-    (high, wide), (top, decades) = table.shape, span
+    table, (top, decades) = as_numbers(report.sizes), span
+    high, wide = table.shape
     with np.errstate(divide="ignore"):
         logs = np.minimum(np.log10(np.abs(table)), top) - top
     shares = np.maximum(PALEST, PALEST + (1 - PALEST) * (1 + logs / decades))
@@ -121,10 +123,9 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
             words = number_text(table[row, column], 3)
             axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
     draw_heat(axes, edges, shares, theme)
-    labels = (axes.yaxis, report.rows, rows), (axes.xaxis, report.columns, columns)
-    for axis, numbers, places in labels:
-        shown = range(0, len(places), max(1, -(-len(places) // 14)))
-        axis.set_ticks([n + 0.5 for n in shown], [f"{numbers[places[n]]:,}" for n in shown])
+    for axis, numbers in ((axes.yaxis, report.rows), (axes.xaxis, report.columns)):
+        shown = range(0, len(numbers), -(-len(numbers) // 14))
+        axis.set_ticks([n + 0.5 for n in shown], [f"{numbers[n]:,}" for n in shown])
 
 
 def _plots(shown: Influence, report: Influence, line: float) -> Piece:

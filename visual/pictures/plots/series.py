@@ -119,23 +119,6 @@ def _at(series: Series, place: int) -> str:
     return values_text(series.values[rows[0]]) if rows.size else ""
 
 
-def pool_blocks(
-    table: np.ndarray, rows: int, columns: int
-) -> tuple[np.ndarray, list[int], list[int]]:
-    """Return the entry of each block that is largest in size, and the first indices of blocks.
-
-    A block that contains nan or an infinity has that value.
-    """
-    limits = zip(table.shape, (rows, columns), strict=True)
-    down, across = (np.array_split(np.arange(n), min(n, most)) for n, most in limits)
-    sizes = np.where(np.isnan(table), np.inf, np.abs(table))
-    values = np.zeros((len(down), len(across)))
-    for i, j in np.ndindex(values.shape):
-        block = np.ix_(down[i], across[j])
-        values[i, j] = table[block].flat[np.argmax(sizes[block])]
-    return values, [int(part[0]) for part in down], [int(part[0]) for part in across]
-
-
 def plot_scene(parts: Iterable[Piece], title: str, about: str, twin: str, sheet: Sheet) -> Scene:
     """Return the parts of a plot below one another, with a description and a text twin."""
     drawn = scene(above(gap(sheet.line), *parts, apart=8), title, about, sheet.margin)
