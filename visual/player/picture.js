@@ -355,9 +355,9 @@ class Picture {
     const size = this.data.is_tall ? 13 : 11, line = size + 2, high = Math.max(cell.height, line * terms.length + 6);
     const above = terms.map((text, n) => (n && text.startsWith("-") ? `(${text})` : text)).join(" + ");
     const wide = Math.max(cell.width, textWidth(above, 11) + 8, ...terms.map((text) => textWidth(text, size) + 26));
-    const top = cell.y - cell.height / 2, { is_tall, is_down, pitch, width } = this.data;
+    const top = cell.y - cell.height / 2, { is_tall, pitch, width } = this.data;
     const x = clamp(cell.x, wide / 2 + 1, width - wide / 2 - 1);
-    const fits = is_tall && !is_down && wide <= cell.width + 0.25 * (pitch - cell.width); // else the cell shows its sum alone
+    const fits = is_tall && wide <= cell.width + 0.25 * (pitch - cell.width); // else the cell shows its sum alone
     shape("rect", { x: x - wide / 2, y: top, width: wide, height: high, rx: 5 }, group);
     const rows = terms.map((text, n) => {
       const y = top + 3 + line * (n + 0.8);

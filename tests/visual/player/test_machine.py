@@ -429,22 +429,6 @@ def test_two_loops_are_told_in_words():
     assert "A dC/dx₀:  7.413" in text
 
 
-def test_time_runs_down_on_a_narrow_sheet_if_all_tapes_have_room():
-    machine = machine_of(run("gap", 1))
-    down, right = arrange(machine, 360), arrange(machine, 840)
-    assert down.is_down
-    assert not right.is_down
-    assert not arrange(machine_of(run("square", 3)), 360).is_down  # 12 tapes
-    for a, b in zip(machine.cells, machine.cells[1:], strict=False):
-        one, two = (down.boxes[machine.cells.index(c)] for c in (a, b))
-        if a.row == b.row:
-            assert one.x == two.x
-            assert (one.y < two.y) == (a.column < b.column)
-        if a.column == b.column:
-            assert one.y == two.y
-    assert down.width <= 360
-
-
 @pytest.mark.parametrize("width", [344, 800])
 @pytest.mark.parametrize(("name", "order"), RUNS)
 def test_a_value_travels_from_its_slot_to_the_slot_that_it_is_added_to(name, order, width):

@@ -2,14 +2,12 @@
 
 No place depends on the moment: a machine is arranged once, and playing only changes states.
 Columns are aligned by time, rows are tapes.  Two heights of rows exist, `TALL` for a loop and its
-gradient, `COMPACT` for more; the pitch of columns follows from the width. On a narrow sheet with
-few tapes, time runs down, and tapes are columns. `tracks` has the paths.
+gradient, `COMPACT` for more; the pitch of columns follows from the width. `tracks` has the paths.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lab.records import cached_property
 from visual.pictures.machine.content import MachineContent, TapeRow
 from visual.scene.fonts import text_width
 
@@ -33,9 +31,7 @@ MOST_TALL = 3  # rows
 LABELS, NARROW = 166.0, 600.0  # pixels: the names of rows; a sheet that has them above the rows
 BOW, LANE, HEAD, SCAN_NAME = 13.0, 6.0, 18.0, 13.0
 CHIP, FACTOR, UNDER = 16.0, 52.0, 13.0  # the height of a factor, its width, or it lies so far below
-TIMES, HEADS, LINE, LOW_BOX = 30.0, 40.0, 60.0, 28.0  # time down: labels, headings, a line, a box
 ENTRY = 13.0  # the height of an entry of an array
-DOWN, DOWN_BOW = 78.0, 36.0  # time down: the least column; room for a line next to a box
 NARROWEST = 56.0  # a column
 LOW = 24.0  # the least space below a row with such lines
 GAP_COLUMN = 0.55  # of a column: hidden columns
@@ -101,55 +97,14 @@ class Arrangement:
     pitch: float
     is_tall: bool
 
-    is_down: bool = False  # whether time runs down, and tapes are columns
-
-    @cached_property
-    def in_time(self) -> tuple[CellBox, ...]:
-        """The boxes with time to the right: mirrored at the diagonal where it runs down."""
-        if not self.is_down:
-            return self.boxes
-        return tuple(replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in self.boxes)
-
 
 def most_columns(width: float) -> int:
     """Return how many columns have room on a sheet."""
     return max(3, int((width - (6.0 if width < NARROW else LABELS) - 8) / NARROWEST))
 
 
-def runs_down(machine: MachineContent, width: float) -> bool:
-    """Return whether time runs down: the sheet is narrow, and has room for all tapes in columns."""
-    if width >= NARROW:
-        return False
-    pitch = (width - TIMES) / len(machine.rows)
-    first = [n for n, row in enumerate(machine.rows) if _is_first(machine, n)]
-    spans = zip(first, [*first[1:], len(machine.rows)], strict=True)
-    return (
-        pitch >= (DOWN + 2 * DOWN_BOW if rows_with_bows(machine) else DOWN)
-        and all(text_width(row.name, NAME) + 6 <= pitch for row in machine.rows)
-        and all(_scan_width(machine, a) + 8 <= (b - a) * pitch for a, b in spans)
-    )
-
-
-def _scan_width(machine: MachineContent, row: int) -> float:
-    return text_width(_short_name(machine, row), SCAN_NAME, bold=True)
-
-
-def _short_name(machine: MachineContent, row: int) -> str:
-    """Return ``2 gradient`` for ``2 gradient of square``: the loop is in the next column."""
-    scan = machine.scans[machine.rows[row].scan - 1]
-    name = scan.name.partition(" of ")[0] if scan.order else scan.name
-    return f"{scan.label} {name}"
-
-
-def _is_first(machine: MachineContent, row: int) -> bool:
-    """Return whether a row is the first of its Scan, or of a pair."""
-    return row == 0 or machine.rows[row - 1].scan != machine.rows[row].scan
-
-
 def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     """Give every cell of a machine its place on a sheet, `width` pixels wide."""
-    if runs_down(machine, width):
-        return _down(machine, width)
     is_narrow = width < NARROW
     left = 6.0 if is_narrow else LABELS
     shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
@@ -160,7 +115,7 @@ def arrange(machine: MachineContent, width: float = 840.0) -> Arrangement:
     usual = TALL if is_tall else COMPACT
     box_width = min(112.0 if is_tall else 92.0, 0.53 * pitch)
     if pitch - box_width < FACTOR:
-        box_width = 0.76 * pitch
+        box_width = (0.86 if is_narrow else 0.76) * pitch
     if pitch - box_width < FACTOR:
         usual = replace(usual, below=max(LOW, usual.below))
     letters = _letters(machine, box_width, usual.letters)
@@ -200,34 +155,6 @@ def _letters(machine: MachineContent, box_width: float, usual: float) -> float:
     return max(SMALLEST, min(usual, (box_width - 8) / widest))
 
 
-def _down(machine: MachineContent, width: float) -> Arrangement:
-    """Return a machine on a narrow sheet: a column for each tape, a line for each time."""
-    across = (width - TIMES) / len(machine.rows)
-    middles = [TIMES + across * (n + 0.5) for n in range(len(machine.rows))]
-    shares = [GAP_COLUMN if hidden else 1.0 for hidden in machine.columns]
-    high = max(LOW_BOX, *(_listed(machine, n) for n in range(len(machine.rows))))
-    line = LINE + high - LOW_BOX
-    heights = [HEADS + line * (sum(shares[:n]) + share / 2) for n, share in enumerate(shares)]
-    box_width = min(96.0, across - (2 * DOWN_BOW if rows_with_bows(machine) else 24.0))
-    size = _letters(machine, box_width, 14)
-    boxes = tuple(
-        CellBox(middles[c.row], heights[c.column], box_width, high, size) for c in machine.cells
-    )
-    headings = []
-    for n, row in enumerate(machine.rows):
-        left = middles[n] - box_width / 2
-        if _is_first(machine, n):
-            name = _short_name(machine, n)
-            headings.append(Heading(row.scan, left, 16, name, True, row.is_second))
-        headings.append(Heading(row.scan, left, 31, row.name, False, row.is_second))
-    for column, y in enumerate(heights):
-        name = next((c.name for c in machine.cells if c.column == column), "")
-        name = f"⋯ {machine.columns[column]}" if machine.columns[column] else name
-        headings.append(Heading(1, 4, y + 4, name, False))
-    bottom = HEADS + line * sum(shares) + 4
-    return Arrangement(machine, width, bottom, boxes, tuple(headings), (), line, True, True)
-
-
 def _rows(
     machine: MachineContent, usual: Density, is_tall: bool, is_narrow: bool
 ) -> tuple[list[float], list[Heading], float]:
@@ -236,7 +163,7 @@ def _rows(
     bows = rows_with_bows(machine)
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
-        is_first = _is_first(machine, number)
+        is_first = number == 0 or machine.rows[number - 1].scan != row.scan
         y += HEAD if is_narrow else 0
         y += BOW + LANE if number in bows else 0
         density = _dense(machine, number, usual, is_tall)

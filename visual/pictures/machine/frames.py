@@ -122,7 +122,7 @@ def adder(arrangement: Arrangement, part: Part, stage: Stage) -> Shapes | None:
     if stage is Stage.REST:
         wide = max(place.width, text_width(above, 11) + 8)
         gap = arrangement.pitch - place.width
-        if not arrangement.is_tall or arrangement.is_down or wide > place.width + 0.25 * gap:
+        if not arrangement.is_tall or wide > place.width + 0.25 * gap:
             return None
     left = min(max(place.x - wide / 2, 1), arrangement.width - wide - 1)
     inside: list[Shape] = [Box(left, place.top, wide, high, Role.OVERWRITTEN)]

@@ -16,7 +16,6 @@ from visual.pictures.machine.arrange import (
     Arrangement,
     arrange,
     most_columns,
-    runs_down,
 )
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
@@ -76,9 +75,6 @@ def still(
 
 def machine_on(trace: Trace, sheet: Sheet, around: int | None = None) -> MachineContent:
     """Return the machine of a trace with as many columns as a sheet has space for."""
-    machine = machine_of(trace, around)
-    if runs_down(machine, sheet.width):
-        return machine
     return machine_of(trace, around, most=most_columns(sheet.width))
 
 

@@ -1,8 +1,4 @@
-"""The lines on which values travel, the places of factors, and the lines from saved values.
-
-The routes assume that time runs from left to right. If it runs downward, the boxes are transposed
-before, and the lines afterward.
-"""
+"""The lines on which values travel, the places of factors, and the lines from saved values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +7,6 @@ from math import dist
 
 from visual.pictures.machine.arrange import (
     CHIP,
-    DOWN_BOW,
     FACTOR,
     LANE,
     NAME,
@@ -112,16 +107,6 @@ def divided(points: Sequence[Point], share: float) -> tuple[tuple[Point, ...], t
     return tuple(points), tuple(points)
 
 
-def _mirrored(track: Track) -> Track:
-    """Transpose a track, so that time runs downward."""
-
-    def line(points: tuple[Point, ...]) -> tuple[Point, ...]:
-        return tuple((y, x) for x, y in points)
-
-    chip = None if track.chip is None else line((track.chip,))[0]
-    return replace(track, points=line(track.points), chip=chip, drops=tuple(map(line, track.drops)))
-
-
 @dataclass(frozen=True, eq=False)
 class _Routes:
     arrangement: Arrangement
@@ -132,21 +117,11 @@ class _Routes:
 
     @property
     def boxes(self) -> tuple[CellBox, ...]:
-        return self.arrangement.in_time
-
-    @property
-    def end(self) -> float:
-        """The end of the last column."""
-        return self.arrangement.height if self.arrangement.is_down else self.arrangement.width
+        return self.arrangement.boxes
 
     @property
     def pitch(self) -> float:
         return self.arrangement.pitch
-
-    @property
-    def reach(self) -> float:
-        """Half the extent of a factor across time."""
-        return FACTOR / 2 if self.arrangement.is_down else CHIP / 2
 
     def track(self, part: Part, term: Movement) -> Track:
         points, chip, turn = self._line(term, part.target, part.kind is PartKind.FILL)
@@ -154,8 +129,7 @@ class _Routes:
         if chip is not None:
             lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
             saved = tuple(lines)
-        result = Track(points, chip, turn, saved)
-        return _mirrored(result) if self.arrangement.is_down else result
+        return Track(points, chip, turn, saved)
 
     def _line(
         self, term: Movement, target: int, is_filled: bool
@@ -183,13 +157,13 @@ class _Routes:
         if apart == 0:
             return self._down(start, to, cell)
         points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        share = 0.3 if self.is_cramped or self.arrangement.is_down else 0.4
+        share = 0.3 if self.is_cramped else 0.4
         return points, _between(*points, share), share
 
     def _from_side(self, to: CellBox, cell: SlotCell) -> tuple[tuple[Point, ...], Point, float]:
         """Return the line of a value that is in no slot, from the previous side or from below."""
         x = self._side(to, cell)
-        if self.is_cramped and not self.arrangement.is_down:
+        if self.is_cramped:
             low = to.bottom + UNDER
             edge = to.x + (0.2 if x > to.x else -0.2) * to.width
             return ((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3
@@ -201,7 +175,7 @@ class _Routes:
         scan = self.machine.scans[self.machine.rows[cell.row].scan - 1]
         way = -1 if scan.is_backward else 1
         x = to.x + way * self.pitch / 2
-        inside = to.width / 2 < x < self.end - 18
+        inside = to.width / 2 < x < self.arrangement.width - 18
         return x if inside else to.x - way * self.pitch / 2
 
     def _bow(
@@ -209,8 +183,7 @@ class _Routes:
     ) -> tuple[tuple[Point, ...], Point, float]:
         """Return a line above the boxes between two slots of a row."""
         lane = source.column % 2
-        above = DOWN_BOW if self.arrangement.is_down else NAME + 3
-        high = start.top - above - LANE * (1 + lane)
+        high = start.top - NAME - 3 - LANE * (1 + lane)
         first, last = start.x + way * start.width * 0.42, to.x - way * to.width * 0.42
         points = (first, start.top), (first, high), (last, high), (last, to.top)
         chip = to.x - way * self.pitch / 2, high
@@ -220,8 +193,7 @@ class _Routes:
     @property
     def is_cramped(self) -> bool:
         """Whether the gap between two boxes of a row is too narrow for a factor."""
-        room = self.pitch - max((box.width for box in self.boxes), default=0.0)
-        return room < (CHIP if self.arrangement.is_down else FACTOR)
+        return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
 
     def _under(
         self, start: CellBox, to: CellBox, way: int
@@ -251,7 +223,7 @@ class _Routes:
         below = chip[1] > box.y
         start = box.bottom if below else box.top
         turn = start + (5 + 3 * number) * (1 if below else -1)
-        end = chip[1] - self.reach if below else chip[1] + self.reach
+        end = chip[1] - CHIP / 2 if below else chip[1] + CHIP / 2
         return (box.x, start), (box.x, turn), (x, turn), (x, end)
 
 
