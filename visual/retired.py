@@ -46,7 +46,8 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; the command line writes `--
     "height": "nothing; a picture is as high as it needs",
     "limit": "the plans of lab.memory(trace), each with its size",
     "moment": "scan and step, or visual.machine(trace, moment=7)",
-    "phase": "all, which lists the decisions of all phases",
+    "phase": "print(derivation), which lists the decisions of all phases",
+    "phases.all": "print(derivation), which lists the decisions of all phases",
     "plans": "the picture memory, which always shows them",
     "scans": "visual.unrolled(trace, scans=(1, 4))",
     "stepgraph.all": "pytensor.dprint(graph), which prints the operations of inner functions",
@@ -60,6 +61,7 @@ RETIRED_OPTIONS: Mapping[str, str] = {  # in Python; the command line writes `--
 PICTURE_OPTIONS: Mapping[str, str] = {  # options of a picture function, such as `visual.tapes`
     "phase": RETIRED_OPTIONS["phase"],
     "eager.unfold": "a recording of fewer steps",
+    "phases.all": RETIRED_OPTIONS["phases.all"],
     "routing.all": "a part of the arrays",
     "stepgraph.all": RETIRED_OPTIONS["stepgraph.all"],
     "unrolled.all": RETIRED_OPTIONS["unrolled.all"],

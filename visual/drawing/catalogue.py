@@ -228,7 +228,7 @@ _KINDS = (
         _of_trace(stepgraph),
         (SCAN, STEP),
     ),
-    PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN, ALL)),
+    PictureKind("phases", "the eleven phases that build a backward Scan", _phases, (SCAN,)),
     PictureKind(
         "genealogy", "the Scan that each Scan differentiates", _of_trace(genealogy), (ALL,)
     ),

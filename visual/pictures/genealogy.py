@@ -7,13 +7,10 @@ derivative differentiates each Scan on which the value of the previous derivativ
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from lab.equations.spelling import result_notes
 from lab.errors import listing
-from lab.notation import Leaf, counted, primes, render
-from lab.records import find_reachable
-from lab.traces.trace import Feed, ScanTrace, Source, Trace
+from lab.notation import counted, primes, render
+from lab.traces.trace import Feed, ScanTrace, Trace
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.cells import values_text
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
@@ -156,7 +153,10 @@ def _sentence(trace: Trace, order: int) -> str:
             new.setdefault(scan.parent, []).append(number)
     value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
     if not new:
-        return _nothing_new(trace, order, before)
+        return (
+            f"{value} needs no new Scan: no gradient of {last} goes back through a Scan. "
+            f"{len(before)} + 0 = {len(before)}."
+        )
     pairs = listing(f"{_numbers(scans)} from {parent + 1}" for parent, scans in sorted(new.items()))
     count = sum(map(len, new.values()))
     total = f"{len(before)} + {count} = {len(before) + count}"
@@ -171,54 +171,9 @@ def _sentence(trace: Trace, order: int) -> str:
     )
 
 
-def _nothing_new(trace: Trace, order: int, before: Sequence[int]) -> str:
-    """Explain why a derivative adds no Scan."""
-    value, last = f"C{primes(order)}", f"C{primes(order - 1)}"
-    start = f"{value} needs no new Scan"
-    if _last_order(trace) < order:
-        return f"{start}."
-    if not np.any(trace.outputs[order]):
-        start = f"{value} = {values_text(trace.outputs[order])} without a new Scan"
-    used = computed_by(trace, order - 1)
-    loops = {n for n in before if trace.scans[n].order == 0}
-    if used & loops:
-        return f"{start}: no gradient of {last} goes back through Scan {_numbers(used)}."
-    return (
-        f"{start}: {last} is computed by {f'Scan {_numbers(used)}' if used else 'no Scan'}, which "
-        f"reads no value of Scan {_numbers(loops)}. The step is linear: its derivative does not "
-        f"contain the state. {len(before)} + 0 = {len(before)}."
-    )
-
-
 def _numbers(scans: Iterable[int]) -> str:
     """Return the sorted numbers of Scans, from 1, as ``1, 3``."""
     return ", ".join(str(n + 1) for n in sorted(scans))
-
-
-def computed_by(trace: Trace, output: int) -> frozenset[int]:
-    """Return the Scans on which an output of the trace depends."""
-
-    def before(place: tuple[int, int]) -> list[tuple[int, int]]:
-        scan = trace.scans[place[0]]
-        needed = _arguments(scan, place[1])
-        return [(feed.scan, feed.variable) for feed in scan.feeds if feed.into in needed]
-
-    last = ((feed.scan, feed.variable) for feed in trace.feeds if feed.into == output)
-    return frozenset(number for number, _ in find_reachable(last, before))
-
-
-def _arguments(scan: ScanTrace, variable: int) -> set[int]:
-    """Return the arguments of a Scan on which its final `variable` depends, through all steps."""
-
-    def before(source: Source) -> Iterable[Source]:
-        if isinstance(source, int):
-            return scan.inside[source].inputs
-        own = source.argument if isinstance(source, Leaf) else None
-        return [r.source for r in scan.results if r.target and r.target.argument == own]
-
-    start: list[Source] = [Leaf("", None, variable)]
-    sources = find_reachable(start, before)
-    return {source.argument for source in sources if isinstance(source, Leaf)}
 
 
 def _counts(trace: Trace, orders: int) -> str:

@@ -19,7 +19,6 @@ from lab.traces.flow import Flow, SlotWrite, Value, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.arrows import Edge
 from visual.layout.canvas import scene_with_legend
-from visual.layout.cells import value_text
 from visual.layout.columns import Gap, Steps, numbers, one_or_more, touched_rows
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, seeds_of, wholes_of
@@ -161,7 +160,10 @@ class Ssa(Table):
         self.columns = {k: slot for k, slot in self._columns(fold).items() if k in shown[1]}
         title, lines = block_heading(self.named, in_full=True)
         words = " · ".join(filter(None, [lines[0], self.words]))
-        lines = [words, *self._left_out(touched)]
+        lines = [words]
+        if hidden := len(self.slots.tapes) - len(self.tapes):
+            hint = self.sheet.hint("all=True shows everything")
+            lines.append(f"⋯ {counted(hidden, 'more tape')}{hint}")
         yield Row(heading=TableHeading(title, lines, self.named.numbered_name))
         for item in (None, *fold.steps(self.scan)):
             if isinstance(item, Gap):
@@ -247,21 +249,3 @@ class Ssa(Table):
             return leaf.variable
 
         return f"{self._name(value)} = {render(write.formula.expression, name)}"
-
-    def _left_out(self, touched: Sequence[tuple[TapeTrace, int]]) -> Iterator[str]:
-        """Yield sentences about the slots that only the buffer shows, with the reason."""
-        alone: dict[bool, list[str]] = {True: [], False: []}  # whether a step reads the slot
-        drawn = {(tape.argument, row) for tape, row in self.columns.values()}
-        for tape, row in touched:
-            if not self._is_shared(tape, row) and (tape.argument, row) not in drawn:
-                first = self._chain(tape, row)[0]
-                value = "" if tape.unwritten[row] else f" = {value_text(tape.initial[row])}"
-                name = f"{self._name(first)} ({self.named.tape_label(tape, row)}{value})"
-                alone[first in self.read].append(name)
-        for is_read, slots in alone.items():
-            names = listing(slots) if len(slots) < 4 else f"{len(slots)} slots"
-            verb, pronoun = "changes" if is_read else "reads", "them" if slots[1:] else "it"
-            if slots:
-                yield f"only in the buffer, because no step {verb} {pronoun}: {names}"
-        if hidden := len(self.slots.tapes) - len(self.tapes):
-            yield f"⋯ {counted(hidden, 'more tape')}{self.sheet.hint('all=True shows everything')}"

@@ -42,7 +42,7 @@ KINDS: Mapping[Kind, str] = {
 ORDERS = 100
 
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
-DerivedScans = Sequence[tuple[int, str, list[int]]]  # number, name, and Scans with the same taps
+DerivedScans = Sequence[tuple[int, str]]  # number and name
 
 
 @picture_function
@@ -75,7 +75,6 @@ def taps(
         sentences=[
             *_rules(strips),
             *_kinds(chain.from_iterable(strips)),
-            *filter(None, [" · ".join(_alike(scans[: orders + 1]))]),
         ],
     )
 
@@ -104,10 +103,6 @@ class TapsTable(Table):
             notes = [] if number or not strip[1:] else [_reversal(tape)]
             if names[1:]:
                 notes.append(f"drawn for {names[0]}; equal taps: {listing(names[1:])}")
-            if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
-                notes.append(
-                    "PyTensor passes each tap as a sequence: a step reads each entry once."
-                )
             title = f"{', '.join(names)} · {tape.kind}"
             title = title if number else f"{title}: what a step reads and writes"
             yield Row(heading=TableHeading(title, notes))
@@ -158,17 +153,13 @@ def _time_name(time: int) -> str:
 
 
 def _generations(tapes: Tapes) -> DerivedScans:
-    """Return a forward Scan of a trace, its first backward Scan, and so on.
-
-    Each entry has the number of the Scan, its name, and the other Scans with the same taps.
-    """
+    """Return a forward Scan of a trace, its first backward Scan, and so on."""
     if not isinstance(tapes, Trace) or [scan.parent for scan in tapes.scans].count(None) != 1:
         return ()
-    chain, through = [(1, tapes.scans[0].name, list[int]())], [0]
+    chain, through = [(1, tapes.scans[0].name)], [0]
     while backward := [n for n, scan in enumerate(tapes.scans) if scan.parent in through]:
-        first, *others = backward
-        label = f"gradient through {(tapes.scans[first].parent or 0) + 1}"
-        chain.append((first + 1, label, [n + 1 for n in others]))
+        label = f"gradient through {(tapes.scans[backward[0]].parent or 0) + 1}"
+        chain.append((backward[0] + 1, label))
         through = backward
     return chain
 
@@ -198,14 +189,6 @@ def _kinds(generations: Iterable[Generation]) -> list[str]:
     drawn = {each.tape.kind for each in generations}
     kinds = " · ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind in drawn)
     return [kinds] if kinds else []
-
-
-def _alike(scans: DerivedScans) -> Iterator[str]:
-    """Yield the Scans that have the taps of a drawn Scan."""
-    for number, _, others in scans:
-        if others:
-            several, have = ("s", "have") if others[1:] else ("", "has")
-            yield f"Scan{several} {listing(map(str, others))} {have} the taps of Scan {number}"
 
 
 def _rules(lines: Iterable[Sequence[Generation]]) -> list[str]:

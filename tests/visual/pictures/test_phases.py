@@ -35,10 +35,7 @@ def items(derivation, number):
     ("name", "order", "which"), [("square", 2, 1), ("undefined", 1, 0), ("extra", 1, 0)]
 )
 def test_text_twins(name, order, which):
-    derivation = derivations_of(name, order)[which]
-    assert_twin(f"phases-{name}-{order}", phases(derivation))
-    if name == "square":
-        assert_twin("phases-square-2-all", phases(derivation, all=True))
+    assert_twin(f"phases-{name}-{order}", phases(derivations_of(name, order)[which]))
 
 
 # The example of the eleven-phase document, by hand: Scan, phase, verdicts.
@@ -88,15 +85,12 @@ def test_a_wrong_rule_shows_in_the_picture():
 def test_every_derivation_draws(name):
     orders = (1, 2, 3) if name in gallery.loops else (1, 2)
     for order, derivation in [(o, d) for o in orders for d in derivations_of(name, o)]:
-        scene = phases(derivation, all=True)
-        assert phases(derivation).moments == scene.moments
+        scene = phases(derivation)
         assert [*scene.moments] == list(range(11))
         drawn = {key.split(":", 1)[1] for key, *_ in cells(scene)}
-        told = [item for phase in derivation.record.phases for item in phase.items]
-        assert drawn >= {item.subject for item in told if item.verdict is not Verdict.ABSENT}
-        words = scene.text()
-        for item in told:
-            assert item.verdict is not Verdict.ABSENT or item.subject in words
+        assert drawn >= {
+            name for name, v in items(derivation, 2).items() if v is not Verdict.ABSENT
+        }
         if order <= 2:
             assert len(scene.svg()) < 100_000
 
@@ -290,8 +284,8 @@ def test_a_phase_that_adds_nothing_says_so(name):
     ("wrong", "says"),
     [
         (lambda: phases(None), "derivation = None"),
-        (lambda: phases(derivations_of("square", 1)[0], phase=5), "phase was removed .* use all"),
-        (lambda: phases(derivations_of("square", 1)[0], all=1), "all = 1: expected True or False"),
+        (lambda: phases(derivations_of("square", 1)[0], phase=5), "phase was removed .* print"),
+        (lambda: phases(derivations_of("square", 1)[0], all=True), r"phases\.all was removed"),
     ],
 )
 def test_errors_name_the_argument(wrong, says):

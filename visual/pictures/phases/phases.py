@@ -1,30 +1,27 @@
 """The phases picture: how eleven phases build the backward Scan of a loop.
 
 Each phase has a row with the part of the step that it adds, and a sentence that explains the part.
-The last row is the finished step; numbers below its parts refer to the phases. With `all`, each row
-also lists the decisions of its phase.
+The last row is the finished step; numbers below its parts refer to the phases.
 """
 
 from collections.abc import Iterator
 
 from lab.errors import argument_error, check_type
 from lab.gradients.derivation import Derivation
-from lab.gradients.record import DerivationRecord, Phase, Verdict
+from lab.gradients.record import DerivationRecord, Phase
 from visual.layout.canvas import heading, scene_with_legend
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import switch
 from visual.pictures.phases.pieces import LINE, SMALL, Pieces, scan_name
 from visual.pictures.phases.sentences import NOTHING, legend_of, sentences
-from visual.scene.combinators import Piece, above, beside, gap, grouped, over, sized, words
+from visual.scene.combinators import Piece, above, beside, gap, grouped, over, sized
 from visual.scene.shapes import Group, Polyline, Scene, Text, folded, outline, picture_function
 
 PURPOSES = (
     "Steps", "Inputs", "One step", "Incoming", "Chain rule", "Add?", "Saved", "Slots", "Others",
     "Scan", "Results",
 )  # fmt: skip
-SUBJECT = 160  # width of the subject of a decision
 INDENT, NAMES, PIECES, BETWEEN, LEAST = 34.0, 138.0, 316.0, 8.0, 120.0
 
 
@@ -32,13 +29,11 @@ INDENT, NAMES, PIECES, BETWEEN, LEAST = 34.0, 138.0, 316.0, 8.0, 120.0
 def phases(
     derivation: Derivation | DerivationRecord,
     of: NamedScan | None = None,
-    all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """Draw the eleven phases of a derivation, or of its stored record.
 
-    `of` is the backward Scan in its run: the picture then contains its number and its steps. With
-    `all`, the picture lists all decisions of each phase.
+    `of` is the backward Scan in its run: the picture then contains its number and its steps.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
@@ -47,11 +42,11 @@ def phases(
         check_type("of", of, NamedScan, "a NamedScan of the run")
     check_sheet(sheet)
     pieces = Pieces(record, of, min(PIECES, sheet.line - INDENT))
-    rows = above(*_rows(pieces, switch("all", all), sheet), apart=BETWEEN)
+    rows = above(*_rows(pieces, sheet), apart=BETWEEN)
     verdicts = {item.verdict for phase in record.phases for item in phase.items}
     legend = {**EVERY_ROLE, **legend_of(verdicts)}
     return scene_with_legend(
-        over(gap(sheet.line), above(_heading(record, of, all, sheet), rows)),
+        over(gap(sheet.line), above(_heading(record, of, sheet), rows)),
         legend,
         sheet=sheet,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
@@ -60,16 +55,15 @@ def phases(
     )
 
 
-def _heading(record: DerivationRecord, of: NamedScan | None, all: bool, sheet: Sheet) -> Piece:
+def _heading(record: DerivationRecord, of: NamedScan | None, sheet: Sheet) -> Piece:
     parent = of.parent if of is not None else None
     source = record.forward if parent is None else scan_name(record.forward, parent)
     subject = f"order {record.order}" if of is None else f"gradient of {of.differentiated}"
-    hint = "" if all else sheet.hint("all=True lists all decisions", " · ")
     title = f"{scan_name(record.backward, of)}: built from {source} in eleven phases"
-    return heading(title, [f"{subject} · each phase adds a part of the step{hint}"], sheet)
+    return heading(title, [f"{subject} · each phase adds a part of the step"], sheet)
 
 
-def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
+def _rows(pieces: Pieces, sheet: Sheet) -> Iterator[Piece]:
     """Yield a row for each phase, connected by a line, and the finished step."""
     record = pieces.record
     drawn = {phase.number: pieces.draw(phase.number) for phase in record.phases}
@@ -92,9 +86,6 @@ def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
             row = above(name, *(beside(gap(INDENT), part) for part in (drawn[number], text)))
         else:
             row = beside(name, over(gap(widest + 20), drawn[number]), text)
-        if all:
-            details = above(*_details(pieces, phase, sheet.line - INDENT - SUBJECT - 14), apart=0)
-            row = above(row, beside(gap(INDENT), details), apart=4)
         thread = Polyline(((12, 21), (12, row.envelope.bottom + BETWEEN + 2)), faint=True)
         yield grouped(over(row, sized(0, 0, thread)), moment(phase))
     if step := [*pieces.finished(sheet.line - (INDENT if is_narrow else NAMES))]:
@@ -108,15 +99,3 @@ def _rows(pieces: Pieces, all: bool, sheet: Sheet) -> Iterator[Piece]:
 def moment(phase: Phase) -> Group:
     """Return an empty group with the moment of a phase, whose shapes appear together in a film."""
     return Group((), phase.number - 1, moment=f"{phase.number}. {phase.name}", title=phase.name)
-
-
-def _details(pieces: Pieces, phase: Phase, room: float) -> Iterator[Piece]:
-    """Yield a row for each decision: the variable in its role, the decision, the expression."""
-    for item in phase.items:
-        content = ": ".join(filter(None, (item.decision, item.expression)))
-        if item.verdict is Verdict.ABSENT:
-            yield words(f"{item.subject}: {content}", SMALL, muted=True)
-        else:
-            chip = over(gap(SUBJECT), pieces.chip(item.subject, item, mono=True, share=0.5))
-            lines = (words(line, SMALL) for line in folded(content, room, SMALL))
-            yield beside(chip, above(gap(0, 3), *lines), apart=14)
