@@ -110,7 +110,7 @@ class _Builder:
             rows=rows,
             cells=cells,
             events=tuple(played),
-            times=tuple(self.columns.shown),
+            times=self.columns.shown,
             results=tuple(results(self.trace, self.wording, self.places)),
         )
 

@@ -1,6 +1,6 @@
 """The tapes and the columns in time that a machine shows, and the place of each slot."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lab.equations.quantities import Quantities
@@ -10,6 +10,16 @@ from visual.layout.columns import TimeColumns, column_of, timeline
 
 MOST_COLUMNS, ENDS, ENDS_ALONE = 12, 3, 4
 Address = tuple[int, int, int]  # Scan, argument, and row of a slot
+
+
+def with_gaps(columns: Iterable[int]) -> tuple[int | None, ...]:
+    """Return columns in order, with None between two that are no neighbors."""
+    items: list[int | None] = []
+    for column in sorted(columns):
+        if items and items[-1] is not None and column > items[-1] + 1:
+            items.append(None)
+        items.append(column)
+    return tuple(items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +76,17 @@ class Columns:
         return {(number, tape.argument, row): c for row, c in enumerate(whole[: len(tape.final)])}
 
     @cached_property
-    def shown(self) -> list[int | None]:
+    def shown(self) -> tuple[int | None, ...]:
         """The shown columns in order, and None for each gap."""
         every = sorted(set(self.times.values()))
         if len(every) <= self.most:
-            return list(every)
+            return tuple(every)
         ends = ENDS_ALONE if self.around is None else ENDS
         ends = max(1, min(ends, (self.most - 1) // 2))
         kept = {*every[:ends], *every[-ends:]}
         if self.around is not None:
             kept |= {self.around - 1, self.around, self.around + 1} & {*every}
-        items: list[int | None] = []
-        for column in sorted(kept):
-            if items and items[-1] is not None and column > items[-1] + 1:
-                items.append(None)
-            items.append(column)
-        return items
+        return with_gaps(kept)
 
     @cached_property
     def places(self) -> dict[Address, tuple[int, int]]:

@@ -1,11 +1,10 @@
 """Two runs in lockstep: by the correct rule and by a faulty rule, or of two loops.
 
 With a faulty rule, rows that never differ appear once. Each other row has a second row below it,
-and both versions of a sum play together. If the rule changes the tapes, its whole run appears below
-the correct run, as for two loops.
+and both versions of a sum play together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +18,14 @@ from visual.pictures.machine.columns import MOST_COLUMNS
 from visual.pictures.machine.content import (
     Ink,
     MachineContent,
+    MachineEvent,
     Movement,
     PartGroup,
     Phrase,
     RuleEffect,
     SlotCell,
-    TapeRow,
 )
-from visual.pictures.machine.stack import moved_part, stacked
+from visual.pictures.machine.stack import aligned, common_summary, moved_part, stacked
 
 CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
@@ -66,9 +65,7 @@ def _named(trace: Trace) -> list[str]:
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
-    places = [[(c.row, c.column, c.name) for c in each.cells] for each in (correct, faulty)]
-    both = _paired_rows if places[0] == places[1] and _alike(correct, faulty) else _both
-    machine = _marked(_differences_last(both(correct, faulty)))
+    machine = _marked(_differences_last(_paired(correct, faulty)))
     mistake = _mistake(machine, breakage)
     if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
         machine = _explained(machine, mistake.first_wrong)
@@ -133,81 +130,73 @@ def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[
     return (*red, *faulty[compared:])
 
 
-def _alike(correct: MachineContent, faulty: MachineContent) -> bool:
-    """Return whether both runs have the same events, which write the same slots."""
-    pairs = zip(correct.events, faulty.events, strict=False)
-    return len(correct.events) == len(faulty.events) and all(
-        {part.target for group in a.groups for part in group.parts}
-        >= {part.target for group in b.groups for part in group.parts}
-        for a, b in pairs
-    )
-
-
-def _both(correct: MachineContent, faulty: MachineContent) -> MachineContent:
-    """Combine both runs, Scan by Scan; a number is wrong if the correct one of its name differs."""
-    both, own = stacked(correct, faulty, SIGNS, ""), len(correct.cells)
-    known = {_place(both, cell): n for n, cell in enumerate(both.cells[:own])}
-    cells, twins, starts = list(both.cells[:own]), dict[int, int](), dict[int, int | None]()
-    for number, cell in enumerate(both.cells[own:], start=own):
-        twins[number] = known.get(_place(both, cell), -1)
-        twin = twins[number]
-        starts[number] = None if twin < 0 else _first_difference(both.cells[twin], cell)
+def _paired(correct: MachineContent, faulty: MachineContent) -> MachineContent:
+    """Return the correct run, with the faulty row below each row in which a number differs."""
+    correct, faulty = aligned(correct, faulty)
+    known = {_place(correct, cell): n for n, cell in enumerate(correct.cells)}
+    equal = [known.get(_place(faulty, cell)) for cell in faulty.cells]
+    starts = [
+        None if n is None else _first_difference(correct.cells[n], cell)
+        for n, cell in zip(equal, faulty.cells, strict=True)
+    ]
     differing = {
-        both.rows[both.cells[number].row].scan
-        for number, start in starts.items()
-        if start is not None or twins[number] < 0
+        cell.row
+        for cell, n, start in zip(faulty.cells, equal, starts, strict=True)
+        if n is None or start is not None
     }
-    shown = [n for n, row in enumerate(both.rows) if not row.is_second or row.scan in differing]
-    shown.sort(key=lambda n: (both.scans[both.rows[n].scan - 1].number, both.rows[n].is_second))
-    for number, start in starts.items():
-        cell = both.cells[number]
-        if both.rows[cell.row].scan in differing:
-            twins[number] = len(cells)
-            cells.append(replace(cell, wrong_from=start))
-    events = tuple(
-        replace(event, groups=tuple(_with_twins(group, own, twins) for group in event.groups))
-        for event in both.events
+    names = {(row.scan, row.name): n for n, row in enumerate(correct.rows)}
+    places = [(row.scan, n, False, n) for n, row in enumerate(correct.rows)]
+    for n, row in enumerate(faulty.rows):
+        if n in differing:
+            places.append((row.scan, names.get((row.scan, row.name), len(names)), True, n))
+    order = [(is_second, n) for _, _, is_second, n in sorted(places)]
+    rows = tuple(
+        replace(faulty.rows[n], name=f"✗ {faulty.rows[n].name}", is_second=True)
+        if is_second
+        else correct.rows[n]
+        for is_second, n in order
     )
-    cells = [replace(cell, row=shown.index(cell.row)) for cell in cells]
-    scans = tuple(replace(s, run="") if s.run == SIGNS[0] else s for s in both.scans)
-    rows = tuple(both.rows[n] for n in shown)
-    return replace(both, rows=rows, cells=tuple(cells), scans=scans, events=events)
-
-
-def _with_twins(group: PartGroup, own: int, twins: Mapping[int, int]) -> PartGroup:
-    """Return a group without the second run's sums in rows that appear once."""
-    first = [part for part in group.parts if not part.is_second]
-    second = [moved_part(part, twins) for part in group.parts if part.is_second]
-    return replace(group, parts=(*first, *(part for part in second if part.target >= own)))
-
-
-def _place(machine: MachineContent, cell: SlotCell) -> tuple[int, str, str]:
-    row = machine.rows[cell.row]
-    return machine.scans[row.scan - 1].number, row.name, cell.name
-
-
-def _paired_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
-    """Return the correct run, with a second row below each row in which a number differs."""
-    starts = [_first_difference(a, b) for a, b in zip(correct.cells, faulty.cells, strict=True)]
-    doubled = sorted({c.row for c, start in zip(correct.cells, starts, strict=True) if start})
-    rows, row_of, twin_row = list[TapeRow](), dict[int, int](), dict[int, int]()
-    for number, row in enumerate(correct.rows):
-        row_of[number] = len(rows)
-        rows.append(row)
-        if number in doubled:
-            twin_row[number] = len(rows)
-            rows.append(replace(row, name=f"✗ {row.name}", is_second=True))
-    cells = [replace(cell, row=row_of[cell.row]) for cell in correct.cells]
-    twins: dict[int, int] = {}
-    for number, (cell, start) in enumerate(zip(faulty.cells, starts, strict=True)):
-        if cell.row in twin_row:
-            twins[number] = len(cells)
-            cells.append(replace(cell, row=twin_row[cell.row], wrong_from=start))
+    cells = [replace(cell, row=order.index((False, cell.row))) for cell in correct.cells]
+    numbers: list[int] = []
+    for twin, cell, start in zip(equal, faulty.cells, starts, strict=True):
+        numbers.append(len(cells) if twin is None or cell.row in differing else twin)
+        if cell.row in differing:
+            cells.append(replace(cell, row=order.index((True, cell.row)), wrong_from=start))
     events = tuple(
-        replace(event, groups=tuple(_paired(group, other.groups, twins) for group in event.groups))
+        replace(event, groups=tuple(_paired_groups(event, other, equal, numbers)))
         for event, other in zip(correct.events, faulty.events, strict=True)
     )
-    return replace(correct, rows=tuple(rows), cells=tuple(cells), events=events)
+    scans = (*correct.scans, *faulty.scans[len(correct.scans) :])
+    return replace(correct, rows=rows, cells=tuple(cells), scans=scans, events=events)
+
+
+def _paired_groups(
+    event: MachineEvent, other: MachineEvent, equal: Sequence[int | None], numbers: Sequence[int]
+) -> Iterator[PartGroup]:
+    """Yield the groups of the correct run with the faulty sums in the same slots, then the rest."""
+    own = {part.target for group in event.groups for part in group.parts}
+    second = [
+        [part for part in group.parts if numbers[part.target] != equal[part.target]]
+        for group in other.groups
+    ]
+    filled = next((group.summary for group in other.groups), ())
+    for group in event.groups:
+        targets = {part.target for part in group.parts}
+        paired = [p for parts in second for p in parts if equal[p.target] in targets]
+        moved = tuple(moved_part(part, numbers) for part in paired)
+        summary = group.summary
+        if moved and filled != summary:
+            summary = common_summary(SIGNS, (summary, filled))
+        yield replace(group, parts=(*group.parts, *moved), summary=summary)
+    for group, parts in zip(other.groups, second, strict=True):
+        rest = tuple(moved_part(p, numbers) for p in parts if equal[p.target] not in own)
+        if rest:
+            yield replace(group, parts=rest)
+
+
+def _place(machine: MachineContent, cell: SlotCell) -> tuple[int, str, int, str]:
+    row = machine.rows[cell.row]
+    return row.scan, row.name, cell.column, cell.name
 
 
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
@@ -225,14 +214,6 @@ def _are_close(correct: str, faulty: str) -> bool:
         return bool(np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True))
     except ValueError:  # an array, or an empty cell
         return False
-
-
-def _paired(group: PartGroup, others: tuple[PartGroup, ...], twins: Mapping[int, int]) -> PartGroup:
-    """Return a group with the sums of the faulty rule in the same slots."""
-    by_target = {part.target: part for other in others for part in other.parts}
-    targets = [part.target for part in group.parts if part.target in twins]
-    pairs = [by_target[target] for target in targets if target in by_target]
-    return replace(group, parts=(*group.parts, *(moved_part(part, twins) for part in pairs)))
 
 
 def _title(breakage: Breakage) -> str:
