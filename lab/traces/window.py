@@ -190,9 +190,9 @@ def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] |
     """Return a function that computes all tapes and outputs of a Scan except totals."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
-    held = [p for p in graph.scans[node].variables if p.outer_output is not None]
-    told = [p.filled for p in held if p.kind is not Kind.SIT_SOT or p.name not in totals]
-    return _function(graph.inputs, told, None) if told else None
+    stored = [p for p in graph.scans[node].variables if p.outer_output is not None]
+    arrays = [p.filled for p in stored if p.kind is not Kind.SIT_SOT or p.name not in totals]
+    return _function(graph.inputs, arrays, None) if arrays else None
 
 
 class _Graph:
@@ -210,14 +210,14 @@ class _Graph:
                 raise GraphError(f'keep: {parts.called}: {reason}. Pass keep = "all".')
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
-        told = dict.fromkeys(self._told())
+        needed = dict.fromkeys(self._needed_variables())
         self._constants: dict[Variable, Computed] = {
-            v: v.data for v in told if isinstance(v, Constant)
+            v: v.data for v in needed if isinstance(v, Constant)
         }
-        self._asked = [v for v in told if v not in self._constants]
+        self._computed = [v for v in needed if v not in self._constants]
         self._function: Callable[..., list[Computed]] | None = None
 
-    def _told(self) -> Iterator[Variable]:
+    def _needed_variables(self) -> Iterator[Variable]:
         """Yield the numbers whose values, and the arrays whose lengths, a trace needs."""
         for parts in self.scans.values():
             yield parts.n_steps
@@ -231,18 +231,18 @@ class _Graph:
     def facts(self, known: Values) -> dict[Variable, Computed]:
         """Return values of numbers, and empty arrays that have the lengths of the arrays."""
         if self._function is None:
-            numbers = [_number(v) for v in self._asked]
+            numbers = [_number(v) for v in self._computed]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
         values = dict(self._constants)
-        found = self._function(*_given(self.inputs, known))
-        for variable, value in zip(self._asked, found, strict=True):
+        results = self._function(*_given(self.inputs, known))
+        for variable, value in zip(self._computed, results, strict=True):
             is_array = getattr(variable.type, "ndim", 0) > 0
             values[variable] = np.empty((int(value), 0)) if is_array else value
         for node, parts in self.scans.items():
-            held = [v for v in parts.variables if v.kind not in (Kind.PARAMETER, Kind.UNTRACED)]
             self.lengths[node] = {
-                v: int(told) if np.ndim(told := values[v.outer_input]) == 0 else len(told)
-                for v in held
+                v: int(value) if np.ndim(value := values[v.outer_input]) == 0 else len(value)
+                for v in parts.variables
+                if v.kind not in (Kind.PARAMETER, Kind.UNTRACED)
             }
         return values
 
