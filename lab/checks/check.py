@@ -128,14 +128,14 @@ def eager_gradients(
     for order in range(1, check_integer("orders", orders) + 1):
         weighted = _weighted(function, seed=order)
         function = eager.grad(weighted, argnum)
-        found = function(*args)
+        result = function(*args)
 
         def moved(value: np.ndarray, weighted: Callable[..., SupportsFloat] = weighted) -> float:
             return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
 
         expected = finite_differences(moved, np.asarray(args[argnum]))
         what = f"derivative {order} by argument {argnum}"
-        worst = max(worst, compare(found, expected, tolerance, what))
+        worst = max(worst, compare(result, expected, tolerance, what))
     return worst
 
 

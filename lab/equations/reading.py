@@ -138,7 +138,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     readings = {reading.variable: reading for reading in derivation.readings}
     cuts = _cuts_of(derivation.forward, derivation.parent)
     known = dict(zip(derivation.forward.variables, cuts, strict=True))
-    made = constant_value(derivation.steps.made)
+    n_steps = constant_value(derivation.steps.made)
     cuts_with_length = []
     for part, original in zip(parts.variables, derivation.backward.variables, strict=True):
         reading = readings.get(original)
@@ -150,7 +150,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
             cut, length = known[source]
         else:
             cut = Cut(source.filled, source.tape.row(0, reading.tap))
-        turned = _reverse_cut(cut, length, made)
+        turned = _reverse_cut(cut, length, n_steps)
         cuts_with_length.append((Cut(part.outer_input), "") if turned is None else turned)
     return cuts_with_length
 
@@ -166,10 +166,10 @@ def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
     maker = _maker_of(cut.base)
     if maker is None or not maker[1].kind.is_state:
         return cut
-    made = constant_value(node.inputs[0])
-    if made is None or stops_by_itself(node):
+    n_steps = constant_value(node.inputs[0])
+    if n_steps is None or stops_by_itself(node):
         return Cut(part.outer_input)
-    return replace(cut, first=cut.first + made + maker[1].tape.origin)
+    return replace(cut, first=cut.first + n_steps + maker[1].tape.origin)
 
 
 def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:

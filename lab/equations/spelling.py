@@ -65,13 +65,13 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
     check_type("style", style, Style, "a lab.notation.Style")
     if not 0 <= check_integer("scan", scan) < len(trace.scans):
         raise argument_error("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
-    made = trace.scans[scan]
-    if not 0 <= check_integer("step", step) < made.steps:
-        raise argument_error("step", step, f"{made.name} has the steps 0 to {made.steps - 1}.")
+    run = trace.scans[scan]
+    if not 0 <= check_integer("step", step) < run.steps:
+        raise argument_error("step", step, f"{run.name} has the steps 0 to {run.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
         Spelled(speller.formula_at(formula, step), speller.numbers(formula, step))
-        for formula in made.formulas
+        for formula in run.formulas
     )
 
 

@@ -219,8 +219,8 @@ def _loop_of(node: Apply, loops: Sequence[Apply]) -> Apply | None:
         return [] if is_end else variable.owner.inputs
 
     sources = {variable.owner for variable in find_reachable(node.inputs, before)}
-    found = [loop for loop in loops if loop in sources]
-    return found[0] if len(found) == 1 else None
+    owners = [loop for loop in loops if loop in sources]
+    return owners[0] if len(owners) == 1 else None
 
 
 def symbol(order: int, name: str) -> str:

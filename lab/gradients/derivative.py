@@ -119,8 +119,14 @@ class Derivative:
         """All Scans on which `value` depends, in the order of execution."""
         descents = []
         for node in scan_nodes([self.value]):
-            made = decisions_of(node.op)
-            descents.append(Descent(node, made.order if made else 0, made.parent if made else None))
+            decisions = decisions_of(node.op)
+            descents.append(
+                Descent(
+                    node,
+                    decisions.order if decisions else 0,
+                    decisions.parent if decisions else None,
+                )
+            )
         return tuple(descents)
 
 

@@ -106,7 +106,7 @@ def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
     return names
 
 
-_WHOLE = "it is an integer, which cannot change slightly"
+_INTEGER = "an integer cannot change slightly; PyTensor can treat it as a real number"
 _WHAT: Mapping[Kind, str] = {
     Kind.SEQUENCE: "one value per step, in time order",
     Kind.PARAMETER: "the sum of the contributions of all steps",
@@ -137,12 +137,12 @@ def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNa
         return Outcome(name, part.kind, verdict_of(status), status.reason)
     discrete = bool(part.inner_inputs) and not is_continuous(part.inner_inputs[0])
     if isinstance(status, Disconnected):
-        reason = _WHOLE if discrete else status.reason
+        reason = _INTEGER if discrete else status.reason
         return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
     holders = [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
     holder = next((variable for variable, source in holders if source is part), None)
     if holder is None:
-        reason = _WHOLE if discrete else "no result of a step depends on it"
+        reason = _INTEGER if discrete else "no result of a step depends on it"
         return Outcome(name, part.kind, Verdict.ZERO, reason)
     last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
     return Outcome(name, part.kind, Verdict.CONNECTED, _WHAT[part.kind], names.parts[holder] + last)

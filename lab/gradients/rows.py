@@ -123,15 +123,15 @@ def _reversed_rows(
 
     Step 0 reads row `first`.
     """
-    made, count = constant_value(steps.made), constant_value(steps.reversed)
+    n_steps, count = constant_value(steps.made), constant_value(steps.reversed)
     if not rule.reverses:
         return array[first : first + steps.made], f"[{first}:{first}+steps]"
-    if made is None or count is None:
+    if n_steps is None or count is None:
         rows, text = array[first : first + steps.made][::-1], f"[{first}:{first}+steps][::-1]"
         if steps.reversed is steps.made:
             return rows, text
         return rows[: steps.reversed], f"{text}[:reversed]"
-    last, stop = first + made - 1, first + made - 1 - count
+    last, stop = first + n_steps - 1, first + n_steps - 1 - count
     if last < 0:
         return array[:0], "[:0]"
     if stop < 0:

@@ -25,13 +25,13 @@ from lab.errors import (
 def find_mode(mode: Mode | str | None) -> Mode:
     """Return a mode of PyTensor by its name; None stands for PyTensor's default mode."""
     try:
-        found = get_mode(mode)
+        match = get_mode(mode)
     except Exception as error:  # PyTensor raises many types
         expected = f"expected one of {listing(predefined_modes, 'or')}."
         raise argument_error("mode", mode, expected) from error
-    if not isinstance(found, Mode):
+    if not isinstance(match, Mode):
         raise argument_error("mode", mode, "expected a mode of PyTensor, or its name.")
-    return found
+    return match
 
 
 def verify(

@@ -60,8 +60,8 @@ def open_batch(node: Apply, inputs: Sequence[Variable], kind: type[Scan]) -> lis
         else _common_steps(steps, label)
     )
     name = f"batch of {parts.called}"
-    made = build_scan(replace(whole, n_steps=n_steps, name=name), kind=kind)
-    return [pt.moveaxis(as_tensor(result), 0, dims) for result in made.outputs]
+    batched = build_scan(replace(whole, n_steps=n_steps, name=name), kind=kind)
+    return [pt.moveaxis(as_tensor(result), 0, dims) for result in batched.outputs]
 
 
 def _batch_length(arrays: Iterable[TensorVariable], axis: int) -> Variable:
@@ -121,14 +121,14 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
     first = as_tensor(next(batched))
     shape = [first.shape[axis] for axis in range(dims)]
     results = [as_tensor(out) for v in opened for out in v.inner_outputs]
-    made: list[Variable] = []
+    full: list[Variable] = []
     vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
     for old, new in zip(results, vectorized, strict=True):
         is_same = new.type.ndim == old.type.ndim  # it does not depend on the batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
-        made.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
+        full.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
     whole = replace(parts, variables=tuple(opened))
-    return whole.with_results(dict(zip(results, made, strict=True)))
+    return whole.with_results(dict(zip(results, full, strict=True)))
 
 
 def with_single_step(outputs: Sequence[Variable]) -> list[Variable]:

@@ -62,14 +62,14 @@ class RowOrigins:
         rows, is_summand = np.arange(len(numbers)), np.ones(len(numbers), bool)
         while np.any(numbers >= PAIRS):
             plain = numbers < PAIRS
-            found = [(rows[plain], numbers[plain], is_summand[plain])]
+            parts = [(rows[plain], numbers[plain], is_summand[plain])]
             pairs = (numbers >= PAIRS) & (numbers < BUNDLES)
             for side in self.pairs[:, numbers[pairs] - PAIRS]:
-                found.append((rows[pairs], side, is_summand[pairs]))
+                parts.append((rows[pairs], side, is_summand[pairs]))
             for row, number in zip(rows[~plain & ~pairs], numbers[~plain & ~pairs], strict=True):
                 inside = self.bundles[number - BUNDLES]
-                found.append((np.full(len(inside), row), inside, np.zeros(len(inside), bool)))
-            rows, numbers, is_summand = map(np.concatenate, zip(*found, strict=True))
+                parts.append((np.full(len(inside), row), inside, np.zeros(len(inside), bool)))
+            rows, numbers, is_summand = map(np.concatenate, zip(*parts, strict=True))
         return Origins(rows, numbers, is_summand, bool(self._of(variable).ndim))
 
     def _of(self, variable: Variable) -> np.ndarray:
@@ -89,10 +89,10 @@ class RowOrigins:
         if not any(self._of(v).any() for v in inputs):
             return np.array(0)
         try:
-            found = self._exactly(node, variable)
+            exact = self._exactly(node, variable)
         except (AttributeError, LookupError, ValueError, TypeError):  # for generators or lists
-            found = None
-        return self._changed(inputs) if found is None else found
+            exact = None
+        return self._changed(inputs) if exact is None else exact
 
     def start(self, variable: Variable) -> int:
         """Return the number of the first row of an output."""
@@ -131,27 +131,27 @@ class RowOrigins:
 
     def _in(self, part: Variable, whole: Variable) -> np.ndarray:
         """Return the origins of an operand by rows of the result; ValueError if rows differ."""
-        found = self._of(part)
-        if found.ndim and found.size > 1 and part.type.ndim != whole.type.ndim:
+        number = self._of(part)
+        if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError
-        return found.reshape(()) if found.size == 1 else found
+        return number.reshape(()) if number.size == 1 else number
 
     def _filled(self, node: Apply, variable: Variable) -> np.ndarray:
         base, value = node.inputs[:2]
         size = len(np.asarray(self.values[variable]))
         rows = select_rows(node, np.arange(size), self._constants(node))
-        found = np.array(np.broadcast_to(self._of(base), size))
+        numbers = np.array(np.broadcast_to(self._of(base), size))
         added = self._of(value)
         if added.ndim and (len(added) != len(rows) or value.type.ndim != base.type.ndim):
             raise ValueError
         is_set = node.op.set_instead_of_inc
-        found[rows] = added if is_set else self._added([found[rows], added])
-        return found
+        numbers[rows] = added if is_set else self._added([numbers[rows], added])
+        return numbers
 
     def _constants(self, node: Apply) -> Mapping[Variable, Computed]:
-        found = {v: self.values[v] for v in node.inputs[1:] if v in self.values}
-        found |= {v: v.data for v in node.inputs if isinstance(v, Constant)}
-        return found
+        constants = {v: self.values[v] for v in node.inputs[1:] if v in self.values}
+        constants |= {v: v.data for v in node.inputs if isinstance(v, Constant)}
+        return constants
 
     def _added(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         whole, *others = np.broadcast_arrays(*parts)
@@ -187,9 +187,9 @@ class Origins(NamedTuple):
         """
         source = self.numbers - start - first
         inside = np.flatnonzero((source >= 0) & (source < count))
-        found = zip(self.rows[inside], source[inside], self.is_summand[inside], strict=True)
+        entries = zip(self.rows[inside], source[inside], self.is_summand[inside], strict=True)
         all_rows = is_array and not self.has_rows
-        fed = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in found}
+        fed = {(None if all_rows else int(r), int(s), bool(exact)) for r, s, exact in entries}
         return tuple(FedRow(*row) for row in sorted(fed, key=lambda row: (row[0] or 0, row[1:])))
 
 
@@ -205,15 +205,15 @@ def feeds(
     start at `first`.  A Scan that determines only the length of a buffer is no feed.  With
     `values`, the field `more` of each feed shows whether other terms are added.
     """
-    found = []
+    all_feeds = []
     for into, variable, count in made:
         more = added_to(variable, rows.filled, values) if values is not None else set()
         is_array = bool(getattr(variable.type, "ndim", 0))
         for v in sources(variable, rows.filled):
             origins = rows.of(variable, count, first)
             fed = origins.within(rows.start(v), *rows.kept(v), is_array)
-            found.append(Feed(into, *rows.filled[v], v in more, fed))
-    return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
+            all_feeds.append(Feed(into, *rows.filled[v], v in more, fed))
+    return tuple(sorted(all_feeds, key=lambda feed: (feed.into, feed.scan, feed.variable)))
 
 
 def added_to(
@@ -222,26 +222,26 @@ def added_to(
     """Return the `filled` variables that are terms of `variable` next to nonzero other terms."""
     terms, others, waiting = set(), False, [variable]
     while waiting:
-        found = waiting.pop()
-        node = found.owner
-        if found in filled:
-            terms.add(found)
+        term = waiting.pop()
+        node = term.owner
+        if term in filled:
+            terms.add(term)
         elif node is not None and plain_name(node) == "Add":
             waiting += node.inputs
         elif node is not None and plain_name(node) in ("Sum", "Subtensor"):
             waiting.append(node.inputs[0])
-        elif node is not None and (same := unchanged_input(node, found)) is not None:
+        elif node is not None and (same := unchanged_input(node, term)) is not None:
             waiting.append(node.inputs[same])
         else:
-            others |= found not in values or bool(np.any(np.asarray(values[found]) != 0))
+            others |= term not in values or bool(np.any(np.asarray(values[term]) != 0))
     return terms if others else set()
 
 
 def sources(variable: Variable, filled: Container[Variable]) -> list[Variable]:
     """Return the nearest `filled` variables from which `variable` is computed."""
 
-    def inputs_of(found: Variable) -> Sequence[Variable]:
-        node = None if found in filled else found.owner
+    def inputs_of(variable: Variable) -> Sequence[Variable]:
+        node = None if variable in filled else variable.owner
         return () if node is None else node.inputs[NUMBERS.get(plain_name(node), slice(None))]
 
-    return [found for found in find_reachable([variable], inputs_of) if found in filled]
+    return [source for source in find_reachable([variable], inputs_of) if source in filled]

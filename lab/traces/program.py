@@ -239,10 +239,10 @@ class _Places(Ready):
             else number(i)
             for i in indices
         )
-        made, value = np.array(inputs[0]), inputs[1]
+        result, value = np.array(inputs[0]), inputs[1]
         added = not node.op.set_instead_of_inc
-        made[where] = self._each("Add", made[where], value) if added else value
-        return made
+        result[where] = self._each("Add", result[where], value) if added else value
+        return result
 
     def _reduced(self, node: Apply, places: np.ndarray) -> np.ndarray:
         axes = range(places.ndim) if node.op.axis is None else node.op.axis

@@ -26,12 +26,12 @@ def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, 
     for node in toposort(outputs):
         inputs = [copies.get(variable, variable) for variable in node.inputs]
         if is_scan(node):
-            made = _loop(node, inputs)
-            origins[made] = node
+            copy = _loop(node, inputs)
+            origins[copy] = node
         else:
-            made = node.clone_with_new_inputs(inputs)
-        copies |= zip(node.outputs, made.outputs, strict=True)
-        for old, new in zip(node.outputs, made.outputs, strict=True):
+            copy = node.clone_with_new_inputs(inputs)
+        copies |= zip(node.outputs, copy.outputs, strict=True)
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
             new.name = old.name
     return _rewritten([copies.get(v, v) for v in outputs]), origins
 
@@ -52,6 +52,6 @@ def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
     parts = read_scan(node.op, inputs, node.outputs)
     results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
     rule = node.op.rule if isinstance(node.op, TapeScan) else None
-    made = build_scan(parts.with_results(results), rule, type(node.op))
-    label(made.op, labels_of(node.op))
-    return made
+    new = build_scan(parts.with_results(results), rule, type(node.op))
+    label(new.op, labels_of(node.op))
+    return new

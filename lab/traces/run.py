@@ -263,9 +263,9 @@ class _Step:
         if self.recordings is None:
             return None
         held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}
-        found = Within({**self.opened, **held}, self.recordings)
+        inner = Within({**self.opened, **held}, self.recordings)
         self.recordings, self.opened = [], {}
-        return found
+        return inner
 
     def inner(self) -> list[Variable]:
         """Return the outputs of all nodes of the step that are arrays."""

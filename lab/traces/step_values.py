@@ -84,7 +84,7 @@ class StepValues:
                 places[variable] = Leaf(f"{name} {others + 1}", None, -1)
             return places[variable]
 
-        found = []
+        readings = []
         fixed, unwritten = set[Variable](), set[Variable]()
         for number, (variable, values) in enumerate(recording.inside.items()):
             node = variable.owner
@@ -96,7 +96,7 @@ class StepValues:
                 unwritten.add(variable)
                 values = np.empty(0)
             repeats = None if variable in fixed else known.get(self._numbers.of(variable))
-            found.append(
+            readings.append(
                 StepValue(
                     operation_name(node, variable),
                     tuple(source(v) for v in node.inputs),
@@ -109,7 +109,7 @@ class StepValues:
         results = [StepResult(target, source(result)) for target, result in targets(parts)]
         if parts.until is not None:
             results.append(StepResult(None, source(parts.until)))
-        return tuple(found), tuple(results)
+        return tuple(readings), tuple(results)
 
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
         """Give the arguments that are values of the parent's step the numbers of these values."""
@@ -120,10 +120,10 @@ class StepValues:
             if built in held:
                 group, source, tap = held[built]
                 part_above = above[places[source]]
-                made = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
+                accesses = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
                 # The gradient of an output, or a slice by another pullback, has no counterpart.
                 is_outer = group is ReadingGroup.NIT_SOT_GRADIENT
-                there = None if is_outer else dict(made).get(tap)
+                there = None if is_outer else dict(accesses).get(tap)
             elif built in places:  # a parameter
                 there = above[places[built]].inner_inputs[0]
             else:

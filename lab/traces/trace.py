@@ -279,8 +279,8 @@ class ScanTrace:
     @property
     def carries(self) -> bool:
         """Whether the Scan is a loop that also computes tangents or power series."""
-        made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
-        return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
+        is_forward = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
+        return is_forward and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
     def tape(self, argument: int) -> TapeTrace | None:
         """Return the tape or output with this number among the arguments."""
@@ -412,16 +412,16 @@ class Trace:
                 if scan.parent is not None and tape.gradient_of is not None:
                     key = (scan.order, *self._origin(scan.parent, tape.gradient_of))
                     alike.setdefault(key, []).append((number, tape))
-        found: dict[tuple[int, int], int] = {}
+        numbers: dict[tuple[int, int], int] = {}
         for tapes in alike.values():  # the tape of a state accumulates all parts
             parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
             whole = [(n, tape.argument) for n, tape in tapes if tape.collects]
             added = more & {*parts, *whole}
             if len(tapes) > 1 or added:
                 several = len(parts) > 1 or bool(added)
-                found |= {part: i * several for i, part in enumerate(parts, start=1)}
-                found |= {part: len(parts) + 1 for part in whole if part in added}
-        return found
+                numbers |= {part: i * several for i, part in enumerate(parts, start=1)}
+                numbers |= {part: len(parts) + 1 for part in whole if part in added}
+        return numbers
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
         """Return the first Scan, among the differentiated Scans, with a variable, and its name."""

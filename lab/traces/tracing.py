@@ -99,15 +99,15 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    made = traced(asked, inputs, called, values, recordings)
-    scans = zip(made.scans, recordings, strict=True)
-    made = replace(made, scans=tuple(replace(s, id=ids.get(r.node, "")) for s, r in scans))
+    result = traced(asked, inputs, called, values, recordings)
+    scans = zip(result.scans, recordings, strict=True)
+    result = replace(result, scans=tuple(replace(s, id=ids.get(r.node, "")) for s, r in scans))
     if keep != "all":
-        return replace(made, backend=backend_name())
+        return replace(result, backend=backend_name())
     if derived is not None:
-        _DERIVED[id(made)] = derived, given
-        finalize(made, _DERIVED.pop, id(made), None)
-    return made
+        _DERIVED[id(result)] = derived, given
+        finalize(result, _DERIVED.pop, id(result), None)
+    return result
 
 
 _DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace in use
@@ -146,7 +146,7 @@ def traced(
         name = names_of_scans[number]
         scan = _scan_trace(recording, name, above, values, index, axes, used, filled)
         variables = list(enumerate(recording.parts.variables))
-        made = [
+        computed_outputs = [
             (i, v.outer_input, len(recording.final[v]) if v.kind.is_state else recording.steps)
             for i, v in variables
             if v.kind is not Kind.NIT_SOT
@@ -157,13 +157,13 @@ def traced(
                 scan,
                 inside=computed,
                 results=writes,
-                feeds=feeds(made, rows, first=recording.first),
+                feeds=feeds(computed_outputs, rows, first=recording.first),
                 formulas=step_equations(recording.node, recording.parts),
             )
         )
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
         names |= {v.outer_output: v.name for _, v in variables if v.outer_output is not None}
-        ends |= {(number, i): variable for i, variable, _ in made}
+        ends |= {(number, i): variable for i, variable, _ in computed_outputs}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds([(i, v, np.size(values[v])) for i, v in enumerate(asked)], rows, values)
     known = tuple(_inputs(inputs, values))
@@ -174,9 +174,9 @@ def traced(
 
 def _nested(parts: ScanParts, step: Within) -> Trace:
     """Return a trace of the Scans inside one step of a Scan."""
-    made = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
+    symbols = {result: tap_symbol(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
-        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
+        list(symbols), parts.inner_inputs, tuple(symbols.values()), step.values, step.recordings
     )
 
 
@@ -252,10 +252,12 @@ def _scan_trace(
         source = sources.get(position)
         tape = _tape_trace(recording, part, position, source, used)
         length = recording.lengths.get(part, len(tape.initial))
-        found = _tape_axis(part, length, source, axes)
-        if found is not None:
-            axes[part.filled] = axes[filled_by[part]] = found
-            tape = replace(tape, axis=_cut(found, recording.first + np.arange(len(tape.initial))))
+        axis_of_tape = _tape_axis(part, length, source, axes)
+        if axis_of_tape is not None:
+            axes[part.filled] = axes[filled_by[part]] = axis_of_tape
+            tape = replace(
+                tape, axis=_cut(axis_of_tape, recording.first + np.arange(len(tape.initial)))
+            )
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
     return ScanTrace(

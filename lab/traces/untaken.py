@@ -39,11 +39,11 @@ MAX_DEPTH = 5  # nested operations of a formula; deeper ones are written as …
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
     """Return the branches of `scans` whose gradient is 0·∞, each with its first step."""
-    found: dict[tuple[int, Expression], Untaken] = {}
+    branches: dict[tuple[int, Expression], Untaken] = {}
     for number, scan in enumerate(scans):
         for one in _find_products(scans, number, scan):
-            found.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)
-    return tuple(found.values())
+            branches.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)
+    return tuple(branches.values())
 
 
 def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
@@ -122,7 +122,7 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
     """Return the record of a product, with the step of the loop if the loop has the `where`."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
-    made = value_formula(scan, place)
+    formula = value_formula(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
     same = scan.inside[condition].repeats if isinstance(condition, int) else None
     taken = 2 if _is_zero(scan, scan.inside[where].inputs[2]) else 1
@@ -130,8 +130,8 @@ def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, ste
         for value in parent.inside:
             if value.operation == "where" and value.inputs[0] == same:
                 branch = value_formula(parent, value.inputs[3 - taken])
-                return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
-    return Untaken(number, step, made, value_formula(scan, where))
+                return Untaken(number, step, formula, branch, scan.parent, parent.steps - 1 - step)
+    return Untaken(number, step, formula, value_formula(scan, where))
 
 
 def value_formula(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
@@ -159,7 +159,7 @@ def outer_faults(
     if not any(_not_finite(values.get(v)).any() for v in ends.values()):
         return ()
     origins: dict[Variable, int] = {}  # the fault of each value that is not finite
-    found: list[OuterFault] = []
+    faults: list[OuterFault] = []
     for node in toposort(list(ends.values())):
         if is_scan(node) or plain_name(node) == "AllocEmpty":
             continue
@@ -173,15 +173,15 @@ def outer_faults(
             cause = next((origins[v] for v in bad if v in origins), None)
             is_new = not bad or (_is_nan(value).any() and not _is_nan(values[bad[0]]).any())
             if is_new:
-                origins[output] = len(found)
-                found.append(_fault(output, values, names, cause))
+                origins[output] = len(faults)
+                faults.append(_fault(output, values, names, cause))
             elif cause is not None:
                 origins[output] = cause
-    reaches: list[list[tuple[int | None, int]]] = [[] for _ in found]
+    reaches: list[list[tuple[int | None, int]]] = [[] for _ in faults]
     for end, variable in ends.items():
         if variable in origins:
             reaches[origins[variable]].append(end)
-    return tuple(replace(f, reaches=tuple(r)) for f, r in zip(found, reaches, strict=True))
+    return tuple(replace(f, reaches=tuple(r)) for f, r in zip(faults, reaches, strict=True))
 
 
 def _fault(

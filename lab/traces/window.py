@@ -44,11 +44,11 @@ MOST_BYTES = 4_000_000_000  # of a trace
 def check_keep(keep: object) -> Keep:
     """Return `keep` as "all", "last", or a slice; raise ArgumentError for another value."""
     if isinstance(keep, str):
-        found = re.fullmatch(r"(-?[0-9]{1,15})?:(-?[0-9]{1,15})?", keep)
+        match = re.fullmatch(r"(-?[0-9]{1,15})?:(-?[0-9]{1,15})?", keep)
         if keep in ("all", "last"):
             return keep
-        if found:
-            keep = slice(*(None if end is None else int(end) for end in found.groups()))
+        if match:
+            keep = slice(*(None if end is None else int(end) for end in match.groups()))
     if isinstance(keep, slice) and keep.step in (None, 1):
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
@@ -68,10 +68,12 @@ def check_memory(outputs: Sequence[Variable], given: Values) -> None:
     nodes = scan_nodes(outputs)
     known = [n for n in nodes if not scan_nodes([n.inputs[0]])]
     counts, _ = run([n.inputs[0] for n in known], given, record=False)
-    made = [int(counts[node.inputs[0]]) for node in known]
-    needed = sum(steps * _bytes_per_step(node) for node, steps in zip(known, made, strict=True))
+    counts_of_steps = [int(counts[node.inputs[0]]) for node in known]
+    needed = sum(
+        steps * _bytes_per_step(node) for node, steps in zip(known, counts_of_steps, strict=True)
+    )
     if needed > MOST_BYTES:
-        steps = max(made)
+        steps = max(counts_of_steps)
         fits = max(1, steps * MOST_BYTES // needed)
         raise ArgumentError(
             f'keep = "all": {steps:,} steps need {needed / 1e9:,.3g} GB, more than '
@@ -144,11 +146,11 @@ def run_window(
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)
         windows = graph.windows(values, keep)
-        found = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(known)
+        results = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(known)
         with Progress() as progress:
             progress.expect(len(graph.scans))
-            recordings = [_stepped(n, graph, one, found, progress) for n, one in windows.items()]
-    held = {v: value for v, value in found.items() if isinstance(v, Variable)}
+            recordings = [_stepped(n, graph, one, results, progress) for n, one in windows.items()]
+    held = {v: value for v, value in results.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
 
 
@@ -248,11 +250,11 @@ class _Graph:
 
     def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
         """Return the window of each Scan; a gradient records the steps that differentiate it."""
-        found: dict[Apply, Window] = {}
+        windows: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
             steps = int(values[parts.n_steps])
             derivation = decisions_of(node.op)
-            loop = None if derivation is None else found.get(derivation.parent)
+            loop = None if derivation is None else windows.get(derivation.parent)
             if isinstance(keep, str):
                 first, last = steps - 1, steps
             elif loop is not None:
@@ -264,8 +266,8 @@ class _Graph:
                         "keep", keep, f"{parts.called} runs steps 0 to {steps - 1}."
                     )
             first = max(0, min(first, steps - 1))
-            found[node] = Window(steps, first, max(first + 1, min(last, steps)))
-        return found
+            windows[node] = Window(steps, first, max(first + 1, min(last, steps)))
+        return windows
 
 
 _graph = lru_cache(maxsize=REMEMBERED)(_Graph)

@@ -172,15 +172,15 @@ class Events(EventSequence):
     def value(self, slot: Slot, moment: int) -> np.ndarray | None:
         """Return the value in `slot` at `moment`, or None for an empty slot."""
         tape = self._tape(slot.scan, slot.argument)
-        found = None
+        value = None
         writes = [t for t in self._timeline.touches(slot) if t.event <= moment and t.writes]
         if writes:
             step = writes[-1].event - self.clock.first[slot.scan]
-            found = next(a.values[step] for a in tape.writes if a.rows[step] == slot.row)
+            value = next(a.values[step] for a in tape.writes if a.rows[step] == slot.row)
         elif slot.row < len(tape.initial) and not tape.unwritten[slot.row]:
             filling = self.clock.filling(slot.scan)
-            found = tape.initial[slot.row] if filling is None or filling <= moment else None
-        return found
+            value = tape.initial[slot.row] if filling is None or filling <= moment else None
+        return value
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
         """Return the numbers of all events that read or write a slot, also for other Scans."""

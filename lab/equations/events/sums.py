@@ -125,12 +125,12 @@ def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
 
 def reads_of(part: Expression, read: Callable[[Leaf], Read | None]) -> tuple[Read, ...]:
     """Return the reads of an expression at a step, from left to right."""
-    return tuple(found for leaf in leaves_of(part) if (found := read(leaf)) is not None)
+    return tuple(value for leaf in leaves_of(part) if (value := read(leaf)) is not None)
 
 
 def _value(part: Expression, read: Callable[[Leaf], Read | None]) -> np.ndarray | None:
-    return array_of(part, lambda leaf: None if (found := read(leaf)) is None else found.value)
+    return array_of(part, lambda leaf: None if (value := read(leaf)) is None else value.value)
 
 
 def _name(read: Callable[[Leaf], Read | None]) -> Callable[[Leaf], str]:
-    return lambda leaf: leaf.variable if (found := read(leaf)) is None else found.name
+    return lambda leaf: leaf.variable if (value := read(leaf)) is None else value.name

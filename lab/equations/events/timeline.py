@@ -54,9 +54,9 @@ class Clock:
 
     def is_filled(self, scan: int) -> bool:
         """Return whether an event fills the tapes of a Scan with gradients or outputs of Scans."""
-        made = self.trace.scans[scan]
-        states = {tape.argument for tape in made.tapes}
-        return made.parent is not None or any(f.into in states and f.rows for f in made.feeds)
+        trace = self.trace.scans[scan]
+        states = {tape.argument for tape in trace.tapes}
+        return trace.parent is not None or any(f.into in states and f.rows for f in trace.feeds)
 
     def filling(self, scan: int) -> int | None:
         """Return the number of the event that fills the tapes of a Scan, or None."""
@@ -109,15 +109,15 @@ class SlotOrigins:
         return tuple(self._rows(scan.feeds) for scan in self.trace.scans)
 
     def _rows(self, feeds: Iterable[Feed]) -> dict[tuple[int, int | None], list[Origin]]:
-        found: dict[tuple[int, int | None], list[Origin]] = {}
+        origins: dict[tuple[int, int | None], list[Origin]] = {}
         for feed in feeds:
             tape = self.trace.scans[feed.scan].tape(feed.variable)
             rows = range(0 if tape is None else len(tape.final))
             for row, source, is_summand in feed.rows:
                 if source in rows:  # inside the recorded window
                     slot = feed.scan, feed.variable, source
-                    found.setdefault((feed.into, row), []).append(Origin(slot, is_summand))
-        return found
+                    origins.setdefault((feed.into, row), []).append(Origin(slot, is_summand))
+        return origins
 
     @cached_property
     def results(self) -> frozenset[Key]:
@@ -140,12 +140,12 @@ class Timeline:
 
     @cached_property
     def _touches(self) -> Mapping[Key, list[Touch]]:
-        found: dict[Key, list[Touch]] = {}
+        touched: dict[Key, list[Touch]] = {}
         for key, touch in self._all_touches():
-            found.setdefault(key, []).append(touch)
-        for touches in found.values():
+            touched.setdefault(key, []).append(touch)
+        for touches in touched.values():
             touches.sort(key=lambda touch: touch.event)
-        return found
+        return touched
 
     def _all_touches(self) -> Iterator[tuple[Key, Touch]]:
         for number, scan in enumerate(self.trace.scans):

@@ -400,17 +400,20 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
     for result in scan.results:
         if isinstance(result.source, int):
             used[result.source][...] = True
-    for number, made in reversed(list(enumerate(scan.inside))):
+    for number, operation in reversed(list(enumerate(scan.inside))):
         kept, dropped = used[number], None  # where the first branch of a `where` is not taken
-        if made.operation == "where" and (chosen := values_of(scan, made.inputs[0])) is not None:
+        if (
+            operation.operation == "where"
+            and (chosen := values_of(scan, operation.inputs[0])) is not None
+        ):
             dropped = ~np.asarray(chosen, dtype=bool)
-        for place, source in enumerate(made.inputs):
+        for place, source in enumerate(operation.inputs):
             if not isinstance(source, int) or not len(used[source]):
                 continue
             taken = kept
             if dropped is not None and place and len(kept):
                 taken = kept & fitted(dropped if place == 2 else ~dropped, kept)
-            if (dropped is None and made.passes is None) or taken.shape != used[source].shape:
+            if (dropped is None and operation.passes is None) or taken.shape != used[source].shape:
                 by_step = _steps(taken) if len(kept) else np.ones(scan.steps, dtype=bool)
                 taken = fitted(by_step, used[source])
             used[source] |= taken
