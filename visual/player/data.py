@@ -49,7 +49,7 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
     """Return an arranged machine as plain dictionaries, lists, texts, and numbers."""
     machine = arrangement.machine
     mistake, placed = machine.mistake, _plain(arrangement, 2, without=("machine", "boxes"))
-    cells = zip(machine.cells, _placed_boxes(arrangement), strict=True)
+    cells = zip(machine.cells, _plain(arrangement.boxes, 2), strict=True)
     example = mistake and mistake.example
     return {
         **_plain(machine, without=("cells", "events")),
@@ -65,11 +65,6 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
         "cells": [{**_cell(machine, cell), **box} for cell, box in cells],
         "events": [_event(arrangement, event) for event in machine.events],
     }
-
-
-def _placed_boxes(arrangement: Arrangement) -> list[dict[str, Any]]:
-    """Return the boxes of all cells as dictionaries, in hundredths of a pixel."""
-    return [_plain(box, 2) for box in arrangement.boxes]
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:

@@ -5,7 +5,7 @@ Start with `ChoiceGrid`; a `Combination` has one value of each choice. A loop's 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
@@ -20,13 +20,11 @@ from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
 from visual.options import (
     COST,
-    MOST,
     ORDER,
     RULE,
     Argument,
     Choice,
     Value,
-    check_integer,
     numbers,
     words,
 )
@@ -52,11 +50,6 @@ class Pattern:
     def chosen(self) -> dict[str, tuple[int, ...]]:
         """The taps as an argument of `visual.draw`."""
         return dict(self.taps)
-
-    @property
-    def key(self) -> str:
-        """The text, as in ``x:-2,-1``, with semicolons between variables."""
-        return ";".join(f"{name}:{','.join(map(str, taps))}" for name, taps in self.taps)
 
     @property
     def names(self) -> str:
@@ -203,14 +196,6 @@ class Several(Choice):
         return [*self.split(text or "")] or None
 
 
-def _order(value: object) -> int:
-    order = check_integer("orders", value)
-    most = ORDER.most or MOST
-    if not ORDER.least <= order <= most:
-        raise ArgumentError(f"orders = {order}: expected 0 to {most}.")
-    return order
-
-
 def _orders(text: str) -> Iterable[int]:
     return numbers(f"--orders {text}", words(text), "integers, as in 1,2")
 
@@ -227,7 +212,7 @@ CHOICES = (
         f"{ORDER.label} of the derivative",
         of=ORDER,
         usual=(1, 2),
-        check_one=_order,
+        check_one=replace(ORDER, name="orders").check,
         split=_orders,
     ),
     Several(

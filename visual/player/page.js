@@ -148,10 +148,14 @@ class Lesson {
     return pairs.map((pair) => pair.map((word) => encodeURIComponent(word).replace(/%2C|%3B|%3A/g, decodeURIComponent)).join("=")).join("&");
   }
 
-  /** The part of the address that belongs to this page. */
+  /** Whether a part of the address belongs to this machine. @param {string} part */
+  isOwn(part) {
+    return this.prefix ? part.startsWith(this.prefix) : !/^\d+\./.test(part);
+  }
+
+  /** The part of the address that belongs to this machine. */
   link() {
-    const parts = location.hash.slice(1).split("&");
-    const own = parts.filter((part) => (this.prefix ? part.startsWith(this.prefix) : !/^\d+\./.test(part)));
+    const own = location.hash.slice(1).split("&").filter((part) => this.isOwn(part));
     return own.map((part) => part.slice(this.prefix.length)).join("&");
   }
 
@@ -160,7 +164,7 @@ class Lesson {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       const parts = location.hash.slice(1).split("&").filter(Boolean);
-      const others = parts.filter((part) => (this.prefix ? !part.startsWith(this.prefix) : /^\d+\./.test(part)));
+      const others = parts.filter((part) => !this.isOwn(part));
       const own = this.text().split("&").map((part) => this.prefix + part);
       try {
         history.replaceState(history.state, "", `#${[...own, ...others].join("&")}`);
@@ -195,16 +199,19 @@ class Lesson {
     this.future = [];
   }
 
+  /** Restore the last of some states, and keep the present one. @param {string[]} from @param {string[]} to */
+  exchange(from, to) {
+    if (!from.length) return;
+    to.push(this.text());
+    this.restore(from.pop());
+  }
+
   undo() {
-    if (!this.past.length) return;
-    this.future.push(this.text());
-    this.restore(this.past.pop());
+    this.exchange(this.past, this.future);
   }
 
   redo() {
-    if (!this.future.length) return;
-    this.past.push(this.text());
-    this.restore(this.future.pop());
+    this.exchange(this.future, this.past);
   }
 
   /** @param {any} event */

@@ -27,11 +27,10 @@ const COLORED = new Set(["overwritten", "preserved", "restored", "saved", "writt
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * @returns {SVGElement}
- * @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text
+ * Append a new element with attributes and a text.
+ * @param {any} node @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any}
  */
-function shape(tag, attributes, parent, text) {
-  const node = document.createElementNS(SVG, tag);
+function filled(node, attributes, parent, text) {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
   if (text !== undefined) node.textContent = text;
   parent?.append(node);
@@ -39,13 +38,9 @@ function shape(tag, attributes, parent, text) {
 }
 
 /** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
-function html(tag, attributes, parent, text) {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
-  if (text !== undefined) node.textContent = text;
-  parent?.append(node);
-  return node;
-}
+const shape = (tag, attributes, parent, text) => filled(document.createElementNS(SVG, tag), attributes, parent, text);
+/** @param {string} tag @param {Object<string, any>} attributes @param {Element=} parent @param {string=} text @returns {any} */
+const html = (tag, attributes, parent, text) => filled(document.createElement(tag), attributes, parent, text);
 
 /** @param {number} x @param {number} low @param {number} high */
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
@@ -118,43 +113,28 @@ class Picture {
     }, shape("defs", {}, this.svg));
     shape("path", { d: "M0 0L8 4L0 8z", class: "head" }, marker);
     this.head = `url(#head-${Picture.count++})`;
-    this.headings();
     this.cells = data.cells.map((cell, number) => this.cell(cell, number));
     this.tracks = data.events.map((event) =>
       event.groups.flatMap((group) => group.parts.map((part) => this.track(part))));
-    this.strips();
+    this.strips = shape("g", {}, this.svg);
+    this.headings();
     this.over = shape("g", { class: "over" }, this.svg);
     this.staged = "";
   }
 
+  /** The names of Scans and tapes; on a narrow sheet, they are strips, at which lines end. */
   headings() {
     const { data } = this;
-    this.labels = data.headings.filter((heading) => !heading.has_ground).map((heading) => {
-      const kind = heading.is_bold ? "scan" : "tape";
-      const node = shape("text", {
-        x: heading.x, y: heading.y, class: `${kind}${this.isFaulty(heading) ? " faulty" : ""}`,
-      }, this.under, heading.text);
-      const scan = data.scans[heading.scan - 1];
-      if (heading.is_bold) shape("title", {}, node, `${scan.printed}\n${scan.taps}`);
-      return { node, scan: heading.scan };
-    });
+    for (const { x, y, text, scan, is_bold, is_second, has_ground } of data.headings) {
+      const parent = has_ground ? this.strips : this.under;
+      const kind = `${is_bold ? "scan" : "tape"}${is_second && data.mistake ? " faulty" : ""}`;
+      if (has_ground) shape("rect", { x: 0, y: y - 13, width: data.width, height: 17, class: "strip" }, parent);
+      const node = shape("text", { x, y, class: kind }, parent, text);
+      const { printed, taps } = data.scans[scan - 1];
+      if (is_bold) shape("title", {}, node, `${printed}\n${taps}`);
+    }
     for (const [x, hidden] of data.gaps)
       shape("text", { x, y: data.cells[0].y + 4, class: "gap" }, this.under, `⋯ ${hidden}`);
-  }
-
-  /** @param {any} heading */
-  isFaulty(heading) {
-    return heading.is_second && this.data.mistake;
-  }
-
-  /** On a narrow sheet, names of Scans and tapes are strips, at which lines end. */
-  strips() {
-    for (const heading of this.data.headings) {
-      const { x, y, text, has_ground, is_bold } = heading;
-      if (!has_ground) continue;
-      shape("rect", { x: 0, y: y - 13, width: this.data.width, height: 17, class: "strip" }, this.svg);
-      shape("text", { x, y, class: `${is_bold ? "scan" : "tape"}${this.isFaulty(heading) ? " faulty" : ""}` }, this.svg, text);
-    }
   }
 
   /** @param {Cell} cell @param {number} number */

@@ -202,7 +202,7 @@ WRONG = [
     ({"taps": {"square": [(0,)]}}, ["below 0"]),
     ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
     ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
-    ({"orders": [-1]}, ["-1", "expected 0 to 6"]),
+    ({"orders": [-1]}, ["-1", "an integer, 0 to 6"]),
     ({"orders": [True]}, ["True", "integer"]),
     ({"orders": ["1"]}, ["'1'", "integer"]),
     ({"costs": ["mean"]}, ["mean", "last or sum"]),

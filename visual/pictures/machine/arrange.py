@@ -5,10 +5,9 @@ Columns are aligned by time, rows are tapes.  Two heights of rows exist, `TALL` 
 gradient, `COMPACT` for more; the pitch of columns follows from the width. `tracks` has the paths.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from visual.pictures.machine.content import MachineContent, TapeRow
+from visual.pictures.machine.content import MachineContent
 from visual.scene.fonts import text_width
 
 Point = tuple[float, float]
@@ -164,40 +163,24 @@ def _rows(
     for number, row in enumerate(machine.rows):
         scan = machine.scans[row.scan - 1]
         is_first = number == 0 or machine.rows[number - 1].scan != row.scan
-        y += HEAD if is_narrow else 0
-        y += BOW + LANE if number in bows else 0
+        name = f"{scan.label} {scan.name}"
         density = _dense(machine, number, usual, is_tall)
-        y += density.name
+        if is_narrow:
+            text = f"{name}: {row.name}" if is_first else row.name
+            y += HEAD
+            headings.append(Heading(row.scan, 6, y - 4, text, is_first, row.is_second, True))
+        y += density.name + (BOW + LANE if number in bows else 0)
         middle = y + density.box / 2
         heights.append(middle)
-        name = f"{scan.label} {scan.name}"
-        above = BOW + LANE if number in bows else 0.0
-        headings += _headings(row, name, middle, is_first, is_narrow, density, above)
+        up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
+        lines = [(8, -up, name, True), (8, down, row.name, False)]
+        for x, below, text, is_bold in lines if is_first else [(20, 4, row.name, False)]:
+            if not is_narrow:
+                room = LABELS - x - (4 if is_first else 8)
+                y0 = middle + below
+                headings.append(Heading(row.scan, x, y0, text, is_bold, row.is_second, room=room))
         y += density.box + density.below
     return heights, headings, y + (2 if is_tall else 12)
-
-
-def _headings(
-    row: TapeRow,
-    name: str,
-    middle: float,
-    is_first: bool,
-    is_narrow: bool,
-    density: Density,
-    above: float,
-) -> Iterator[Heading]:
-    """Yield the name of a Scan at its first row, and of every row."""
-    if is_narrow:
-        y = middle - density.box / 2 - density.name - above - 4
-        text = f"{name}: {row.name}" if is_first else row.name
-        yield Heading(row.scan, 6, y, text, is_first, row.is_second, has_ground=True)
-        return
-    if not is_first:
-        yield Heading(row.scan, 20, middle + 4, row.name, False, row.is_second, room=LABELS - 28)
-        return
-    up, down = (3, 13) if density.box > COMPACT.box else (4, 9)
-    yield Heading(row.scan, 8, middle - up, name, True, row.is_second, room=LABELS - 12)
-    yield Heading(row.scan, 8, middle + down, row.name, False, row.is_second, room=LABELS - 12)
 
 
 def rows_with_bows(machine: MachineContent) -> set[int]:

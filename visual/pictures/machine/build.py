@@ -123,8 +123,7 @@ class _Builder:
             value = self.events.value(slot, number)
             if self.places is not None:
                 self.places.learn_slot(slot, number, value)
-            full = "" if value is None else full_text(value)
-            key = Key(moment, role, self.wording.number(value), full, self.wording.entries(value))
+            key = key_of(self.wording, moment, role, value)
             if not keys or replace(key, moment=keys[-1].moment, full=keys[-1].full) != keys[-1]:
                 keys.append(key)
         scan = self.trace.scans[slot.scan]
@@ -210,6 +209,12 @@ class _Builder:
 
     def _cell_of(self, slot: Slot) -> int | None:
         return self.columns.numbers.get(address(slot))
+
+
+def key_of(wording: Wording, moment: int, role: str, value: np.ndarray | None) -> Key:
+    """Return the key of a cell that has a role and a value from a moment on."""
+    full = "" if value is None else full_text(value)
+    return Key(moment, role, wording.number(value), full, wording.entries(value))
 
 
 CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, if it has one

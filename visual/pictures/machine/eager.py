@@ -16,8 +16,7 @@ from lab.equations.events.records import Event as RunEvent
 from lab.equations.events.records import Slot, Write
 from lab.errors import GraphError
 from lab.records import cached_property
-from visual.layout.cells import full_text
-from visual.pictures.machine.build import part_of
+from visual.pictures.machine.build import key_of, part_of
 from visual.pictures.machine.content import (
     Ink,
     Key,
@@ -101,15 +100,11 @@ class _Builder:
 
     def machine(self) -> MachineContent:
         result = self.recording.result.value
+        names = ["gradients" if argument else "values" for _, argument in self.rows]
         return MachineContent(
             title=TITLE,
             scans=tuple(self._scans()),
-            rows=tuple(
-                TapeRow(
-                    n, "gradients" if argument else "values", "gradients" if argument else "values"
-                )
-                for n, (_, argument) in enumerate(self.rows, start=1)
-            ),
+            rows=tuple(TapeRow(n, name, name) for n, name in enumerate(names, start=1)),
             cells=tuple(map(self._cell, self.events.slots)),
             events=tuple(map(self._event, self.events)),
             times=tuple(range(len(self.recording.nodes))),
@@ -126,21 +121,17 @@ class _Builder:
             yield ScanRows(n + 1, function, f"tape {tape}", bool(argument), argument, span)
 
     def _cell(self, slot: Slot) -> SlotCell:
+        writes = {e.number: w for e in self.events for w in e.writes if w.slot == slot}
         keys: list[Key] = []
         value = None
         for moment in range(len(self.events) + 1):
-            event = self.events[moment - 1] if moment else None
-            value = next((w.new for w in event.writes if w.slot == slot), value) if event else None
-            role = self.events.role(slot, moment).value
-            full = "" if value is None else full_text(value)
-            number, entries = self.wording.number(value), self.wording.entries(value)
-            if not keys or (keys[-1].role, keys[-1].full) != (role, full):
-                keys.append(Key(moment, role, number, full, entries))
+            value = writes[moment].new if moment in writes else value
+            key = key_of(self.wording, moment, self.events.role(slot, moment).value, value)
+            if not keys or (keys[-1].role, keys[-1].full) != (key.role, key.full):
+                keys.append(key)
         row = self.rows.index((slot.scan, slot.argument))
         column = self.recording.tapes[slot.scan].nodes[slot.row]
-        is_end = slot.argument == GRADIENTS and not any(
-            write.terms[0].source for e in self.events for write in e.writes if write.slot == slot
-        )
+        is_end = slot.argument == GRADIENTS and not any(w.terms[0].source for w in writes.values())
         return SlotCell(row, column, slot.position, slot.label, tuple(keys), has_seed=is_end)
 
     def _event(self, event: RunEvent) -> MachineEvent:
