@@ -1,6 +1,6 @@
 """The boxes of a step graph: the role, the name, and the caption of each node, and its drawing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,130 +10,101 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, number_text
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.cells import full_text, lists_entries, quantity, value_text, values_text
+from visual.layout.cells import lists_entries, value_text, values_text
 from visual.layout.legend import EVERY_ROLE
 from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import StepNode
-from visual.scene.shapes import Box, Group, Shape, fitted, text_width
+from visual.scene.combinators import Piece, piece
+from visual.scene.fonts import MONO_WIDTH, text_width
+from visual.scene.shapes import Box, Group, Text, fitted
 from visual.scene.theme import Role
 
-LABEL, VALUE, CAPTION = 12.5, 12, 11  # font sizes
-LINE, ABOVE, INDENT = 17, 15, 7
+VALUE, CAPTION = 12, 11  # font sizes
+LINE, INDENT = 17, 8  # the height and the left margin of a line
 MIN_WIDTH = 58
-ENTRY = "-0.01234, "  # a typical entry of a vector
 LEGEND: Mapping[Role, str] = {
     **EVERY_ROLE,
     Role.RESULT: "output of the step",
 }
-Look = tuple[Role, str, str]
 
 
 @dataclass(frozen=True)
-class Card:
-    """A box with a caption, a name, and a value, at most `widest` pixels wide.
-
-    A `formula` replaces the name, and `numbers`, if any, replace the value; both consist of lines.
-    `full` is the formula without line breaks, for a tooltip.
-    """
+class NodeLook:
+    """The role of a node, its name, and its caption."""
 
     role: Role
-    label: str
-    value: np.ndarray | None
-    caption: str
-    widest: float
-    formula: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    full: str = ""
+    name: str
+    caption: str = ""
 
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The formula or the name, then the numbers or the value."""
-        value = value_line(self.value, self.widest - 14)
-        return *(self.formula or (self.label,)), *(self.numbers or filter(None, (value,)))
 
-    @property
-    def width(self) -> float:
-        """The width in pixels."""
-        name = 0.0 if self.formula else text_width(self.label, LABEL, bold=True) + 16
-        mono = self.lines[not self.formula :]
-        widths = (text_width(line, VALUE, mono=True) + 14 for line in mono)
-        caption = text_width(self.caption, CAPTION) + 10
-        return min(max(MIN_WIDTH, name, caption, *widths), self.widest)
+def draw_card(
+    look: NodeLook, bold: Sequence[str], numbers: Sequence[str], width: float, group: Group
+) -> Piece:
+    """Draw a box at most `width` wide: a caption, bold lines, and lines of numbers.
 
-    @property
-    def height(self) -> float:
-        """The height in pixels."""
-        return 9 + LINE * len(self.lines) + ABOVE * bool(self.caption)
-
-    def draw(self, box: Box, key: str) -> Group:
-        """Draw the card in a box that has its size; `key` identifies the quantity."""
-        title = f"{self.label} = {full_text(self.value)}" if self.value is not None else self.label
-        shapes, known = (box, *self._texts(box)), quantity(self.label)
-        return Group(shapes, cell=key, title=title, quantity=known, value=self.value)
-
-    def _texts(self, box: Box) -> Iterator[Shape]:
-        middle, y = box.x + box.width / 2, box.y
-        room, look = box.width - 6, {"anchor": "middle", "role": self.role}
-        if self.caption:
-            yield fitted(middle, y + 15, self.caption, room, CAPTION, **look)  # type: ignore[arg-type]
-            y += ABOVE
-        for number, line in enumerate(self.lines, start=1):
-            bold, x = number <= max(1, len(self.formula)), middle
-            size = VALUE if self.formula or not bold else LABEL
-            mono = bool(self.formula) or not bold
-            text = fitted(middle, y + LINE * number, line, room, size, mono=mono, bold=bold, **look)  # type: ignore[arg-type]
-            if self.formula:
-                x = box.x + INDENT + text_width(line, VALUE, mono=True)
-                x -= text_width(line.lstrip(), VALUE, mono=True)
-                title = self.full if line.endswith("…") else ""
-                text = replace(text, x=x, content=line.lstrip(), anchor="start", title=title)
-            yield text
+    The shapes are in a copy of the empty `group`; its tooltip also belongs to a shortened line.
+    """
+    texts, room = list[Text](), width - 2 * INDENT
+    if look.caption:
+        texts.append(fitted(INDENT, 15, look.caption, room, CAPTION, role=look.role))
+    for number, line in enumerate((*bold, *numbers)):
+        x = INDENT + (len(line) - len(line.lstrip())) * VALUE * MONO_WIDTH
+        style = {"mono": True, "bold": number < len(bold), "role": look.role}
+        y = 16 + LINE * len(texts)
+        text = fitted(x, y, line.lstrip(), width - INDENT - x, VALUE, **style)  # type: ignore[arg-type]
+        texts.append(replace(text, title=group.title) if line.endswith("…") else text)
+    right = max(text.x + text.width for text in texts) + INDENT
+    box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), look.role)
+    return piece(replace(group, shapes=(box, *texts)))
 
 
 def value_line(value: np.ndarray | None, room: float) -> str:
     """Return a value as a line: a number, the entries of a short vector, or norm and shape."""
     if value is None or value.ndim == 0:
         return "" if value is None else number_text(value)
-    if lists_entries(value) and text_width(ENTRY * len(value), VALUE, mono=True) <= room:
-        return values_text(value)
+    line = values_text(value)
+    if lists_entries(value) and text_width(line, VALUE, mono=True) <= room:
+        return line
     return f"{value_text(value)} {'×'.join(map(str, value.shape))}"
 
 
 @dataclass(frozen=True)
-class Looks:
+class NodeLooks:
     """The looks of the nodes of a step."""
 
     named: NamedScan
     step: int
 
-    def look(self, node: StepNode) -> Look:
-        """Return the role of a node, its name, and its caption."""
+    def look(self, node: StepNode) -> NodeLook:
+        """Return the look of a node."""
         place = node.place
         if isinstance(place, Leaf) and node.term is None:
             return self._argument(place)
         if isinstance(place, Leaf):
-            return Role.INTERMEDIATE, place.variable, ""
+            return NodeLook(Role.INTERMEDIATE, place.variable)
         if place.target is None:
-            return Role.RESULT, "until", "the loop stops if this is true"
+            return NodeLook(Role.RESULT, "until", "the loop stops if this is true")
         role = Role.OVERWRITTEN if self._is_overwritten(place.target) else Role.RESULT
-        return role, self._name(place.target), self._quantity(place.target, False)
+        return NodeLook(role, self._name(place.target), self._quantity(place.target, False))
 
-    def _argument(self, leaf: Leaf) -> Look:
+    def _argument(self, leaf: Leaf) -> NodeLook:
         scan, name = self.named.scan, self._name(leaf)
         variable, is_forward = scan.variable(leaf), scan.parent is None
         if isinstance(variable, SequenceTrace):
             if variable.group is ReadingGroup.RESULT:
-                return Role.REUSED, name, "forward result"
-            return (Role.INPUT, name, "sequence") if is_forward else (Role.READ, name, "")
+                return NodeLook(Role.REUSED, name, "forward result")
+            if is_forward:
+                return NodeLook(Role.INPUT, name, "sequence")
+            return NodeLook(Role.READ, name)
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
             untraced = "untraced state" if leaf.variable in scan.untraced else ""
-            return Role.INPUT, name, untraced if variable is None else "parameter"
+            return NodeLook(Role.INPUT, name, untraced if variable is None else "parameter")
         if is_forward and variable.kind is not Kind.MIT_MOT:
             if variable.tape.row(self.step, leaf.tap) < variable.tape.origin:
-                return Role.INPUT, name, "initial value"
-            return Role.INTERMEDIATE, name, ""
+                return NodeLook(Role.INPUT, name, "initial value")
+            return NodeLook(Role.INTERMEDIATE, name)
         role = Role.OVERWRITTEN if self._is_overwritten(leaf) else Role.PRESERVED
-        return role, name, self._quantity(leaf, True)
+        return NodeLook(role, name, self._quantity(leaf, True))
 
     def _name(self, leaf: Leaf) -> str:
         return Speller(self.named).position(leaf, self.step)

@@ -14,13 +14,11 @@ from lab.notation import (
     Call,
     Expression,
     Leaf,
-    Number,
     SharedTerm,
     Slice,
     Term,
     calls_of,
     leaves_of,
-    render,
 )
 from lab.records import cached_property, find_reachable
 from lab.scans.names import readable
@@ -30,7 +28,6 @@ from lab.traces.trace import ScanTrace, Source, StepResult, TapeTrace
 from lab.traces.untaken import values_of
 
 MOST_SHARED = 12  # with more shared values, a reader cannot follow the arrows
-SLOT = "▢"  # an input, in the label of an operation
 
 
 class StepPart(Enum):
@@ -145,24 +142,6 @@ class StepNodes:
             value = array_of(self.terms[place], lambda leaf: self.value(leaf, step))
             self._values[place, step] = value
         return self._values[place, step]
-
-
-def recomputed_operations(scan: ScanTrace) -> frozenset[int]:
-    """Return the operations of the parent's step that the step of a Scan computes again."""
-    values = (value for value in scan.inside if value.passes is None)
-    return frozenset(value.repeats for value in values if value.repeats is not None)
-
-
-def operation_label(scan: ScanTrace, number: int) -> str:
-    """Return an operation inside a step, with its constants: ``1 − ▢`` or ``▢[▢]``."""
-
-    def argument(source: Source) -> Term:
-        while isinstance(source, int) and scan.inside[source].passes is not None:
-            source = scan.inside[source].inputs[scan.inside[source].passes or 0]
-        return source if isinstance(source, Number) else Leaf(SLOT, None, -1)
-
-    value = scan.inside[number]
-    return render(Call(value.operation, tuple(map(argument, value.inputs))), lambda v: v.variable)
 
 
 def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:

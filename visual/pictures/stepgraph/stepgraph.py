@@ -2,50 +2,37 @@
 
 Arguments are on the left and results on the right; between them are the values that the step uses
 more than once. Formulas contain all other operations. The heading lists the forward results that
-the step reuses, and the operations that it recomputes.
+the step reuses.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import shorten
 
 import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.spelling import Speller, untaken_notes
-from lab.errors import listing
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Leaf, calls_of, leaves_of, render
+from lab.notation import Leaf, leaves_of, render
 from lab.records import cached_property
 from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
 from lab.traces.untaken import values_of
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
+from visual.layout.cells import full_text, quantity
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_step, check_trace, selected_scan
-from visual.pictures.stepgraph.cards import LEGEND, VALUE, Card, Looks
-from visual.pictures.stepgraph.nodes import (
-    SLOT,
-    StepNode,
-    StepNodes,
-    StepPart,
-    operation_label,
-    recomputed_operations,
-)
-from visual.scene.combinators import Piece, above, gap, sized
+from visual.pictures.stepgraph.cards import INDENT, LEGEND, VALUE, NodeLooks, draw_card, value_line
+from visual.pictures.stepgraph.nodes import StepNode, StepNodes, StepPart
+from visual.scene.combinators import Piece, above, gap, over, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Scene, Shape, picture_function
-from visual.scene.theme import Role
+from visual.scene.shapes import Arrow, Group, Scene, Text, picture_function, walk
 
-GLOSSARY: Mapping[str, str] = {  # operations whose names do not explain them
-    "set_at": "the first input, one entry of it, or a part, replaced by the second",
-    "add_at": "the first input, with the second added to one of its entries, or a part",
-}
 LONGEST = 300  # letters of a formula in the heading
-ARGUMENT, ON_PAPER = 232, 96  # the greatest widths of boxes
-APART, UNEVEN, WIDEST, LINES = 44, 1.6, 460, 4  # columns; results; formulas; lines of a formula
+ARGUMENT, ON_PAPER = 236.0, 96.0  # the greatest widths of boxes
+FORMULA, LINES = 0.5, 4  # the greatest width of a result, as a part of the sheet; its lines
 HANGING = 2  # letters of the indentation of the later lines of a formula
 
 
@@ -98,32 +85,37 @@ class _StepGraph:
     model: StepNodes
 
     @cached_property
-    def cards(self) -> Mapping[str, Card]:
-        """The card of each node, by key."""
-        looks = Looks(self.named, self.step)
-        nodes = {node.key: (node, *looks.look(node)) for node in self.model.every}
-        widest, cards = ON_PAPER if self.sheet.on_paper else ARGUMENT, dict[str, Card]()
-        for key, (node, role, label, caption) in nodes.items():
-            value = self.model.value(node.place, self.step)
-            cards[key] = Card(role, label, value, caption, widest)
-        level: dict[str, int] = {}
-        for node in self.model.every:
-            level[node.key] = max((level[before.key] + 1 for before in node.inputs), default=0)
-        depth = max(level.values(), default=0) or 1
-        read = max((cards[key].width for key in level if not level[key]), default=0)
-        unit = (self.sheet.line - read - APART * depth) / (depth - 1 + UNEVEN)
-        for key, (node, role, label, caption) in nodes.items():
-            if node.term is not None:
-                wide = min(unit * (1 if node.part is StepPart.SHARED else UNEVEN), WIDEST)
-                cards[key] = self._formula_card(node, role, label, caption, max(wide, ARGUMENT))
-        return cards
+    def cards(self) -> Mapping[str, Piece]:
+        """The box of each node, by key."""
+        return {node.key: self._card(node, n) for n, node in enumerate(self.model.every)}
 
-    def _formula_card(
-        self, node: StepNode, role: Role, label: str, caption: str, widest: float
-    ) -> Card:
-        """Return the card of a result or a shared value: its formula, also in numbers."""
-        model, speller = self.model, Speller(self.named)
-        value = model.value(node.place, self.step)
+    def _card(self, node: StepNode, number: int) -> Piece:
+        """Draw an argument with its value, or a formula in symbols and in numbers."""
+        look = NodeLooks(self.named, self.step).look(node)
+        value = self.model.value(node.place, self.step)
+        place = node.place.target if isinstance(node.place, StepResult) else node.place
+        key = f"{self.named.number}:node {number}"
+        if place is not None and node.part is not StepPart.SHARED:
+            key = self.named.leaf_key(place, self.step)  # as in other pictures
+        width = ON_PAPER if self.sheet.on_paper else ARGUMENT
+        title, bold, numbers = look.name, [look.name], list[str]()
+        if node.term is not None:
+            width = max(ARGUMENT, self.sheet.line * FORMULA * (node.part is StepPart.RESULT))
+            letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
+            title, written = self._formula(node, look.name)
+            bold, numbers = (
+                formula_lines(content, letters, LINES, HANGING) for content in (title, written)
+            )
+            look = replace(look, caption=look.caption * (look.caption != look.name))
+        if not numbers or not numbers[0] or numbers[-1].endswith("…"):
+            numbers = [*filter(None, [value_line(value, width - 2 * INDENT)])]
+        title += "" if value is None else f" = {full_text(value)}"
+        group = Group((), cell=key, title=title, quantity=quantity(look.name), value=value)
+        return draw_card(look, bold, numbers, width, group)
+
+    def _formula(self, node: StepNode, label: str) -> tuple[str, str]:
+        """Return a formula in symbols and, if all its values are numbers, in numbers."""
+        model, speller, sign = self.model, Speller(self.named), ":="
         assert node.term is not None
         leaves = {leaf: model.value(leaf, self.step) for leaf in leaves_of(node.term)}
         scalars = {leaf: v for leaf, v in leaves.items() if v is not None and not v.ndim}
@@ -131,47 +123,30 @@ class _StepGraph:
         def name(leaf: Leaf) -> str:
             return leaf.variable if leaf in model.terms else speller.position(leaf, self.step)
 
-        sign = ":="
         if isinstance(node.place, StepResult) and node.place.target is not None:
             sign = speller.sign(Formula(node.place.target, node.term))
-        full, written = f"{label} {sign} {render(node.term, name)}", ""
+        value, written = model.value(node.place, self.step), ""
         if value is not None and not value.ndim and len(scalars) == len(leaves):
             written = equation(value, node.term, scalars)
-        letters = int((widest - 14) / (VALUE * MONO_WIDTH))
-        lines, numbers = (
-            tuple(formula_lines(content, letters, LINES, HANGING)) for content in (full, written)
-        )
-        if numbers[-1].endswith("…") or not written:
-            numbers = ()
-        caption = caption if caption != label else ""
-        return Card(role, label, value, caption, widest, lines, numbers, full)
+        return f"{label} {sign} {render(node.term, name)}", written
 
     @cached_property
     def graph(self) -> tuple[list[GraphNode], list[GraphEdge]]:
         """The boxes and the edges, for Graphviz; all results of formulas are in one column."""
         nodes = list[GraphNode]()
-        for node, card in zip(self.model.every, self.cards.values(), strict=True):
+        for node in self.model.every:
+            box, card = self.cards[node.key].envelope, self.cards[node.key]
+            label = "\n".join(text.content for text in walk(card.shapes) if isinstance(text, Text))
             rank = "results" if node.part is StepPart.RESULT else ""
-            size = card.width, card.height
-            nodes.append(GraphNode(node.key, *size, "\n".join(card.lines), rank))
+            nodes.append(GraphNode(node.key, box.width, box.height, label, rank))
         return nodes, [GraphEdge(b.key, node.key) for node in self.model.every for b in node.inputs]
 
     @cached_property
     def layout(self) -> Piece:
         """The boxes and the arrows."""
         layout = lay_out(*self.graph, rightwards=True)
-        boxes = {
-            key: Box(*layout.corners[key], card.width, card.height, card.role)
-            for key, card in self.cards.items()
-        }
-        shapes: list[Shape] = [*map(Arrow, layout.curves)]
-        for number, node in enumerate(self.model.every):
-            key = f"{self.named.number}:node {number}"
-            leaf = node.place.target if isinstance(node.place, StepResult) else node.place
-            if leaf is not None and node.part is not StepPart.SHARED:
-                key = self.named.leaf_key(leaf, self.step)  # as in other pictures
-            shapes.append(self.cards[node.key].draw(boxes[node.key], key))
-        return sized(layout.width, layout.height, *shapes)
+        boxes = (shifted(card, *layout.corners[key]) for key, card in self.cards.items())
+        return over(sized(layout.width, layout.height, *map(Arrow, layout.curves)), *boxes)
 
     def scene(self, why: str) -> Scene:
         """Draw the whole picture; `why` explains the choice of the step."""
@@ -198,15 +173,6 @@ class _StepGraph:
             if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
                 equation = Speller(parent).equation(formulas[sequence.source])
                 yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
-        if numbers := sorted(recomputed_operations(scan)):
-            operations = Counter(operation_label(parent.scan, number) for number in numbers)
-            names = listing(
-                f"{name} ({n} times)" if n > 1 else name for name, n in operations.items()
-            )
-            note = f"; {SLOT} is an input" if SLOT in names else ""
-            yield f"recomputed: {names}, which the forward Scan does not store{note}"
-        labels = {call.name for f in scan.formulas for call in calls_of(f.expression)}
-        yield from (f"{name}: {words}" for name, words in GLOSSARY.items() if name in labels)
         for case, words in zip(named.trace.untaken, untaken_notes(named.trace), strict=True):
             if named.number in (case.scan, case.forward):
                 yield words
