@@ -166,9 +166,7 @@ class Machine(Widget):
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Mapping[str, int]) -> int:
-        return self._known(proposal["value"])
-
-    def _known(self, moment: int) -> int:
+        moment = proposal["value"]
         if not 0 <= check_integer("moment", moment) <= self.content.moments:
             raise argument_error(
                 "moment", moment, f"this machine has the moments 0 to {self.content.moments}."
@@ -177,7 +175,7 @@ class Machine(Widget):
 
     def scene(self, moment: int | None = None, theme: str = "light", width: float = 840) -> Scene:
         """Return the picture at the end of event `moment`, by default the present one."""
-        at = self._known(self.moment if moment is None else moment)
+        at = self.moment if moment is None else self._check_moment({"value": moment})
         return still(arrange(self.content, width), at, self.trace).themed(theme)
 
     def save(self, path: str | os.PathLike[str], animate: bool = False) -> Path:

@@ -65,7 +65,7 @@ def _named(trace: Trace) -> list[str]:
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
-    machine = _marked(_differences_last(_paired(correct, faulty)))
+    machine = _marked(_paired(correct, faulty))
     mistake = _mistake(machine, breakage)
     if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
         machine = _explained(machine, mistake.first_wrong)
@@ -82,8 +82,8 @@ def _explained(machine: MachineContent, first: int) -> MachineContent:
     )
 
 
-def _differences_last(machine: MachineContent) -> MachineContent:
-    """Return a machine whose events end with a group in which the faulty rule differs, if any."""
+def _marked(machine: MachineContent) -> MachineContent:
+    """Return a machine with red numbers, whose events end where the faulty rule differs, if any."""
     events = []
     for moment, event in enumerate(machine.events, start=1):
         wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
@@ -92,20 +92,13 @@ def _differences_last(machine: MachineContent) -> MachineContent:
             second = [part.target for part in group.parts if part.is_second]
             return bool(wrong & {*second}), bool(second)
 
-        events.append(replace(event, groups=tuple(sorted(event.groups, key=key))))
-    return replace(machine, events=tuple(events))
-
-
-def _marked(machine: MachineContent) -> MachineContent:
-    """Return a machine in whose sentences the wrong numbers of the faulty rule are red."""
-    events = [
-        replace(event, groups=tuple(_with_marks(group) for group in event.groups))
-        for event in machine.events
-    ]
+        groups = map(_with_marks, sorted(event.groups, key=key))
+        events.append(replace(event, groups=tuple(groups)))
     return replace(machine, events=tuple(events))
 
 
 def _with_marks(group: PartGroup) -> PartGroup:
+    """Return a group in whose sentences the wrong numbers of the faulty rule are red."""
     correct = {part.sentence[0].text: part.sentence for part in group.parts if not part.is_second}
     marked = (
         replace(part, sentence=_with_red(part.sentence, correct[part.sentence[0].text]))

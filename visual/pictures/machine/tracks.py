@@ -50,18 +50,22 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
     Several sums of one run play at the same time only if they add nothing but zeros; they show no
     factors. Of two factors in the same place, the first stays; the sentences contain all.
     """
-    routes, taken, result = _Routes(arrangement), list[_Area](), list[list[Track]]()
+    routes, result = _Routes(arrangement), list[list[Track]]()
+    taken: list[tuple[float, float, float]] = []
     has_zeros = sum(part.kind is PartKind.SUM and not part.is_second for part in group.parts) > 1
     for part in group.parts:
         tracks = []
         for term in part.terms:
             way = routes.track(part, term)
             if way.chip is not None and (term.factor or term.symbol):
-                area = _Area.of(way.chip, factor_text(term), factor_size(arrangement))
-                if has_zeros or any(area.overlaps(other) for other in taken):
+                (x, y), size = way.chip, factor_size(arrangement)
+                half = text_width(factor_text(term), size, bold=True) / 2 + 4
+                if has_zeros or any(
+                    abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in taken
+                ):
                     way = replace(way, chip=None, drops=())
                 else:
-                    taken.append(area)
+                    taken.append((x, y, half))
             tracks.append(way)
         result.append(tracks)
     return result
@@ -75,22 +79,6 @@ def factor_text(term: Movement) -> str:
 def factor_size(arrangement: Arrangement) -> float:
     """Return the size of the letters of factors."""
     return 13.0 if arrangement.is_tall else 11.0
-
-
-@dataclass(frozen=True)
-class _Area:
-    left: float
-    right: float
-    y: float
-
-    @classmethod
-    def of(cls, chip: Point, text: str, size: float) -> "_Area":
-        half = text_width(text, size, bold=True) / 2 + 4
-        return cls(chip[0] - half, chip[0] + half, chip[1])
-
-    def overlaps(self, other: "_Area") -> bool:
-        across = self.left < other.right and other.left < self.right
-        return across and abs(self.y - other.y) < CHIP
 
 
 def divided(points: Sequence[Point], share: float) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
@@ -124,51 +112,46 @@ class _Routes:
         return self.arrangement.pitch
 
     def track(self, part: Part, term: Movement) -> Track:
-        points, chip, turn = self._line(term, part.target, part.kind is PartKind.FILL)
-        saved: tuple[tuple[Point, ...], ...] = ()
-        if chip is not None:
-            lines = (self._drop(cell, chip, n) for n, cell in enumerate(term.saved))
-            saved = tuple(lines)
-        return Track(points, chip, turn, saved)
+        way = self._line(term, part.target, part.kind is PartKind.FILL)
+        if way.chip is None:
+            return way
+        lines = (self._drop(cell, way.chip, n) for n, cell in enumerate(term.saved))
+        return replace(way, drops=tuple(lines))
 
-    def _line(
-        self, term: Movement, target: int, is_filled: bool
-    ) -> tuple[tuple[Point, ...], Point | None, float]:
-        """Return the line of a term, the place of its factor, and its relative position."""
+    def _line(self, term: Movement, target: int, is_filled: bool) -> Track:
+        """Return the line of a term with the place of its factor."""
         to, cell = self.boxes[target], self.machine.cells[target]
         if is_filled and term.source is None:  # above the names of the next row
             below = to.bottom + (14 if self.arrangement.is_tall else 7)
-            return ((to.x, below), (to.x, to.bottom)), None, 0.0
+            return Track(((to.x, below), (to.x, to.bottom)), turn=0.0)
         if term.source is None:
             return self._from_side(to, cell)
         start, source = self.boxes[term.source], self.machine.cells[term.source]
         if term.source == target:
             above = ((to.x, to.top - 14), (to.x, to.top))
-            return above, (self._side(to, cell), to.y), 0.5
+            return Track(above, (self._side(to, cell), to.y))
         way = 1 if cell.column > source.column else -1
         apart = abs(cell.column - source.column)
-        if source.row == cell.row and apart == 1 and self.is_cramped and term.factor:
+        is_level = source.row == cell.row
+        if is_level and apart == 1 and self.is_cramped and term.factor:
             return self._under(start, to, way)
-        if source.row == cell.row and apart == 1:
-            points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-            return points, _between(*points, 0.5), 0.5
-        if source.row == cell.row:
+        if is_level and apart > 1:
             return self._bow(start, to, way, source)
         if apart == 0:
             return self._down(start, to, cell)
         points = (start.x + way * start.width / 2, start.y), (to.x - way * to.width / 2, to.y)
-        share = 0.3 if self.is_cramped else 0.4
-        return points, _between(*points, share), share
+        share = 0.5 if is_level else 0.3 if self.is_cramped else 0.4
+        return Track(points, _between(*points, share), share)
 
-    def _from_side(self, to: CellBox, cell: SlotCell) -> tuple[tuple[Point, ...], Point, float]:
+    def _from_side(self, to: CellBox, cell: SlotCell) -> Track:
         """Return the line of a value that is in no slot, from the previous side or from below."""
         x = self._side(to, cell)
         if self.is_cramped:
             low = to.bottom + UNDER
             edge = to.x + (0.2 if x > to.x else -0.2) * to.width
-            return ((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3
+            return Track(((x, low), (edge, low), (edge, to.bottom)), (x, low), 0.3)
         edge = to.left if x < to.x else to.right
-        return ((x, to.y), (edge, to.y)), (x, to.y), 0.3
+        return Track(((x, to.y), (edge, to.y)), (x, to.y), 0.3)
 
     def _side(self, to: CellBox, cell: SlotCell) -> float:
         """Return the middle of the gap between a box and the previous one of its Scan."""
@@ -178,9 +161,7 @@ class _Routes:
         inside = to.width / 2 < x < self.arrangement.width - 18
         return x if inside else to.x - way * self.pitch / 2
 
-    def _bow(
-        self, start: CellBox, to: CellBox, way: int, source: SlotCell
-    ) -> tuple[tuple[Point, ...], Point, float]:
+    def _bow(self, start: CellBox, to: CellBox, way: int, source: SlotCell) -> Track:
         """Return a line above the boxes between two slots of a row."""
         lane = source.column % 2
         high = start.top - NAME - 3 - LANE * (1 + lane)
@@ -188,31 +169,27 @@ class _Routes:
         points = (first, start.top), (first, high), (last, high), (last, to.top)
         chip = to.x - way * self.pitch / 2, high
         up, over = start.top - high, abs(last - first)
-        return points, chip, (up + abs(chip[0] - first)) / (2 * up + over)
+        return Track(points, chip, (up + abs(chip[0] - first)) / (2 * up + over))
 
     @property
     def is_cramped(self) -> bool:
         """Whether the gap between two boxes of a row is too narrow for a factor."""
         return self.pitch - max((box.width for box in self.boxes), default=0.0) < FACTOR
 
-    def _under(
-        self, start: CellBox, to: CellBox, way: int
-    ) -> tuple[tuple[Point, ...], Point, float]:
+    def _under(self, start: CellBox, to: CellBox, way: int) -> Track:
         """Return a line below two neighboring boxes."""
         low = start.bottom + UNDER
         first, last = start.x + way * start.width * 0.2, to.x - way * to.width * 0.2
         points = (first, start.bottom), (first, low), (last, low), (last, to.bottom)
-        return points, ((first + last) / 2, low), 0.5
+        return Track(points, ((first + last) / 2, low))
 
-    def _down(
-        self, start: CellBox, to: CellBox, cell: SlotCell
-    ) -> tuple[tuple[Point, ...], Point, float]:
+    def _down(self, start: CellBox, to: CellBox, cell: SlotCell) -> Track:
         """Return a line to another row of the same column, through the gap beside it."""
         x = self._side(to, cell)
         way = 1 if x > to.x else -1
         edge = way * start.width / 2, way * to.width / 2
         points = (start.x + edge[0], start.y), (x, start.y), (x, to.y), (to.x + edge[1], to.y)
-        return points, (x, (start.y + to.y) / 2), 0.5
+        return Track(points, (x, (start.y + to.y) / 2))
 
     def _drop(self, saved: int, chip: Point, number: int) -> tuple[Point, ...]:
         """Return the line from a saved value to its factor."""
