@@ -23,7 +23,7 @@ from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.plots.series import plot_scene
 from visual.scene.combinators import Piece, above, sized, words
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Shape, Text, fitted, picture_function, shortened
+from visual.scene.shapes import Box, Shape, fitted, picture_function, shortened
 from visual.scene.theme import LIGHT, Role, Theme
 
 if TYPE_CHECKING:
@@ -141,10 +141,9 @@ def _bar(buffer: BufferLifetime, edges: np.ndarray, names: float) -> Iterator[Sh
     left, right, role = float(edges[buffer.first - 1]), float(edges[buffer.last]), _role(buffer)
     room = max(1.0, right - left - 1)
     yield Box(names + left, 0, room, BAR - 5, role)
-    for label in (f"{size_text(buffer.bytes)}: {buffer.why}", size_text(buffer.bytes)):
-        if text_width(label, SMALL) <= room - 13:
-            yield Text(names + left + 7, 12, label, SMALL, role=role)
-            break
+    if room > 40:
+        label = f"{size_text(buffer.bytes)}: {buffer.why}"
+        yield fitted(names + left + 7, 12, label, room - 13, SMALL, role=role)
 
 
 def _plans(report: Memory, line: float) -> Iterator[Piece]:

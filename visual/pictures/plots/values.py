@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.errors import listing
 from lab.notation import number_text
 from lab.reports.tables import Section, as_text
 from lab.traces.trace import Trace
@@ -19,8 +18,8 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import check_trace, scan_index, switch
 from visual.pictures.plots.series import Series, growth_of, plot_scene, series_of, table_of
-from visual.scene.combinators import Piece, above, words
-from visual.scene.shapes import folded, picture_function
+from visual.scene.combinators import Piece, words
+from visual.scene.shapes import picture_function
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,12 +111,8 @@ def values(
     if shown:
         parts.append(_panels(shown, sheet.line))
     if hidden := len(known) - len(shown):
-        numbers = sorted({quantity.scan for quantity in known if quantity not in shown} - {0})
-        last = f"scan={numbers[-1]} those of Scan {numbers[-1]}"
-        hint = sheet.hint(f"all=True draws all, {last}", " · ")
-        of = f"Scan{'s' * (len(numbers) > 1)} {listing(map(str, numbers))}"
-        rest = folded(f"⋯ {hidden:,} more of {of}{hint}", sheet.line, 12)
-        parts.append(above(*(words(line, 12, muted=True) for line in rest)))
+        hint = sheet.hint("all=True draws all", " · ")
+        parts.append(words(f"⋯ {hidden:,} more{hint}", 12, muted=True))
     names = ", ".join(f"{each.name} ({each.steps} steps)" for each in trace.scans)
     about = f"States, gradients, and outputs over the steps of {names or 'no loop'}."
     return plot_scene(parts, title, about, _twin(title, trace, known), sheet)
