@@ -9,7 +9,7 @@ from strange_loops import LOOPS
 
 import visual
 from lab.loops import gallery
-from visual.exercises.answers import Answer, AnswerForm, WrongAnswer
+from visual.exercises.answers import Answer, AnswerForm
 from visual.exercises.page import answer_data, source
 from visual.exercises.progress import load
 
@@ -120,7 +120,7 @@ def test_page_and_python_check_alike(browser):
         "the working",
         "otherwise",
         "incomplete",
-        (WrongAnswer(3, "three"),),
+        {3: "three"},
         together={"-2,1,5": "five"},
     )
     number = Answer(
@@ -129,7 +129,7 @@ def test_page_and_python_check_alike(browser):
         ("r",),
         "w",
         "o",
-        mistakes=(WrongAnswer(2, "two"),),
+        mistakes={2: "two"},
         tolerance=0.01,
     )
     several = Answer(

@@ -64,14 +64,6 @@ class AnswerForm(StrEnum):
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
-    """A wrong number and the reason why it is wrong."""
-
-    value: float
-    reason: str
-
-
-@dataclass(frozen=True)
 class Answer:
     """The right numbers, and the feedback for all others.
 
@@ -88,7 +80,7 @@ class Answer:
     working: str
     otherwise: str
     incomplete: str = ""
-    mistakes: tuple[WrongAnswer, ...] = ()
+    mistakes: Mapping[float, str] = field(default_factory=dict)
     tolerance: float = 0.0
     together: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
@@ -113,7 +105,8 @@ class Answer:
             return reason
         for value in values:
             if not any(self._is_near(value, right) for right in self.right):
-                reasons = (m.reason for m in self.mistakes if self._is_near(value, m.value))
+                known = self.mistakes.items()
+                reasons = (reason for wrong, reason in known if self._is_near(value, wrong))
                 return next(reasons, self.otherwise)
         is_all = all(any(self._is_near(v, right) for v in values) for right in self.right)
         return None if is_all else self.incomplete

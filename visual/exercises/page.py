@@ -136,7 +136,7 @@ def answer_data(answer: Answer) -> dict[str, object]:
         "working": answer.working,
         "otherwise": answer.otherwise,
         "incomplete": answer.incomplete,
-        "mistakes": [[mistake.value, mistake.reason] for mistake in answer.mistakes],
+        "mistakes": [*map(list, answer.mistakes.items())],
         "together": dict(answer.together),
     }
 

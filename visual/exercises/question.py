@@ -10,7 +10,7 @@ from numbers import Real
 from types import MappingProxyType
 
 from lab.errors import ArgumentError, argument_error, check_sequence, check_type, quote
-from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
 
@@ -72,7 +72,7 @@ class Question(Single):
             working=why,
             otherwise="Try another choice." if choices else "Try another number.",
             incomplete="The answer is right but incomplete.",
-            mistakes=tuple(WrongAnswer(number(n), reason) for n, reason in mistakes.items()),
+            mistakes={number(n): reason for n, reason in mistakes.items()},
             tolerance=tolerance,
             choices=choices,
         )

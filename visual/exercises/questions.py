@@ -9,7 +9,7 @@ from functools import partial
 from lab.notation import integers
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, AnswerForm, ExerciseTask, WrongAnswer
+from visual.exercises.answers import Answer, AnswerForm, ExerciseTask
 from visual.exercises.tables import tape_before
 from visual.layout.names import NamedScan
 from visual.layout.names import integers_text as in_words
@@ -78,15 +78,12 @@ def _slot_task(named: NamedScan, step: int, recorded: TapeTrace, use: Use) -> Ex
         f"{listed(right)}.",
         otherwise=f"Step {step} neither reads nor writes that position.",
         incomplete="The answer is right but incomplete.",
-        mistakes=tuple(
-            WrongAnswer(
-                position,
-                f"Position {integers(position)} is tap {integers(position - step)} of this step: "
-                f"{REASONS[use_of(tape, position - step)]}",
-            )
+        mistakes={
+            position: f"Position {integers(position)} is tap {integers(position - step)} of this "
+            f"step: {REASONS[use_of(tape, position - step)]}"
             for position in positions
             if position not in right
-        ),
+        },
     )
     question = f"Which {noun} of {recorded.name} will step {step} of {named.scan.name} {verb}?"
     before = tape_before(named, step, recorded, rows)
@@ -133,11 +130,11 @@ def _taps_task(source: TapeTrace, gradient: Tape, reads: bool) -> ExerciseTask:
         working=f"The step of the gradient {verb}s at {listed(right)}.",
         otherwise=f"No tap of {source.name} becomes this tap.",
         incomplete="The answer is right but incomplete: taps are missing.",
-        mistakes=tuple(
-            WrongAnswer(tap, _tap_reason(tape, tap, reads))
+        mistakes={
+            tap: _tap_reason(tape, tap, reads)
             for tap in range(min(every) - NEIGHBORS, max(every) + NEIGHBORS + 1)
             if tap not in right
-        ),
+        },
     )
     return ExerciseTask(
         f"{source.name} reads at {listed(tape.reads)} and writes at {listed(tape.writes)}. "
