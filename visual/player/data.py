@@ -19,7 +19,7 @@ from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
 MOST_NESTED = 12  # steps of a Scan whose inner Scans a page contains
-WIDE, PHONE = 800.0, 344.0  # pixels: of a page, which may scale it
+WIDE, PHONE = 800.0, 320.0  # pixels: of a page, which may scale it
 
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
