@@ -1,6 +1,6 @@
 """The choices of a page: loops, taps, orders, costs, and rules, all of them checked.
 
-Start with `ChoiceGrid`; a `Combination` has one value of each choice. A loop's taps are a
+Start with `choice_grid`; a `Combination` has one value of each choice. A loop's taps are a
 `Pattern`. `CHOICES` declares the others, each as several values of a choice in `visual.options`.
 """
 
@@ -18,16 +18,7 @@ from lab.notation import integers
 from lab.reports.breaking.breakage import Breakage, break_rule
 from visual.drawing.draw import cached_study
 from visual.drawing.study import Study, choose
-from visual.options import (
-    COST,
-    ORDER,
-    RULE,
-    Argument,
-    Choice,
-    Value,
-    numbers,
-    words,
-)
+from visual.options import COST, ORDER, RULE, Argument, Choice, Value, numbers, words
 
 # Tap patterns for steps that take any number of taps, one tap, or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
@@ -187,7 +178,7 @@ class Several(Choice):
         usual = ",".join(map(str, self.usual))
         return {"metavar": f"{self.of.metavar},…", "help": f"{self.help} (default: {usual})"}
 
-    def check(self, value: object) -> tuple[object, ...]:
+    def check(self, value: object) -> Value:
         """Return the checked values; for None, the default."""
         return checked_values(self.name, value, self.usual, self.check_one or self.of.check)
 
@@ -215,14 +206,7 @@ CHOICES = (
         check_one=replace(ORDER, name="orders").check,
         split=_orders,
     ),
-    Several(
-        "costs",
-        "last and sum",
-        COST.label,
-        of=COST,
-        usual=COST.known,
-        check_one=_cost,
-    ),
+    Several("costs", "last and sum", COST.label, of=COST, usual=COST.known, check_one=_cost),
     Several(
         "rules",
         f"correct, {RULE.help}",
@@ -269,26 +253,15 @@ class Combination:
 
 @dataclass(frozen=True)
 class ChoiceGrid:
-    """All choices of a page in their order; see `visual.Page`."""
+    """All choices of a page in their order; `named` are the choices that its author made."""
 
-    loops: Value = None
-    taps: Value = field(default=None, hash=False)
-    orders: Value = None
-    costs: Value = None
-    rules: Value = None
-    title: str = TITLE
-    named: frozenset[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        given = ("loops", *(choice.name for choice in CHOICES))
-        put(self, "named", frozenset(name for name in given if getattr(self, name) is not None))
-        put(self, "loops", loops_of(self.loops, LOOPS))
-        put(self, "taps", taps_of(self.loops, {} if self.taps is None else self.taps))
-        for choice in CHOICES:
-            put(self, choice.name, choice.check(getattr(self, choice.name)))
-        if not isinstance(self.title, str) or not self.title.strip():
-            raise argument_error("title", self.title, "expected a text, not empty.")
+    loops: tuple[Loop, ...]
+    taps: Mapping[str, tuple[Pattern, ...]]
+    orders: tuple[int, ...]
+    costs: tuple[str, ...]
+    rules: tuple[str, ...]
+    title: str
+    named: frozenset[str] = field(compare=False)
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
@@ -298,3 +271,15 @@ class ChoiceGrid:
             for loop in self.loops
             for choices in product(self.taps[loop.name], self.orders, self.costs, self.rules)
         )
+
+
+def choice_grid(loops: Value, taps: Value, title: str, **chosen: Value) -> ChoiceGrid:
+    """Return the checked choices of a page; see `visual.Page`. None stands for the default."""
+    given = {"loops": loops, **chosen}
+    named = frozenset(name for name, value in given.items() if value is not None)
+    loops = loops_of(loops, LOOPS)
+    taps = taps_of(loops, {} if taps is None else taps)
+    checked = {choice.name: choice.check(chosen[choice.name]) for choice in CHOICES}
+    if not isinstance(title, str) or not title.strip():
+        raise argument_error("title", title, "expected a text, not empty.")
+    return ChoiceGrid(loops, taps, title=title, named=named, **checked)

@@ -156,18 +156,20 @@ class Machine {
   play() {
     this.forget();
     if (this.p >= this.data.moments) this.go(0);
-    this.isPlaying = true;
     this.goal = null;
-    this.button.textContent = "❚❚";
-    this.button.setAttribute("aria-label", "pause");
+    this.showPlaying(true);
     this.start();
   }
 
   pause() {
-    this.isPlaying = false;
-    if (!this.button) return;
-    this.button.textContent = "▶";
-    this.button.setAttribute("aria-label", "play");
+    this.showPlaying(false);
+  }
+
+  /** @param {boolean} isPlaying */
+  showPlaying(isPlaying) {
+    this.isPlaying = isPlaying;
+    this.button.textContent = isPlaying ? "❚❚" : "▶";
+    this.button.setAttribute("aria-label", isPlaying ? "pause" : "play");
   }
 
   /** @param {number} goal */

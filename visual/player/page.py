@@ -39,7 +39,7 @@ from visual.pictures.machine.pair import pair_of
 from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
-from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination
+from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, choice_grid
 from visual.player.widget import MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
@@ -89,7 +89,7 @@ class Page:
         rules: Value = None,
         title: str = TITLE,
     ) -> None:
-        self.grid = ChoiceGrid(loops, taps, orders, costs, rules, title)
+        self.grid = choice_grid(loops, taps, title, orders=orders, costs=costs, rules=rules)
 
     def __repr__(self) -> str:
         return f"<Page: {self.grid.title}>"

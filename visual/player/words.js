@@ -2,7 +2,6 @@
 // number, the table of results, and the legend.
 
 const START = "Press play, or drag the bar: each event is one step of one Scan.";
-const INK = { plain: "", name: "name", overwritten: "overwritten", written: "written", preserved: "preserved", saved: "saved", old: "old", wrong: "wrong" };
 const HEADINGS = ["", "correct", "faulty", "finite differences", "ratio"];
 const LEGEND = [
   ["overwritten", "overwritten", "read, then replaced"],
@@ -141,7 +140,7 @@ class Words {
   line(sentence, exact = "", before = "") {
     const line = html("div", { class: "line", title: exact }, this.sentence);
     if (before) html("span", { class: before.startsWith("✗") ? "wrong" : "" }, line, before);
-    for (const { text, ink } of sentence) html("span", { class: INK[ink] ?? "" }, line, text);
+    for (const { text, ink } of sentence) html("span", { class: ink }, line, text);
   }
 
   /** Describe where a number comes from. @param {any} record a result of `provenance` */

@@ -207,22 +207,18 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
     for number, (cell, place) in enumerate(zip(machine.cells, arrangement.boxes, strict=True)):
         is_new = ended or number in touched or changed.get(number, False)
         key = cell.at(moment.number if is_new else max(0, moment.number - 1))
-        role, text = key.role, key.text
+        role = key.role
         if not is_new and role in COLORED:
             resting = cell.at(moment.number).role
             role = "intermediate" if resting in COLORED else resting
-        if not changed.get(number, True):
-            text = cell.at(moment.number - 1).text
+        if not changed.get(number, True):  # its own sum comes later
+            key = cell.at(moment.number - 1)
         is_near = few or (
             moment.event is not None and machine.rows[cell.row].scan == moment.event.scan
         )
         named = arrangement.is_tall or number in touched or is_near
         box = Box(
-            place.left,
-            place.top,
-            place.width,
-            place.height,
-            ROLES.get(role, Role.INTERMEDIATE),
+            place.left, place.top, place.width, place.height, ROLES.get(role, Role.INTERMEDIATE)
         )
         inside: list[Shape] = [box]
         if role in ("result", "written"):
@@ -238,7 +234,6 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
             inside.append(Polyline((*corner, corner[0])))
         if role == "restored":
             inside.append(Text(place.right - 3, place.top + 11, "↺", 11, "end", role=box.role))
-        key = replace(key, text=text) if text == key.text else cell.at(moment.number - 1)
         inside += _numbers(place, key, box.role)
         if named and place.label:
             inside.append(Text(place.x, place.top - 4, place.label, 11, "middle", muted=True))

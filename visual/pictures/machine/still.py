@@ -12,11 +12,7 @@ from lab.equations.events.events import events
 from lab.traces.trace import Trace
 from visual.layout.legend import legend_shapes
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.machine.arrange import (
-    Arrangement,
-    arrange,
-    most_columns,
-)
+from visual.pictures.machine.arrange import Arrangement, arrange, most_columns
 from visual.pictures.machine.build import machine_of
 from visual.pictures.machine.columns import Columns
 from visual.pictures.machine.content import MachineContent, PartKind
@@ -40,16 +36,7 @@ from visual.pictures.machine.frames import (
     travels,
 )
 from visual.pictures.machine.tracks import group_tracks, track
-from visual.scene.shapes import (
-    Arrow,
-    Box,
-    Scene,
-    Shape,
-    Text,
-    fitted,
-    moved,
-    walk,
-)
+from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, moved, walk
 from visual.scene.shapes import Group as Shapes
 from visual.scene.theme import Role
 
@@ -60,10 +47,7 @@ TITLE = 30.0  # pixels: the height of the title
 
 
 def still(
-    arrangement: Arrangement,
-    number: int,
-    trace: Trace | None = None,
-    sheet: Sheet = SCREEN,
+    arrangement: Arrangement, number: int, trace: Trace | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
     """Return the picture of a machine at the end of event `number`."""
     moment = at_moment(arrangement.machine, number)
@@ -218,10 +202,7 @@ def _frame(arrangement: Arrangement, moment: Moment, is_end: bool = False) -> Fr
                 cell = shapes[f"cell {part.target}"]
                 assert isinstance(cell, Shapes)
                 boxes = tuple(s for s in cell.shapes if not isinstance(s, Text) or s.muted)
-                shapes |= {
-                    f"cell {part.target}": replace(cell, shapes=boxes),
-                    f"adder {n}": added,
-                }
+                shapes |= {f"cell {part.target}": replace(cell, shapes=boxes), f"adder {n}": added}
         clear_names(shapes)
     shapes["foot"] = Shapes(tuple(words_below(arrangement, moment)))
     return shapes

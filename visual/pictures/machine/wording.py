@@ -307,14 +307,8 @@ class Wording:
         """Return the quantity of the parent whose gradient a slot accumulates."""
         if tape.gradient_of is None:
             return ""
-        return parent.quantity_name(
-            tape.gradient_of, None if tape.is_total else index_at(tape, row)
-        )
-
-
-def index_at(tape: TapeTrace, row: int) -> int | None:
-    """Return the index in time of a row."""
-    return None if tape.axis is None else int(tape.axis.index[row])
+        index = None if tape.is_total or tape.axis is None else int(tape.axis.index[row])
+        return parent.quantity_name(tape.gradient_of, index)
 
 
 def _local_derivatives(write: Write) -> str:
