@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 MAX_CHARACTERS = 80  # length of a quoted value
 MOST = 30  # number of listed items
 MOST_MEMBERS = 1_000_000  # number of members of an iterable argument, which may be infinite
-MOST_BITS = 10_000  # size of an integer; Python converts at most 4,300 digits to text
+MOST_BITS = 10_000  # size of an integer; Python writes at most 4,300 digits
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = MAX_CHARACTERS
 _SHORT.maxlist = _SHORT.maxtuple = 12
@@ -205,7 +205,7 @@ def check_sequence(
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type and the first line of the message of an exception, or a clearer sentence."""
+    """Return an exception's type and the first line of its message, or a clearer sentence."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # __str__ may raise

@@ -178,7 +178,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
 
-MAX_CHARACTERS = 600  # length of a formula; its end counts the missing operations
+MAX_CHARACTERS = 600  # length of a formula; the end of longer text counts missing operations
 
 
 def body_of(expression: Expression) -> Term:
@@ -286,7 +286,7 @@ class _Writer:
             self._add(self._atom(term, needed))
 
     def _atom(self, term: Leaf | Number | SharedTerm, needed: int) -> str:
-        """Return the text of an operand; put a leading minus in parentheses like a sum."""
+        """Return the text of an operand, in parentheses if a leading minus requires them."""
         if isinstance(term, Leaf):
             written = self.leaf(term)
         else:
@@ -373,7 +373,7 @@ ONE = Number("1")
 
 
 def _negated_factors(term: Term) -> tuple[Term, ...] | None:
-    """Return the factors of −`term` if one factor of `term` has a minus sign, else None."""
+    """Return the factors of −`term` if a factor of `term` has a minus sign, or else None."""
     factors = term.arguments if isinstance(term, Call) and term.name == "Mul" else (term,)
     negated = [(n, _without_minus(factor)) for n, factor in enumerate(factors)]
     signed = [(n, positive) for n, positive in negated if positive is not None]
@@ -385,7 +385,7 @@ def _negated_factors(term: Term) -> tuple[Term, ...] | None:
 
 
 def _without_minus(term: Term) -> Term | None:
-    """Return −`term` for an operand with a minus sign, else None."""
+    """Return −`term` for an operand with a minus sign, or else None."""
     if isinstance(term, Call):
         return term.arguments[0] if term.name == "Neg" else None
     if isinstance(term, Number) and term.written.startswith(("-", "−")):

@@ -58,7 +58,7 @@ def is_watched() -> bool:
 
 
 def pause() -> None:
-    """Let the watching program, if any, end the work here."""
+    """Call the watching program, if any, which can end the work by raising `Interrupted`."""
     watcher = _watching.get()
     if watcher is not None:
         watcher()
@@ -90,7 +90,7 @@ def _make_bar(**options: Any) -> "tqdm | None":
 
 
 def _stream() -> TextIO | None:
-    """Return the stream of the bar; None for a file or a pipe, which would store every update."""
+    """Return the stream of the bar, or None for a file or a pipe, which stores every update."""
     if type(sys.stdout).__module__.startswith("ipykernel."):
         return sys.stdout  # a notebook colors standard error red
     return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None

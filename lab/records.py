@@ -102,7 +102,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(Generic[T]):  # noqa: N801 (named as the property of Python that it replaces)
-        """`functools.cached_property` without the lock that it has before Python 3.12.
+        """`functools.cached_property` without its lock in Python versions before 3.12.
 
         All instances share that lock during a computation.  With the lock, two threads that
         pause for each other (see `lab.progress`) would never finish.

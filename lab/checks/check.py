@@ -34,7 +34,7 @@ from lab.traces.run import Ready, Values, checked_values, run
 
 
 class WrongGradientError(LabError, AssertionError):
-    """A gradient differs from finite differences, or a pullback from its pushforward."""
+    """A gradient differs from finite differences, or a pullback differs from its pushforward."""
 
 
 def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
@@ -146,7 +146,7 @@ def _weighted(function: Callable[..., object], seed: int) -> Callable[..., Suppo
         result = function(*args)
         shape = np.shape(value_of(result))
         weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
-        return np.sum(result * weights)  # calls the eager sum for nodes
+        return np.sum(result * weights)  # for nodes, numpy calls the eager sum
 
     return weighted
 
@@ -189,7 +189,7 @@ def adjoint(
     gradients: Sequence[np.ndarray],
     tolerance: float = 1e-10,
 ) -> float:
-    """Compare <g, J v> with <J* g, v>, and return their relative difference.
+    """Return the relative difference between <g, J v> and <J* g, v>.
 
     `outputs` are J v for the input `tangents` v, and `gradients` are J* g for `output_gradients`
     g.  Raise WrongGradientError if the difference exceeds `tolerance`.

@@ -2,7 +2,7 @@
 
     >>> test = lab.dot_product(gallery.loops["square"])
     >>> test.products  # <g, J v> and <J* g, v>, which agree to the last digits
-    >>> test.forward, test.backward  # a Trace each, to be drawn
+    >>> test.forward, test.backward  # two Traces, which `visual` can draw
 
 J* is the adjoint of J if and only if both products are equal for all tangents v and cotangents g.
 Random vectors detect almost every mistake, because only a mistake that is orthogonal to them
@@ -199,5 +199,5 @@ def _reverse_gradients(
         raise GradientError(
             f"wrt = {listing(moved)}: the gradient is undefined. {error}"
         ) from error
-    assert isinstance(gradients, list)  # one per variable
+    assert isinstance(gradients, list)  # one gradient per variable
     return gradients

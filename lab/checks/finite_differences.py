@@ -20,9 +20,9 @@ from lab.records import as_array, freeze, record_of_arrays
 ScalarFunction = Callable[[np.ndarray], SupportsFloat]
 
 LEVELS = 10  # step sizes; each is half of the previous size
-LONGEST = 0.4  # first step size times the order, relative to entries above 1
-STEP = 3e-4  # of `finite_differences`
-MOST_ENTRIES = 24  # of an input; finite differences of larger inputs take too long
+LONGEST = 0.4  # first step size times the order; relative for entries above 1
+STEP = 3e-4  # step size of `finite_differences`
+MOST_ENTRIES = 24  # entries of an input; larger inputs would take too long
 
 
 @record_of_arrays
@@ -36,7 +36,7 @@ class Estimate:
     error: np.ndarray
 
     def admits(self, value: np.ndarray) -> bool:
-        """Return whether `value` differs by at most ten errors plus half of the digits."""
+        """Return whether `value` agrees, up to ten errors plus half of the digits."""
         if np.shape(value) != self.value.shape:
             return False
         digits = np.sqrt(np.finfo(self.value.dtype).eps)
@@ -118,7 +118,7 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
 def _extrapolate(
     function: ScalarFunction, at: np.ndarray, unit: np.ndarray, through: np.ndarray, order: int
 ) -> tuple[float, float]:
-    """Return an entry of `differences` and the estimate of its error."""
+    """Return the derivative along one direction, and an estimate of its error."""
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
     @cache  # several combinations use each step size

@@ -26,7 +26,7 @@ def check_argnum(argnum: object) -> tuple[int, ...]:
 
 
 def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
-    """Raise ArgumentError if `args`, the arguments of a call, lack number `argnum`."""
+    """Raise ArgumentError if a call with `args` has no argument number `argnum`."""
     if argnum >= len(args):
         raise ArgumentError(
             f"argnum = {argnum}: {name_of(function)} was called with {len(args)} positional "

@@ -70,7 +70,7 @@ _ADD = _binary(lambda g, z, x, y: g, lambda g, z, x, y: g)
 _SUBTRACT = _binary(lambda g, z, x, y: g, lambda g, z, x, y: -g)
 _MULTIPLY = _binary(lambda g, z, x, y: g * y, lambda g, z, x, y: g * x)
 _DIVIDE = _binary(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y)
-# At x = 0, a constant power of 0 gives dx = 0, and any power gives dy = 0.
+# At x = 0: dx = 0 if the power is a constant 0, and dy = 0 for any power.
 _POWER = _binary(
     lambda g, z, x, y: g * (y * x ** _less_one(y)), lambda g, z, x, y: g * (z * _log_base(x))
 )
@@ -80,14 +80,14 @@ _EXTREME = _binary(
 
 
 def _less_one(y: Value) -> Value | int:
-    """Return y − 1; replace a constant y = 0, whose term has the factor 0, by 1."""
+    """Return y − 1, but 1 for a constant y = 0, whose term has the factor 0."""
     if isinstance(y, Node):
         return minus(y, 1)
     return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
 
 
 def _log_base(x: object) -> Value:
-    """Return log x, and 0 at x = 0, where x**y is 0 for all y."""
+    """Return log x, or 0 at x = 0, because x**y is then 0 for all y."""
     return log(x + (value_of(x) == 0))
 
 

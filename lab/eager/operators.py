@@ -131,5 +131,5 @@ METHODS: dict[str, Plain | property] = {
 # The class Node cannot contain these methods, because the rules import Node.
 for _name, _entry in METHODS.items():
     setattr(Node, _name, _entry)
-# Nodes compare by value, but sets and dicts need a hash, which is that of the identity.
+# Nodes compare by value; in sets and dicts, their hash follows the identity.
 Node.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -116,7 +116,7 @@ class Inbox(list[Value]):
     def __iter__(self) -> Iterator[Value]:
         recorder = self.tape.recorder
         for gradient in super().__iter__():
-            yield gradient  # after the yield, the caller has added this gradient
+            yield gradient  # the caller adds this gradient before it requests the next one
             is_setter = isinstance(value_of(gradient), Setter)
             kind = records.SetterAdded if is_setter else records.Added
             recorder.events.append(kind(self.number, record_value(gradient, recorder, self.shape)))
@@ -181,7 +181,7 @@ RecordedTape.node = RecordedNode
 def record_value(
     x: object, recorder: Recorder, shape: tuple[int, ...] | None = None
 ) -> RecordedValue:
-    """Return a frozen copy of the value of `x`; `shape` is the shape that a Setter indexes."""
+    """Return a frozen copy of the value of `x`; a Setter selects entries of an array of `shape`."""
     value, number = value_of(x), _node_number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))

@@ -185,7 +185,7 @@ OTHERS[Recording] = eager_events
 
 
 class _Run:
-    """The gradients in the slots of all nodes up to the present event."""
+    """The run up to the present event: the gradients in the slots of all nodes."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -228,7 +228,7 @@ class _Run:
         return node.tape, reads, write
 
     def _sent_event(self, sent: Sent) -> tuple[int, Sequence[plain.Read], plain.Write]:
-        """Return the event of a sent gradient; for numbers, divide to get the local derivative."""
+        """Return the event of a sent gradient; for numbers, with the local derivative as factor."""
         source = self._read(self._slot(sent.source, GRADIENTS), self.gradients[sent.source])
         value, factor, symbols = self._array(sent.gradient, sent.target), None, ""
         if not value.ndim and not source.value.ndim and np.isfinite(source.value) and source.value:

@@ -26,7 +26,7 @@ def mean(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
 def _extreme_gradient(
     y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False
 ) -> Gradients:
-    """Return da, which is g at the extreme entry, or divided equally among several."""
+    """Return da: g at the extreme entry; several extreme entries divide g equally."""
     kept = kept_shape(shape_of(a), axis)
     extreme = value_of(a) == numpy.reshape(value_of(y), kept)
     shares = extreme / numpy.sum(extreme, axis=axis, keepdims=True)

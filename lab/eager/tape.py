@@ -4,7 +4,7 @@ The tapes of a Scan exist before the loop runs.  Here the program runs first, an
 on a `Node` appends a new node to a `Tape`.  Then `grad` removes the nodes in reverse order.
 
 - `grad` opens a tape, runs the function on a start node, and empties the tape;
-- `D` lifts a function to nodes, and `primitive` does so with a gradient maker;
+- `D` lifts a function to nodes, and `primitive` lifts a function with a gradient maker;
 - a `Node` sums its received gradients and sends the sum to its parents;
 - `mutating_add` adds in place, and a `Setter` is a gradient of a few entries.
 
@@ -36,7 +36,7 @@ from lab.errors import check_function, check_type
 
 #: An operand of a rule: an array, or a node if an outer tape records the rule.
 Value = Union[np.ndarray, "Node"]
-Operand = Any  # the other operand of an operator, or an index
+Operand = Any  # other operand of an operator, or an index
 Plain = Callable[..., Any]  # a function of numpy, or a user's
 Function = Callable[..., Value]
 Gradient = Callable[[Value], Value]
@@ -72,7 +72,7 @@ class Tape(list["Node"]):
         while self:
             self.pop().leave()
 
-    # Compare tapes by identity, because two empty lists are equal.
+    # Tapes compare by identity, because empty lists would be equal.
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # type: ignore[assignment]
 

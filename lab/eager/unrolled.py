@@ -77,7 +77,7 @@ def _first_values(state: State, initial: Value) -> list[Value]:
 def _arguments(
     loop: "Loop", given: dict[str, Value], tapes: dict[str, list[Value]], step: int
 ) -> dict[str, Value | list[Value]]:
-    """Return the arguments of the step by name: one value per tap, as a list for several taps."""
+    """Return the arguments of the step by name: a value, or a list of values for several taps."""
     read = {state.name: [tapes[state.name][tap] for tap in state.taps] for state in loop.states}
     for sequence in loop.sequences:
         values = given[sequence.name]

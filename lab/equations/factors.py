@@ -28,7 +28,7 @@ def without_names(expression: Expression) -> Term | None:
     if len(bindings) > MOST_NAMES:
         return None
     known: dict[str, Term] = {}
-    for binding in reversed(bindings):  # each uses only later parts
+    for binding in reversed(bindings):  # each part uses only later parts
         known[binding.name] = _insert_names(binding.term, known)
     return _insert_names(body_of(expression), known)
 

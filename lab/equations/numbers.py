@@ -28,7 +28,7 @@ from lab.notation import (
 )
 
 MOST = 40  # number of operations in an equation
-DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the operands, tried in order
+DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # numbers of digits of the operands, tried in order
 CLOSE = 0.01  # largest relative error of an equation with ≈
 SAFE = 10  # digits with which a printed sum of doubles is reliable
 HALF = 5e-4  # largest relative rounding error at which the fourth digit is reliable
@@ -203,7 +203,7 @@ def holds(printed: str, value: float | None) -> bool:
 
 
 def _is_true(printed: str, value: float) -> bool:
-    """Return whether `value` rounds to a printed number; ``1.9`` means 1.900, not 1.94."""
+    """Return whether `value` rounds to a printed number of at least four digits (1.9 is 1.900)."""
     mantissa, _, exponent = printed.partition("e")
     decimals = len(mantissa.partition(".")[2])
     unit = 10.0 ** (int(exponent or 0) - decimals)

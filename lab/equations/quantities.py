@@ -35,11 +35,11 @@ def index_of(tape: TapeTrace, row: int) -> int | None:
 
 
 class Quantities(ScanOf):
-    """A Scan of a trace, and the names of its quantities."""
+    """The names of the quantities of a Scan."""
 
     @property
     def called(self) -> str:
-        """A name such as ``gradient of square``, or ``∇C′ through 1`` in a trace of several orders.
+        """The name of the Scan: ``gradient of square``, or ``∇C′ through 1`` for several orders.
 
         ``∇C′ through 1`` is the Scan that computes the gradient of C′ through Scan 1.
         """
@@ -90,7 +90,7 @@ class Quantities(ScanOf):
 
     @property
     def seeds(self) -> str:
-        """The origin of the initial gradients, as in ``output of Scans 5–7``."""
+        """The origin of the initial gradients: ``output of Scans 5–7``."""
         numbers = [n + 1 for n in self.seeded_by()]
         if not numbers:
             return "direct gradient of the cost"
@@ -134,7 +134,7 @@ class Quantities(ScanOf):
             return value_symbol(tape.name, index, style)
         held = self.parent.quantity_name(tape.gradient_of, index, style)
         share = 0 if direct else self.share(tape)
-        if share and tape.collects:  # the loop adds to its initial value
+        if share and tape.collects:  # the loop adds to the initial value
             row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
             share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, style, share is not None, share or 0)

@@ -181,7 +181,7 @@ def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | N
     if made is not None:
         return replace(cut, first=cut.first + cut.stride * (made - 1), stride=-cut.stride), length
     if abs(cut.stride) != 1 or bool(length) == (cut.stride == 1):
-        return None  # depends on n in another way
+        return None  # the row depends on n in another way
     turned = replace(cut, first=cut.first - cut.stride, stride=-cut.stride)
     return turned, "" if length else "n"
 
@@ -198,7 +198,7 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name
     name = base.name or ""
-    own = name != "" and "[" not in name  # not PyTensor's name of a slice
+    own = name != "" and "[" not in name  # PyTensor names a slice with [
     plain = base.owner is None or own or is_scan(base.owner)
     if decisions_of(node.op) is not None or part.kind not in LETTERS:
         return part.name
@@ -206,7 +206,7 @@ def _argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
         return LETTERS[part.kind]
     is_input = (
         base.owner is None and name and "[t" not in name
-    )  # not an argument of an enclosing step
+    )  # excludes arguments of an enclosing step
     return name if is_input else part.name
 
 

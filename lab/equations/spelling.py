@@ -25,7 +25,7 @@ from lab.traces.untaken import values_of
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
     """Write an index at step k as ``k+1``, ``3−k``, or ``n−1−k``.
 
-    The index at step 0 is `first`, or `length` + `first`.  `way` is its change per step.
+    The index at step 0 is `first`, or `length` + `first`, and changes by `way` per step.
     """
     distance = "k" if abs(way) == 1 else f"{abs(way)}k"
     start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
@@ -76,7 +76,7 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
 
 
 class Speller:
-    """Writer of the formulas of a Scan, at one step or at all steps, in symbols or numbers."""
+    """Writer of the formulas of a Scan, for one step or for all steps."""
 
     def __init__(self, named: Quantities, style: Style = PLAIN) -> None:
         self.named, self.scan, self.style = named, named.scan, style

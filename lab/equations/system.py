@@ -4,10 +4,9 @@
     >>> print(system(xs))                          # of a PyTensor graph with one Scan
 
 States feed back, outputs do not; inputs change with time, parameters do not.  A step writes
-``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first initial value.  With one initial
-value, step k computes ``xₖ₊₁``: row k of the result of ``pytensor.scan``, and row k + 1 of the
-Scan's buffer.  A variable that is read in another order has an index of k, as
-``x₃₋ₖ``.
+``x[t]`` and reads ``x[t−1]`` at tap −1.  x₀ is the first initial value.  With one initial value,
+step k computes ``xₖ₊₁``: row k of the result of ``pytensor.scan``, and row k + 1 of the Scan's
+buffer.  A variable that is read in another order has an index in k, such as ``x₃₋ₖ``.
 
 The terms follow PyTensor's "Internal documentation of the scan op".
 """
@@ -99,7 +98,7 @@ class System:
 
     @property
     def variables(self) -> tuple[tuple[str, ...], ...]:
-        """A row for each variable, with the columns of `HEADER`."""
+        """The table of the variables, with the columns of `HEADER`."""
         return tuple(map(Writer(self).row, self.quantities))
 
     @property
@@ -176,7 +175,7 @@ LONG = 72  # length of an equation; a line with its arguments precedes a longer 
 
 @dataclass(frozen=True)
 class Writer:
-    """Writer of the equations of a system in a style."""
+    """Writer of the equations of a system, in plain text or LaTeX."""
 
     system: System
     style: Style = PLAIN

@@ -78,7 +78,7 @@ class Task:
 
     @property
     def exact(self) -> bool:
-        """Whether every array of the loop has exactly the rows that the steps read or write.
+        """Whether all arrays of the loop have exactly the rows that its steps read or write.
 
         This holds for derivatives that this package has built, unless they are truncated.
         """

@@ -97,7 +97,7 @@ def _steps(d: Decisions) -> Iterator[Item]:
 
 
 def _count(steps: Variable) -> str:
-    """Return a number of steps as text; n if it is unknown before the run."""
+    """Return a number of steps as text, or ``n`` if only a run determines it."""
     return str(steps.data) if isinstance(steps, Constant) else "n"
 
 
@@ -264,6 +264,6 @@ class Derivation(Decisions):
 
 
 def derivation_of(node: Apply) -> Derivation | None:
-    """Return the derivation that built a Scan; None if it is not a derivative."""
+    """Return the derivation that built a Scan, or None if the Scan is not a derivative."""
     derivation = labels_of(node.op).derivation
     return derivation if isinstance(derivation, Derivation) else None

@@ -140,7 +140,7 @@ def derive(
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
-    """Return the order of a gradient: above that of `op`, and not below that of a cotangent."""
+    """Return the order of a gradient: above the order of `op`, at least that of each cotangent."""
     own = decisions_of(op)
     nodes = {v.owner for v in ancestors(list(output_gradients)) if v.owner is not None}
     orders = (decisions.order for node in nodes if (decisions := decisions_of(node.op)) is not None)
@@ -188,7 +188,7 @@ def _count_steps(forward: ScanParts) -> StepCount:
 
 
 def _count_until_steps(forward: ScanParts) -> tuple[TensorVariable, str]:
-    """Return the number of steps of an until loop, from the rows of an output, and its source."""
+    """Return the number of steps of an until loop, counted in an output, and the count's source."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
             return part.filled.shape[0], f"the rows of the output {part.name}"

@@ -201,7 +201,7 @@ def sequence_gradient(task: Task, sequence: LoopVariable, rows: TensorVariable) 
 
 
 def running_total(task: Task, parameter: LoopVariable) -> TensorVariable:
-    """Return zeros: the initial value of a parameter's gradient, and a row for each step."""
+    """Return zeros for a parameter's gradient: an initial value, and a row for each step."""
     like = as_tensor(parameter.outer_input)
     known = constant_value(task.steps.reversed)
     count = task.steps.reversed + 1 if known is None else known + 1

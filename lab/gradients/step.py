@@ -81,7 +81,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     for (part, tap), cotangent in output_cotangents.items():
         result = as_tensor(dict(part.writes)[tap])
         if not isinstance(result, Constant):
-            # A step can return an expression twice: the gradients are added.
+            # If a step returns an expression twice, its gradients are added.
             known[result] = known[result] + cotangent if result in known else cotangent
     wrt = [
         argument
@@ -172,7 +172,7 @@ def _settle(
                 status = statuses.get(argument)
                 if state not in undefined and isinstance(status, Undefined):
                     undefined[state] = status
-        # A state is a single array: if a tap is undefined, all of its taps are.
+        # A state is a single array: if one of its gradients is undefined, all are undefined.
         new_statuses = {v: why for state, why in undefined.items() for v in state.inner_inputs}
         for (part, _), cotangent in output_cotangents.items():
             if part in undefined:
@@ -201,7 +201,7 @@ class Numbering:
     _seen: dict[object, int] = field(default_factory=dict)
 
     def of(self, variable: Variable) -> int:
-        """Return the number of a variable; a new number if it is unknown."""
+        """Return the number of a variable; an unknown variable receives a new number."""
         if variable not in self.known:
             key = variable.signature() if isinstance(variable, Constant) else variable
             self.known[variable] = self._seen.setdefault(key, len(self._seen))

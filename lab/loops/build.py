@@ -55,7 +55,7 @@ class LoopGraph:
 
 
 def build_loop(loop: Declaration) -> LoopGraph:
-    """Build a PyTensor graph with one Scan, even for a single step."""
+    """Build a PyTensor graph with one Scan, also for a loop of one step."""
     inputs: dict[str, Variable] = {}
     given: dict[Variable, object] = {}
 

@@ -25,7 +25,7 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State, check_n
 from lab.tape import check_taps
 
 MOST_BYTES = 4_000_000_000  # size of all values that the steps of a loop read and write
-COPIES = 4  # of each value of a state in a trace: on the tape, read, written, and replaced
+COPIES = 4  # copies of a state's value in a trace: on the tape, read, written, and replaced
 UNNAMED = "scan_fn"  # PyTensor's name of a Scan without a name
 TAPPED = (State, Sequence)
 BY = "expected one of {}."

@@ -57,7 +57,7 @@ class Loop(Declaration):
         return cls(*written_loop(text, states, sequences, parameters), **others)
 
     def build(self) -> LoopGraph:
-        """Build a PyTensor graph with one Scan, even for a single step."""
+        """Build a PyTensor graph with one Scan, also for a loop of one step."""
         return build_loop(self)
 
     def system(self) -> System:

@@ -78,7 +78,7 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if link is None or link.rows is None or link.rows.start is not None:
         return False
     stop, step = link.rows.stop, link.rows.step
-    return stop is not None and step is None and _are_equal(stop, n_steps)  # as in u[:n_steps]
+    return stop is not None and step is None and _are_equal(stop, n_steps)  # such as u[:n_steps]
 
 
 def rows_of_buffer(buffer: Variable) -> int | Variable | None:

@@ -124,7 +124,7 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
     full: list[Variable] = []
     vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
     for old, new in zip(results, vectorized, strict=True):
-        is_same = new.type.ndim == old.type.ndim  # it does not depend on the batch
+        is_same = new.type.ndim == old.type.ndim  # the value does not depend on the batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
         full.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
     whole = replace(parts, variables=tuple(opened))

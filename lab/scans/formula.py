@@ -51,7 +51,7 @@ def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[V
         return list(results)
     is_long = len(nodes) > most or _joined_length(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
-    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as in the run
+    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, like in a run
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)
     assert isinstance(simple, list)
     return simple
@@ -59,7 +59,7 @@ def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[V
 
 def _joined_length(nodes: Sequence[Apply]) -> int:
     """Return the largest number of members of a sum or product after joining nested ones."""
-    counts: dict[Variable, tuple[int, int]] = {}  # as a sum, as a product
+    counts: dict[Variable, tuple[int, int]] = {}  # numbers of members as a sum and as a product
     for node in nodes:
         name = describe(node, node.outputs[0])[0]
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
@@ -86,10 +86,10 @@ def formulas(
 def _uninterrupted_formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
-    """Return the same as `formulas`, without the pause for other threads."""
+    """Return the result of `formulas`, without pausing for other threads."""
     terms: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
-    for node in toposort(simple, blockers=leaves):  # not recursively: graphs can be deep
+    for node in toposort(simple, blockers=leaves):  # without recursion, because graphs can be deep
         for output in node.outputs:
             _expression(output, terms)
     used_names = {leaf.variable for leaf in leaves.values()}

@@ -1,4 +1,4 @@
-"""Names of Scans for readers, and names of loop variables that have none."""
+"""Names of Scans for readers, and names for unnamed loop variables."""
 
 import re
 from collections.abc import Sequence

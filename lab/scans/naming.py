@@ -85,7 +85,7 @@ def name_parts(term: Term, taken: Collection[str] = (), always: Collection[str] 
     if not named:
         return term
     names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
-    replacements: dict[int, Term] = {}  # for each part: its name, or a term that contains names
+    replacements: dict[int, Term] = {}  # maps the id of a part to its name, or to a term with names
     bound: list[Binding] = []
     for part in order:
         tree = _with_parts(part, replacements)
@@ -120,7 +120,7 @@ def _parts_first(term: Term) -> Iterator[Term]:
 
 
 def _own_letters(term: Term) -> int:
-    """Estimate the number of letters that a part adds to the letters of its own parts."""
+    """Estimate the number of letters of a term, without the letters of its parts."""
     if isinstance(term, Leaf):
         return len(term.variable) + INDEX
     if isinstance(term, Number):
@@ -129,7 +129,7 @@ def _own_letters(term: Term) -> int:
 
 
 def _with_parts(term: Term, replacements: dict[int, Term]) -> Term:
-    """Return a term with other parts, by the ids of its parts; `term` itself if they are equal."""
+    """Return `term` with its parts replaced by id, or `term` itself if no part changes."""
     inside = tuple(replacements[id(part)] for part in _parts(term))
     if all(new is old for new, old in zip(inside, _parts(term), strict=True)):
         return term

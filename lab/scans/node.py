@@ -150,7 +150,7 @@ class ScanLabels:
 
 
 class TapeScan(Scan):
-    """A Scan whose pullback is `lab.pullback`; otherwise like PyTensor's Scan.
+    """PyTensor's Scan, but with `lab.pullback` as its pullback.
 
     `rule` is the `PullbackRule` for its own derivative.
     """
@@ -314,7 +314,7 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
 
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
-    """Return the arguments and results of a copy of the graph inside `op`, such as a step."""
+    """Return the arguments and results of a copy of the inner graph of `op`."""
     return fresh_graph(op.fgraph)
 
 

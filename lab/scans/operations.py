@@ -63,7 +63,7 @@ def unchanged_input(node: Apply, output: Variable) -> int | None:
     if name == "Second":
         return 1
     plain = name in TRANSPARENT or name == "Alloc"
-    if name == "Cast":  # from real or complex to integer, a cast changes values
+    if name == "Cast":  # a cast from real or complex to integer changes values
         plain = node.inputs[0].type.dtype[0] not in "fc" or output.type.dtype[0] not in "iub"
     return 0 if plain or (name == "DimShuffle" and not dimshuffle_index(node)[0]) else None
 

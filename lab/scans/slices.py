@@ -40,7 +40,7 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable |
     given = iter(rest)
 
     def bound(entry: object) -> Variable | None:
-        return None if entry is None else next(given)  # in a slice, None is open
+        return None if entry is None else next(given)  # None is an open end of a slice
 
     indices = [
         slice(bound(entry.start), bound(entry.stop), bound(entry.step))
@@ -137,7 +137,7 @@ def cut_of(array: Variable) -> Cut:
         return Cut(array)
     below = cut_of(base)
     first, stride = below.first + below.stride * start, below.stride * step
-    if start < 0 and below.base is not base:  # from the end of a slice
+    if start < 0 and below.base is not base:  # `start` counts from the end of a slice
         return _from_behind(base, step) or Cut(base, start, step)
     if below.first < 0 <= first or (first < 0 <= below.first and start >= 0):
         return Cut(base, start, step)  # the rows would continue beyond the end of the array

@@ -1,13 +1,12 @@
 """The operations where, cat, narrow, and clamp, which only move entries, and their derivatives.
 
 - `where`, `cat`, `narrow`, and `clamp` route arrays
-- ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax`` and
-  ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
+- ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax``, and ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
 - `jvp` and `vjp` differentiate a function of these operations
 - `sources` lists the input entry of every output entry
 - `set_subtensor` and `tape_step` express tapes with these operations
 
-The inner product is the real Frobenius product, Re sum(conj(a) * b).  Conditions, axes, starts and
+The inner product is the real Frobenius product, Re sum(conj(a) * b).  Conditions, axes, starts, and
 lengths are metadata without derivatives.  Results are read-only, because some share memory with an
 input.  Source: "Structural AD Notes".
 

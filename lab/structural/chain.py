@@ -26,7 +26,7 @@ class Recorded:
 
     `chain` contains all results of the function in order.  `linear` is the derivative of the
     primitive that computed the value from `arguments`, which can be constants.  An input has
-    neither.
+    neither `linear` nor `arguments`.
     """
 
     value: Array

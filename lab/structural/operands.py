@@ -34,7 +34,7 @@ class Form:
 
 
 def read_only(a: Array) -> np.ndarray:
-    """Return a read-only view of `a`, because some results share memory with an input."""
+    """Return a read-only view of `a`, which may share memory with an input."""
     return freeze(np.asarray(a).view())
 
 

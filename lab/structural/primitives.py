@@ -144,7 +144,7 @@ def _clamp(names: Names, inputs: Inputs) -> Linearization:
 
 def _check_bounds(lo: np.ndarray, hi: np.ndarray) -> None:
     """Raise ArgumentError unless lo ≤ hi everywhere."""
-    fits = np.asarray(lo <= hi)  # False for nan, which is not a bound
+    fits = np.asarray(lo <= hi)  # the comparison is False for nan, which is no bound
     if fits.all():
         return
     place = np.unravel_index(int(np.argmin(fits)), fits.shape)

@@ -90,7 +90,7 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """The writes of two Scans to a tape at a tap; `apart` marks the steps that differ."""
+    """The writes of two Scans at one tap of a tape; `apart` marks the steps that differ."""
 
     tape: TapeTrace
     twin: TapeTrace
@@ -114,7 +114,7 @@ def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrac
 
 
 def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
-    """Describe why two tapes cannot be compared; empty if they can."""
+    """Return the reason why two tapes cannot be compared, or an empty text if they can."""
     if set(tape.tape.writes) != set(twin.tape.writes):
         return f"is written at {tape.tape.writes}, but at {twin.tape.writes}"
     if tape.final.shape[1:] != twin.final.shape[1:]:
@@ -134,7 +134,7 @@ def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
 
 
 def _find_first(compared: Iterable[_Pair], scan: int, other: int) -> FirstDifference | None:
-    """Return the earliest difference, and at equal steps the one on the first tape."""
+    """Return the earliest difference; at equal steps, the difference on the first tape."""
     apart = [pair for pair in compared if pair.apart.any()]
     if not apart:
         return None

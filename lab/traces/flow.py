@@ -76,11 +76,11 @@ def flow(trace: Trace) -> Flow:
 
 
 Reader = Callable[[int], Value]
-Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument, and row
+Versions = Mapping[tuple[int, int, int], int]  # keys are Scan, argument, and row
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
-    """Return a function from a step to the value of a leaf."""
+    """Return a function that maps a step to the value of a leaf."""
     variable = of.scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         first = variable.tape.row(0, leaf.tap)
@@ -98,7 +98,7 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
 
 
 def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
-    """Return the value of a sequence at every step."""
+    """Return the values that the steps read from a sequence."""
     reader, held = of.first_reader(sequence)
     slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
     return [v._replace(version=versions.get((v.scan, v.argument, v.row), 0)) for v in slots]

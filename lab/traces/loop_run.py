@@ -20,8 +20,8 @@ from lab.traces.trace import Access
 
 # A value of a variable: an array, a generator, or a number.
 Computed = Any
-Cell = list[Computed]  # one entry, as in PyTensor's thunks
-MOST_BYTES = 50_000_000  # of the recorded values of one operation inside the step
+Cell = list[Computed]  # a list with one entry, as in PyTensor's thunks
+MOST_BYTES = 50_000_000  # size of the recorded values of an operation in the step
 
 
 @dataclass(eq=False)
@@ -266,7 +266,7 @@ class LoopRun:
         return write
 
     def _old_values(self, part: LoopVariable, tap: int) -> np.ndarray | None:
-        """Return the values that the writes at a tap replace; None if no array has these values."""
+        """Return the values that the writes at a tap replace, or None if no array contains them."""
         if part.kind is Kind.MIT_MOT:
             reads = self.recording.reads[part]
             return next((access.values for access in reads if access.tap == tap), None)
@@ -294,7 +294,7 @@ class LoopRun:
         if buffer is None:  # without steps, the shape is unknown
             return np.empty((0,) * part.filled.type.ndim, dtype=part.filled.type.dtype)
         used = part.tape.origin + done
-        if used > len(buffer):  # a circular buffer: oldest row first
+        if used > len(buffer):  # a circular buffer; move the oldest row to the start
             return np.roll(buffer, -(used % len(buffer)), axis=0)
         if used < len(buffer) and self.n_steps:
             buffer[used:] = 0
@@ -304,7 +304,7 @@ class LoopRun:
 
 
 def _cut_access(access: Access, done: int) -> Access:
-    """Return the accesses of the steps that ran."""
+    """Return `access` without the steps that did not run."""
     before = None if access.before is None else freeze(access.before[:done])
     return Access(access.tap, freeze(access.rows[:done]), freeze(access.values[:done]), before)
 
@@ -328,7 +328,7 @@ class _Column:
 
 
 def _copy_of_rows(array: Computed, rows: np.ndarray) -> np.ndarray:
-    """Return a copy of the marked rows, with zeros elsewhere that take no memory until a write."""
+    """Return a copy of the marked rows; the other rows are zeros, without memory until a write."""
     if rows.all():
         return np.array(array)
     copy = np.zeros(array.shape, array.dtype)

@@ -90,7 +90,7 @@ class RowOrigins:
             return np.array(0)
         try:
             exact = self._exactly(node, variable)
-        except (AttributeError, LookupError, ValueError, TypeError):  # for generators or lists
+        except (AttributeError, LookupError, ValueError, TypeError):  # for generators and lists
             exact = None
         return self._changed(inputs) if exact is None else exact
 
@@ -130,7 +130,7 @@ class RowOrigins:
         return None if same is None else self._in(node.inputs[same], variable)
 
     def _in(self, part: Variable, whole: Variable) -> np.ndarray:
-        """Return the origins of an operand by rows of the result; ValueError if rows differ."""
+        """Return an operand's origins per row of the result; raise ValueError if rows differ."""
         number = self._of(part)
         if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
             raise ValueError
@@ -164,7 +164,7 @@ class RowOrigins:
         return whole
 
     def _changed(self, inputs: Iterable[Variable]) -> np.ndarray:
-        """Bundle the origins of all inputs; none of them is a summand."""
+        """Bundle the origins of all inputs, which are not summands."""
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)
 

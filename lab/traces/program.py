@@ -52,7 +52,7 @@ COUNTING = ("Shape", "Shape_i")
 
 
 class Instructions:
-    """A list of different instructions.
+    """A list of instructions without repetitions.
 
     An instruction is ``("constant", 2.0)``, ``("input", "x", 0)`` for an entry of an input, or the
     name of an operation with the indices of its operands, which precede the instruction.

@@ -56,7 +56,7 @@ class Ready:
         return variable.data
 
     def call(self, node: Apply, cells: dict[Variable, Cell]) -> Thunk:
-        """Return a function that runs a node of a step, which is no Scan and no OpFromGraph."""
+        """Return a function that runs a step's node that is neither a Scan nor an OpFromGraph."""
         return _thunk(node, cells)[0]
 
     def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
@@ -214,7 +214,7 @@ class _Step:
                 self.cells[result] = [ready.known(result)]
         self.calls = [self._call(node) for node in self.nodes]
         self.has_scans = any(map(_scans_in, self.nodes))
-        self.recordings: list[ScanRecording] | None = None  # of the Scans inside the current step
+        self.recordings: list[ScanRecording] | None = None  # of Scans inside the current step
         self.opened: dict[Variable, Computed] = {}  # values inside an OpFromGraph
 
     def begin(self, progress: Progress, keep: bool) -> None:

@@ -71,7 +71,7 @@ class ScanOf:
         return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
 
     def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Value:
-        """Return the slot, at version 0, of the value of a variable with an index in time."""
+        """Return the slot (at version 0) of the value of a variable at a time index."""
         if isinstance(held, TapeTrace):
             row = held.axis.rows.get(index, index) if held.axis is not None else index
             return Value(self.number, held.name, held.argument, row)
@@ -87,7 +87,7 @@ class ScanOf:
         return Value(reader.number, first.name, -1, index)
 
     def wanted_rows(self, tape: TapeTrace) -> set[int]:
-        """Return the rows of a gradient that are part of the result."""
+        """Return the rows of a gradient's tape that belong to the result."""
         size = len(tape.final)
         for source in self.parent.scan.tapes if self.parent is not None else ():
             if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:

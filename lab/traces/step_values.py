@@ -47,7 +47,7 @@ def step_equations(node: Apply, parts: ScanParts) -> tuple[Formula, ...]:
 
 
 def step_condition(node: Apply, parts: ScanParts) -> Expression | None:
-    """Return the until condition of a Scan; None if it has none."""
+    """Return the until condition of a Scan, or None for a Scan without an until condition."""
     return None if parts.until is None else _expressions(node, parts)[-1]
 
 
@@ -65,7 +65,7 @@ class StepValues:
     def of(
         self, recording: ScanRecording, parent: ScanRecording | None
     ) -> tuple[tuple[StepValue, ...], tuple[StepResult, ...]]:
-        """Return the `inside` and the `results` of a Scan; its `parent` comes first."""
+        """Return the `inside` and the `results` of a Scan; call this for its `parent` first."""
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
         if derivation is not None and parent is not None:
@@ -90,7 +90,7 @@ class StepValues:
             node = variable.owner
             self._numbers.learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
-                fixed.add(variable)  # constant over steps: never a repetition
+                fixed.add(variable)  # a value that is constant over steps is no repetition
             name = plain_name(node)  # uninitialized memory is never equal
             if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
                 unwritten.add(variable)
@@ -112,7 +112,7 @@ class StepValues:
         return tuple(readings), tuple(results)
 
     def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
-        """Give the arguments that are values of the parent's step the numbers of these values."""
+        """Number each argument that is a value of the parent's step like that value."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}
         above = parent.variables

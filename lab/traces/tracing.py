@@ -110,7 +110,7 @@ def trace(
     return result
 
 
-_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # by the id of a trace in use
+_DERIVED: dict[int, tuple[Derivative, Values]] = {}  # keys are ids of traces in use
 
 
 def derivative_of(trace: Trace) -> tuple[Derivative, Values] | None:
@@ -181,7 +181,7 @@ def _nested(parts: ScanParts, step: Within) -> Trace:
 
 
 def _parent(recording: ScanRecording, before: Sequence[ScanRecording]) -> ScanRecording | None:
-    """Return the recording of the differentiated Scan; inside a step, of an equal Scan."""
+    """Return the recording of the differentiated Scan, or inside a step, of an equal Scan."""
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
@@ -325,7 +325,7 @@ def _sequence_axis(
     if source is None:  # a loop, not a derivative
         filled, taken = rows_of(part.outer_input, values, axes)
         known = axes.get(filled)
-        if known is not None and known.variable == part.name:  # otherwise a name has two values
+        if known is not None and known.variable == part.name:  # a name has one value
             return Axis(known.variable, freeze(known.index[taken]))
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)

@@ -32,9 +32,9 @@ from lab.traces.trace import (
     Untaken,
 )
 
-KEEPS_ZERO = {"Neg", "second"}  # in addition to products and views
+KEEPS_ZERO = {"Neg", "second"}  # operations that keep zeros, in addition to products and views
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
-MAX_DEPTH = 5  # nested operations of a formula; deeper ones are written as …
+MAX_DEPTH = 5  # nested operations of a formula; deeper operations become …
 
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
@@ -48,7 +48,7 @@ def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
 
 def _find_products(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
     """Yield the products of a backward step that are nan because of a zero from a `where`."""
-    zeros: dict[int, tuple[int, np.ndarray]] = {}  # by value: the where, and a mask of its zeros
+    zeros: dict[int, tuple[int, np.ndarray]] = {}  # maps a value to its `where` and a mask of zeros
     for place, value in enumerate(scan.inside):
         if not len(value.values) or value.values.dtype.kind != "f":
             continue
@@ -111,7 +111,7 @@ def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Broadcast a mask to the shape of `values`; if that fails, mark all entries of its steps."""
+    """Broadcast a mask to the shape of `values`, or else mark all entries of its marked steps."""
     try:
         return np.broadcast_to(_rows(mask, values), values.shape)
     except ValueError:
@@ -120,7 +120,7 @@ def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _record(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
-    """Return the record of a product, with the step of the loop if the loop has the `where`."""
+    """Return the record of a product, with the loop's step if the loop contains the `where`."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
     formula = value_formula(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]

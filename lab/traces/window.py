@@ -38,7 +38,7 @@ from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # compiled graphs in the cache
-MOST_BYTES = 4_000_000_000  # of a trace
+MOST_BYTES = 4_000_000_000  # size of a trace
 
 
 def check_keep(keep: object) -> Keep:
@@ -189,7 +189,7 @@ NEIGHBORS = 8  # recorded steps before and after a match
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
-    """Return a function that computes all tapes and outputs of a Scan except totals."""
+    """Return a function that computes all tapes and outputs of a Scan except running totals."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
     stored = [p for p in graph.scans[node].variables if p.outer_output is not None]
@@ -231,7 +231,7 @@ class _Graph:
                     yield from link.node.inputs[1:]
 
     def facts(self, known: Values) -> dict[Variable, Computed]:
-        """Return values of numbers, and empty arrays that have the lengths of the arrays."""
+        """Return the values of numbers; for an array, an empty array of the same length."""
         if self._function is None:
             numbers = [_number(v) for v in self._computed]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
@@ -274,7 +274,7 @@ _graph = lru_cache(maxsize=REMEMBERED)(_Graph)
 
 
 def _number(variable: Variable) -> Variable:
-    """Return the length of an array, or a number unchanged."""
+    """Return the length of an array; return a number unchanged."""
     if not isinstance(variable, TensorVariable):
         return as_tensor(tensor_from_scalar(variable))
     return variable.shape[0] if variable.type.ndim else variable
@@ -292,7 +292,7 @@ def _function(
 ) -> Callable[..., list[Computed]]:
     """Compile a function; raise GraphError if that fails."""
     try:
-        with warnings.catch_warnings():  # about callbacks to Python
+        with warnings.catch_warnings():  # PyTensor warns about callbacks to Python
             warnings.filterwarnings("ignore", "Numba will use object mode")
             return pytensor.function(
                 inputs, list(outputs), mode=get_mode(mode), on_unused_input="ignore"
@@ -301,7 +301,7 @@ def _function(
         raise GraphError(f"mode = {quote(mode)}: {first_line(error)}") from error
 
 
-Found = Mapping[object, Computed]  # by variable, or by loop variable and number
+Found = Mapping[object, Computed]  # keys are variables, or pairs of loop variable and number
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -365,7 +365,7 @@ def _beginning(
 
 
 def _written(part: LoopVariable, window: Window) -> tuple[int, int]:
-    """Return the range of rows of a window that earlier steps wrote, for a single write tap."""
+    """Return the range of a window's rows that earlier steps wrote."""
     last = part.tape.origin + max(part.tape.writes)
     return max(0, last - window.start), last
 

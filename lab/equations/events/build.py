@@ -1,4 +1,4 @@
-"""Build the event of a step, or of the filling of the tapes of a Scan."""
+"""Build the events of a Scan: its steps, and the initial filling of its tapes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Builder:
         return Speller(self.named)
 
     def event(self, step: int | None) -> Event:
-        """Return the event of a step, or for None the filling of the tapes."""
+        """Return the event of a step; for None, the event that fills the tapes."""
         number = self.named.number
         if step is None:
             filling = self.clock.filling(number)
@@ -96,11 +96,11 @@ class Builder:
         read = Read(str(slot), tape.final[row], slot, argument=argument, variable=tape.name)
         return Term(read.value, read, None, slot.quantity, "")
 
-    # The formulas, split once for all steps.
+    # The formulas with their `Split`, computed once for all steps.
 
     @cached_property
     def formulas(self) -> dict[tuple[int, int | None], tuple[Formula, Split | None]]:
-        """Formulas by argument and write tap, with their split in a derivative."""
+        """The formulas by argument and write tap; in a derivative, with their `Split`."""
         return {(f.target.argument, f.target.tap): (f, self._split(f)) for f in self.scan.formulas}
 
     def _split(self, formula: Formula) -> Split | None:

@@ -46,7 +46,7 @@ def events(trace: object) -> "EventSequence":
 class EventSequence(Sequence[Event]):
     """Events in order; the event with index k has the number k + 1, and ends at moment k + 1."""
 
-    _event: Callable[[int], Event]  # the event of a number
+    _event: Callable[[int], Event]  # returns the event with a given number
 
     @overload
     def __getitem__(self, index: int) -> Event: ...
@@ -156,7 +156,7 @@ class Events(EventSequence):
         )
 
     def slot(self, scan: int, argument: int, row: int) -> Slot:
-        """Return the slot in `row` of the tape with the number `argument`; raise LookupError."""
+        """Return the slot in `row` of tape number `argument`; raise LookupError if none exists."""
         tape = self.trace.scans[scan].tape(argument)
         if tape is None or not 0 <= row < len(tape.final):
             raise LookupError((scan, argument, row))
@@ -165,7 +165,7 @@ class Events(EventSequence):
     def role(self, slot: Slot, moment: int) -> SlotRole:
         """Return the role of `slot` at `moment`, which depends on earlier and later events.
 
-        Moment k is the end of event number k, moment 0 comes before all events.
+        Moment k is the end of event number k; moment 0 precedes all events.
         """
         return self._timeline.role(slot, self.check_moment(moment))
 
@@ -183,7 +183,7 @@ class Events(EventSequence):
         return value
 
     def moments(self, slot: Slot) -> tuple[int, ...]:
-        """Return the numbers of all events that read or write a slot, also for other Scans."""
+        """Return the numbers of all events, in any Scan, that read or write a slot."""
         return tuple(dict.fromkeys(touch.event for touch in self._timeline.touches(slot)))
 
     def _tape(self, scan: int, argument: int) -> TapeTrace:

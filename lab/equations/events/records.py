@@ -19,9 +19,9 @@ class SlotRole(StrEnum):
     SAVED = "saved"  # read by a step of another Scan, or for the filling of a tape
     READ = "read"  # a sequence or parameter value that a step reads; no slot has this role
     EMPTY = "empty"  # holds no value yet
-    INPUT = "input"  # passed to a loop
-    SEED = "seed"  # nonzero value that a tape of gradients is filled with
-    PENDING = "pending"  # zero that a tape of gradients is filled with, not touched yet
+    INPUT = "input"  # initial value that was passed to a loop
+    SEED = "seed"  # nonzero initial value in a tape of gradients
+    PENDING = "pending"  # zero in a tape of gradients before its first read or write
     INTERMEDIATE = "intermediate"  # written, and a later event reads or replaces it
     RESULT = "result"  # complete, and used outside its Scan
     DONE = "done"  # not used again
@@ -90,7 +90,7 @@ class Term:
     text: str  # buf[0]·2·x₃
     symbols: str  # 2·x₃; empty without a factor
     reads: tuple[Read, ...] = ()
-    expression: Expression | None = None  # of the factor, or else of the value
+    expression: Expression | None = None  # values in the factor, or without a factor in the term
 
 
 class WriteKind(StrEnum):

@@ -83,7 +83,7 @@ def terms_of(
     if unknown:
         return (*known, _merged(unknown, left))
     close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
-    if known and np.max(np.abs(left), initial=0) > close * size:  # False for nan
+    if known and np.max(np.abs(left), initial=0) > close * size:  # the comparison is False for nan
         return (_merged(known, new - start),)
     return tuple(known)
 
@@ -92,7 +92,7 @@ UNKNOWN = np.empty((0,) * 9)  # no value has this shape
 
 
 def _product(leaf: Leaf, factor: Expr, read: Callable[[Leaf], Read | None]) -> Term:
-    """Return a source times its factor, or a term without a known value if the shapes differ."""
+    """Return the product of a source and its factor; its value is unknown if the shapes differ."""
     source, used = read(leaf), reads_of(factor, read)
     number = _value(factor, read)
     product, symbols = render(Call("Mul", (leaf, factor)), _name(read)), render(factor, _name(read))
@@ -116,7 +116,7 @@ def _summand(
 
 
 def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
-    """Return one term with the joined text of several terms, and their common source or None."""
+    """Merge terms into a single term; its source is their common source, or None."""
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None
     used = dict.fromkeys(r for t in terms for r in (t.source, *t.reads) if r and r is not source)

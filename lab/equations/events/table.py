@@ -29,7 +29,7 @@ def table(events: Sequence[Event]) -> str:
 
 
 def _rows(line: tuple[str, ...], widths: Sequence[int], room: int) -> Iterator[str]:
-    """Yield a line, and further lines for the rest of a formula that is longer than `room`."""
+    """Yield a line of the table, and a line for each further `room` characters of its formula."""
     *cells, formula = line
     rest = wrap(formula, max(40, room), subsequent_indent="  ", break_long_words=False) or [""]
     for n, part in enumerate(rest):

@@ -11,7 +11,7 @@ from lab.equations.quantities import Quantities
 from lab.records import cached_property
 from lab.traces.trace import Feed, SequenceTrace, TapeTrace, Trace
 
-Key = tuple[int, int, int]  # of a slot: Scan, argument, row
+Key = tuple[int, int, int]  # the Scan, argument, and row of a slot
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class SlotOrigins:
 
     @cached_property
     def results(self) -> frozenset[Key]:
-        """The slots that determine the outputs of the trace and not only other Scans."""
+        """The slots that determine outputs of the trace without another Scan in between."""
         fed = self._rows(self.trace.feeds).values()
         return frozenset(origin.slot for origins in fed for origin in origins)
 

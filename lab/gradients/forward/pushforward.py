@@ -60,7 +60,7 @@ def pushforward(
 
 
 def _fitting(variable: Variable, tangent: Variable) -> Variable:
-    """Return `tangent`, with the type of `variable`."""
+    """Convert `tangent` to the type of `variable`; raise ArgumentError if that fails."""
     if not is_continuous(variable):
         raise ArgumentError(
             f"wrt = {variable} ({variable.type}): expected a floating-point variable."
@@ -127,7 +127,7 @@ def _transpose_pullback(
 
 
 def _at_rest(node: Apply, variable: Variable) -> Variable:
-    """Return the representation of a zero tangent that the operation `node` accepts."""
+    """Return a zero tangent for the operation `node`: zeros, or PyTensor's "disconnected"."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)

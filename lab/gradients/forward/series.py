@@ -20,7 +20,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_node
 from lab.tape import Kind
 
-Coefficients = tuple[Variable | None, ...]  # of ε, ε², …; None is zero
+Coefficients = tuple[Variable | None, ...]  # coefficients of ε, ε², …; None is zero
 Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
 
 
@@ -162,14 +162,14 @@ class JetPropagation:
         return range(1, self.count + 1)
 
     def _numbers(self, jets: Mapping[Variable, Jet], variables: Iterable[Variable]) -> set[int]:
-        """Return the numbers of the coefficients that some of the variables have."""
+        """Return the numbers of the coefficients that at least one of the variables has."""
         series = [jets[v].coefficients for v in variables if v in jets]
         return {
             k for k in self._numbered for coefficients in series if coefficients[k - 1] is not None
         }
 
     def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
-        """Return the outer input of a twin."""
+        """Return the outer input of a twin: `start`, or zeros like the outer input `like`."""
         if part.kind is Kind.NIT_SOT:
             return like  # the number of rows
         if start is not None:

@@ -24,7 +24,7 @@ from lab.gradients.forward.series import Coefficients, is_empty
 from lab.gradients.status import is_continuous
 from lab.scans.operations import TRANSPARENT, describe, plain_name
 
-LARGEST = 64  # exponent of a power that is computed as a product, which is correct for base 0
+LARGEST = 64  # largest exponent of a power computed as a product, which is correct for base 0
 Term = Any  # a tensor, a number, or None, which is zero
 
 
@@ -228,7 +228,7 @@ LINEAR: dict[str, slice] = {
 
 
 def taylor(node: Apply, given: Sequence[Coefficients]) -> Iterator[Coefficients]:
-    """Yield the coefficients of the results of an operation.
+    """Yield the Taylor coefficients of each result of an operation.
 
     Raises GradientError for an operation without a rule.
     """

@@ -30,9 +30,9 @@ from lab.loops.text.terms import (
 )
 from lab.notation import Call, Leaf, Number, Term
 
-LONGEST = 2000  # characters of a text
-FARTHEST = 100  # steps of a tap
-LARGEST = 1e12  # number in a formula
+LONGEST = 2000  # largest number of characters of a text
+FARTHEST = 100  # largest distance of a tap in steps
+LARGEST = 1e12  # largest number in a formula
 HIGHEST = 64  # exponent
 TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
 STEPS_BACK = re.compile(r"(.*[^0-9])([0-9]+)")

@@ -25,7 +25,7 @@ def identifier(name: T) -> T:
 
 
 def choose_name(argument: str, name: object, known: Iterable[str], otherwise: str) -> str:
-    """Return `name`, or the first known name for None; raise UnknownNameError for other names."""
+    """Return the known name `name`, or for None the first known name; raise UnknownNameError."""
     known = list(known)
     return known[0] if name is None else check_choice(argument, identifier(name), known, otherwise)
 

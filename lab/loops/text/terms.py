@@ -20,7 +20,7 @@ class SourceLine:
 
     target: str
     written: str
-    node: Term  # its calls have the names of the operators in the text
+    node: Term  # calls have the names of the operators in the text
     is_until: bool = False
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Report what ``pytensor.scan`` is passed, and the arguments of the Scan that it builds.
+"""Report the arguments of ``pytensor.scan``, and the arguments of the Scan that it builds.
 
     >>> print(canonical(gallery.loops["window"]))
     >>> print(canonical(step, sequences=[{"input": u, "taps": [0, 4]}], outputs_info=[x0]))
@@ -50,7 +50,7 @@ LEGEND = (
     "_slices: in the call of the step. _inner: number among the arguments or results of the inner "
     "function. _outer: in the outer graph."
 )
-NAMES = {  # in PyTensor's documentation: of an input, and of an output
+NAMES = {  # PyTensor's words for an input and an output
     Kind.SEQUENCE: ("input", ""),
     Kind.PARAMETER: ("parameter", ""),
     Kind.NIT_SOT: ("", "output"),
@@ -58,7 +58,7 @@ NAMES = {  # in PyTensor's documentation: of an input, and of an output
     **dict.fromkeys((Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT), ("input state", "output state")),
 }
 
-MEANINGS = {  # of a constant number of steps
+MEANINGS = {  # meanings of a constant number of steps
     -1: "PyTensor builds the graph, and raises IndexError when it runs",
     0: "the step never runs: every result is empty, every sum 0",
     1: "no Scan: a constant 1 inserts the step into the outer graph",

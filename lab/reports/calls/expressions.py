@@ -25,7 +25,7 @@ def outer_expression(variable: Variable, n: Variable | None = None) -> str:
 
 
 def index_text(index: Variable | slice, n: Variable | None = None) -> str:
-    """Write an index of a Subtensor: a number, or a slice as ``1:-2``."""
+    """Write an index of a Subtensor: a number, or a slice such as ``1:-2``."""
     if not isinstance(index, slice):
         return outer_expression(index, n)
     ends = [index.start, index.stop, *([] if index.step is None else [index.step])]

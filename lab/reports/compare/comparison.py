@@ -58,7 +58,7 @@ class GradientRow:
         return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
     def confirmed(self, answer: SideResult) -> bool | None:
-        """Return whether finite differences agree with `answer`; None if they cannot tell."""
+        """Return whether finite differences agree with `answer`; None if that is uncertain."""
         if self.differences is None or answer.value is None:
             return None
         return self.differences.confirms(answer.value)
@@ -150,7 +150,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
 
 
 def _judged(rows: list[GradientRow]) -> str:
-    """Name the pullback that finite differences confirm at the first order that differs."""
+    """Name the pullback that finite differences confirm at the first different order."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]
     if all(ours) and not any(theirs):

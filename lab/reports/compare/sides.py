@@ -69,7 +69,7 @@ class Side:
         for call in calls:
             node = call.backward()
             if call.parent not in self.known or node not in nodes or node in self.known:
-                continue  # it is inside the step of a Scan, or no gradient needs it
+                continue  # this Scan is inside a step, or no gradient needs it
             self.known.add(node)
             if not isinstance(node.op, TapeScan):
                 identify(call, order)

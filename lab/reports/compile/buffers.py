@@ -76,7 +76,7 @@ class Buffer:
 
     @property
     def is_shortened(self) -> bool:
-        """Whether it has fewer rows than the loop writes."""
+        """Whether the buffer has fewer rows than the loop writes."""
         return self.retention not in (Retention.ALL, Retention.MIT_MOT, Retention.UNTRACED)
 
     @property
@@ -117,7 +117,7 @@ def _value(requested: Variable, given: Values) -> np.ndarray | None:
 
 
 def step_count(n_steps: Variable, given: Values) -> Count:
-    """Return the number of steps of a loop; an expression is written as n."""
+    """Return the number of steps of a loop; the text of an expression is ``n``."""
     return row_count(n_steps, n_steps, given)
 
 
@@ -182,7 +182,7 @@ def read_buffer(
 
 
 def _is_short(after: Count, steps: Count, initial: int) -> bool:
-    """Return whether a buffer has fewer rows than the loop writes, by numbers or else by text."""
+    """Return whether a buffer stores fewer rows than the loop writes; compare numbers or texts."""
     if after.number is not None and steps.number is not None:
         return after.number < steps.number + initial
     return after.text not in (f"{initial} + {steps.text}", steps.text, "?")

@@ -8,8 +8,8 @@ The rewrites of the compilation mode are applied to a copy of the graph, and not
 The fusion of elementwise operations is not applied: it changes no Scan, and it would make the
 expressions for numbers of rows unreadable.
 
-The listener of `rewriting` records the replacement of every output.  It sees no output that nothing
-reads; such a buffer is matched by its position among those of equal kind and taps.
+The listener of `rewriting` records the replacement of every output that something reads. Other
+buffers are matched by their position among buffers of equal kind and taps.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ from lab.traces.run import Values, checked_values, run
 FUSION = ("fusion",)
 # Rewrites for a linker.  Operations that these rewrites create have no gradient.
 FOR_LINKER = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
-PURPOSES = {  # by a part of the names of rewrites
+PURPOSES = {  # keys are parts of names of rewrites
     "reduce_trace": "stores only the rows that are read",
     "save_mem": "stores only the rows that are read",
     "reduce_nsteps": "drops steps whose results are not read",
@@ -345,7 +345,7 @@ def _results(parts: ScanParts) -> dict[LoopVariable, int]:
 
 
 def _alike(old: LoopVariable, new: LoopVariable) -> bool:
-    """Return whether `new` can be the rewritten buffer `old`; a state can lose its buffer."""
+    """Return whether `new` can be the rewritten form of `old`; a state can lose its buffer."""
     same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]
     return same and old.tape == new.tape and types[0].is_super(types[1])

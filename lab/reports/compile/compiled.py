@@ -111,7 +111,7 @@ class LateGradient:
 
     @property
     def blocks(self) -> Iterator[str | ReportTable]:
-        """The contents of its section in the report."""
+        """The contents of the section on this gradient."""
         late = self.error if self.late is None else f"{precise(self.late)}: {self.effect}"
         rows = ("before rewriting", precise(self.gradient)), ("after shortening", late)
         yield ReportTable(("gradient taken", "value"), rows)

@@ -68,7 +68,7 @@ class History(Feature):
         new_var: Variable,
         reason: object = None,
     ) -> None:
-        """Record the new input of `node` if the old one came from a Scan."""
+        """Record the new input of `node` if the old input is an output of a Scan."""
         old, new = _scan_output(var), _scan_output(new_var)
         if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
             return
@@ -118,7 +118,7 @@ class Rewriting:
         return scan_names(self.before)
 
     def name(self, node: Apply) -> str:
-        """Return the name of the original Scan that became `node`, or else its own."""
+        """Return the name of the original Scan that became `node`, or else the name of `node`."""
         sources = self.sources(node)
         return self.names[sources[0] - 1] if sources else scan_name(node.op)
 

@@ -143,7 +143,7 @@ def _gradients(
 def _statuses(
     wrt: Sequence[Variable], gradients: Sequence[Variable], problem: Exception | None
 ) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """Return the status of the gradient, and the variables without one if others have one."""
+    """Return the gradient's status, and the variables without a gradient if others have one."""
     if problem is not None:
         reason = str(problem) if isinstance(problem, LabError) else first_line(problem)
         return Undefined(reason), ()

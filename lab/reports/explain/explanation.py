@@ -1,4 +1,4 @@
-"""The report on a graph: the gradient of its cost, its Scans, its memory and its traps."""
+"""The report on a graph: the gradient of its cost, its Scans, its memory, and its traps."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ ONE_STEP = (
 class ScanReport(Report):
     """A Scan of the graph.
 
-    `inside` names the Scan whose step contains this one.  `outcomes` are the gradients of its
+    `inside` names the Scan whose step contains this Scan.  `outcomes` are the gradients of its
     inputs, and `saved` are the arrays that the gradient stores; both are empty if the gradient does
     not pass through this Scan.  `line` is the line of code that built it, and `id` its id in
     ``pytensor.dprint(cost)``, if they are known.

@@ -33,7 +33,7 @@ from lab.traces.untaken import fitted, value_formula, values_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
-LONGEST = 12  # entries of a chain of causes
+LONGEST = 12  # most entries of a chain of causes
 POWER_RULE = (
     "The power rule writes the derivative of xⁿ as n·xⁿ⁻¹, and so multiplies 0 by a negative power "
     "of x = 0. PyTensor's rewrites remove this product: use lab.trace(…, rewritten=True), or write "
@@ -156,7 +156,7 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
 
 
 def _is_power_rule(product: Occurrence, power: Occurrence) -> bool:
-    """Return whether a product is nan because its factor is 0 to a negative power."""
+    """Return whether a product is nan because a factor is 0 to a negative power."""
     if (product.operation, power.operation) != ("Mul", "Pow") or not power.inputs:
         return False
     base = np.broadcast_to(np.asarray(power.inputs[0].value), power.value.shape)[power.entry]
@@ -247,7 +247,7 @@ class _Run:
         return self.trace.scans[place.scan].inside[place.source].passes is None
 
     def cause(self, place: Place) -> Place | None:
-        """Return the input that is not finite, or its source."""
+        """Return the input of `place` that is not finite, or the source of that input."""
         if isinstance(place, _Outer):
             fault = self.trace.outside[place.fault]
             if fault.cause is not None:
@@ -378,7 +378,7 @@ class _Run:
 
 
 def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
-    """Yield all values of a step, reads first, each with whether the step writes it."""
+    """Yield all values of a step, reads first, and whether the step writes each value."""
     for variable in scan.variables:
         taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
         yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
@@ -401,7 +401,7 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
         if isinstance(result.source, int):
             used[result.source][...] = True
     for number, operation in reversed(list(enumerate(scan.inside))):
-        kept, dropped = used[number], None  # where the first branch of a `where` is not taken
+        kept, dropped = used[number], None  # entries for which a `where` rejects its first branch
         if (
             operation.operation == "where"
             and (chosen := values_of(scan, operation.inputs[0])) is not None
@@ -459,7 +459,7 @@ def _number(value: np.ndarray) -> str:
 
 
 def _value_text(value: np.ndarray) -> str:
-    """Write a number, or the shape of an array and its first entry that is not finite."""
+    """Write a number; for an array, the shape and the first entry that is not finite."""
     if not value.ndim:
         return _number(value)
     bad = np.argwhere(_not_finite(value))

@@ -46,7 +46,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
 
-MOST_ENTRIES = 4_000_000  # of all derivatives together
+MOST_ENTRIES = 4_000_000  # entries of all derivatives together
 MOST = 200  # rows and columns of the result
 STEADY = 1.05  # largest ratio of two sizes that count as equal
 LITTLE = 0.01  # largest size that counts as 0
@@ -320,7 +320,7 @@ class _Steps:
                     if number in places:
                         reads[_Read(places[number], tap)] = argument
             elif part.kind is not Kind.NIT_SOT:
-                variables.append(part)  # such as a generator
+                variables.append(part)  # for example, a generator
         output_cotangents, cost = [], pt.constant(0.0)
         for result in self.results:
             inner, cotangent = result.type(), result.type()
@@ -403,7 +403,7 @@ def _spread(length: int, most: int) -> np.ndarray:
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:
-    """Return spectral norms; infinite or nan for matrices with such entries."""
+    """Return spectral norms, which are infinite or nan for matrices with such entries."""
     odd = ~np.isfinite(matrices).all(axis=(-2, -1))
     norms = np.linalg.norm(np.where(odd[..., None, None], 0, matrices), 2, axis=(-2, -1))
     return np.where(odd, np.where(np.isnan(matrices).any(axis=(-2, -1)), np.nan, np.inf), norms)

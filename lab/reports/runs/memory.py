@@ -28,7 +28,7 @@ from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
 BEGINS = "initial contents"
-MOST_STEPS = 20_000  # of a loop with plans, because each plan is simulated step by step
+MOST_STEPS = 20_000  # of a loop with plans, which are simulated step by step
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def binomial(steps: int, count: int) -> Iterator[Action]:
             yield "keep", middle
             segments += [(start, middle, left), (middle, stop, left - 1)]
             continue
-        for number in reversed(range(start, stop)):  # every step back starts from `start`
+        for number in reversed(range(start, stop)):  # every backward step starts from `start`
             yield "restore", start
             yield from (("forward", before) for before in range(start, number + is_end))
             is_end = False
