@@ -199,7 +199,7 @@ def check_sequence(
         raise argument_error(argument, values, f"expected {expected}.", KindError)
     if len(members) > MOST_MEMBERS:
         raise argument_error(
-            argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} of them."
+            argument, values, f"expected {expected}, at most {MOST_MEMBERS:,} members."
         )
     return tuple(check_type(argument, member, kind, expected) for member in members)
 

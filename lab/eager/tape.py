@@ -94,7 +94,7 @@ class Node:
     The value is a node of an outer tape if that tape records too.  `parent_operations` are pairs of
     a gradient function and the parent that receives its result.  `outgrads` are the received
     gradients.  `operation` is the name of the function that computed the value.  Only recorded
-    tapes use `arguments`.
+    nodes use `arguments`.
     """
 
     __slots__ = ("__weakref__", "operation", "outgrads", "parent_operations", "tape", "value")

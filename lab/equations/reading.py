@@ -68,7 +68,7 @@ def system(
 
 
 def the_scan(subject: object) -> Apply:
-    """Return the only Scan of a graph; raise GraphError for another number of Scans."""
+    """Return the only Scan of a graph; raise GraphError for no Scan or several Scans."""
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
@@ -123,7 +123,7 @@ def _initial_expression(part: LoopVariable, cut: Cut, symbol: str) -> Expression
 
 
 def _expression(variable: Variable) -> Expression | None:
-    """Return `variable` as an expression of the graph's inputs; None if long, or from a Scan."""
+    """Return `variable` as an expression of the graph's inputs; None if long or from a Scan."""
     nodes = list(toposort([variable]))
     if len(nodes) > LONGEST or any(map(is_scan, nodes)):
         return None
@@ -131,7 +131,7 @@ def _expression(variable: Variable) -> Expression | None:
 
 
 def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
-    """Return the slice of each argument, and "n" if n is added to the number of its first row."""
+    """Return the slice of each argument, and "n" if its first row is counted from row n."""
     derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in parts.variables]

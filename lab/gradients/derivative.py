@@ -219,7 +219,7 @@ def _taylor(
     for node in scan_nodes([cost]):
         if (limit := node.op.truncate_gradient) != -1:
             raise GradientError(
-                f"truncate_gradient = {limit}: it truncates the pullback only. "
+                f"truncate_gradient = {limit}: only the pullback is truncated. "
                 'Use mode = "reverse".'
             )
     values = _reverse(cost, wrt, min(order, 1 if wrt.type.ndim else 0), direction)

@@ -147,7 +147,7 @@ def reversed_gradient(task: Task, state: LoopVariable) -> TensorVariable:
     if not _has_exact_rows(task, state):
         rows = _rows_in_use(task, state)
         message = (
-            f"the buffer of {state.name} has fewer rows than its loop touches; values that the "
+            f"the buffer of {state.name} has fewer rows than its loop uses; values that the "
             "gradient needs were overwritten"
         )
         checked = Assert(message)(gradient, pt.ge(as_tensor(gradient).shape[0], rows))

@@ -222,7 +222,7 @@ def reuse(
     `replacements` maps results to placeholders of their stored values.  The derivative of
     ``y = tanh(x)`` is ``1 - tanh(x)**2``, and PyTensor's rules often build a new ``tanh(x)``
     instead of reading y.  This function finds copies of results by their structure.  It does not
-    find equal values of another structure, such as ``exp(x + 0)`` for ``exp(x)``.
+    find equal values of another structure, for example ``exp(x + 0)`` for ``exp(x)``.
 
     Returns the new expressions and the results that they read.
     """

@@ -56,7 +56,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
 
 
 def _check_broadcasting(task: Task, state: LoopVariable) -> None:
-    """Raise BroadcastError if a step changes the broadcastable axes of a slot, as Scan allows."""
+    """Raise BroadcastError if a step changes the broadcastable axes of a state."""
     before = state.inner_inputs[0].type
     for _, result in state.writes:
         if result.type.broadcastable != before.broadcastable:
@@ -80,7 +80,7 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
     if min(state.tape.writes) < min(state.tape.reads):
         raise GradientError(
             f"{task.forward.called}: {state.name} writes at tap {min(state.tape.writes)}, below "
-            f"its lowest read tap {min(state.tape.reads)}, and so beyond its buffer's start."
+            f"its lowest read tap {min(state.tape.reads)}, before row 0 of its buffer."
         )
     cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)
     return Tape(tape.reads, tape.writes + cleared), cleared

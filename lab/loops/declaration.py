@@ -131,7 +131,7 @@ class Declaration:
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise argument_error(
-                "truncate_gradient", limit, "expected a number of steps, or -1 for all of them."
+                "truncate_gradient", limit, "expected a number of steps, or -1 for all steps."
             )
         for sequence in self.sequences:
             if sequence.steps < max(1, self.steps):

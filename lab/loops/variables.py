@@ -79,7 +79,7 @@ class _Called:
 
     @property
     def label(self) -> str:
-        """The kind and the name, as in "state x"."""
+        """The kind and the name: "state x"."""
         return f"{self.kind} {shorten(self.name)}"
 
     def with_value(self, value: object) -> Self:

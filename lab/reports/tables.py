@@ -42,7 +42,7 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines that are kept as they are, such as formulas."""
+    """Lines that are not wrapped, such as formulas."""
 
     content: tuple[str, ...]
 
@@ -74,7 +74,7 @@ class Section(Report):
         """The section itself."""
         return self
 
-    __str__ = Report.__str__  # a dataclass has its own
+    __str__ = Report.__str__  # a dataclass defines its own
 
 
 def as_text(section: Section, level: int = 0) -> Iterator[str]:

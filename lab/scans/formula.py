@@ -25,7 +25,7 @@ from lab.scans.slices import index_parts
 
 # Most factors of a nested product that is joined.  Longer products could double at each level.
 FACTORS = 8
-# Excluded rewrites: the first two move a new axis into every factor, which is harder to read.  The
+# Excluded rewrites: the first two move a new axis into every factor, which is hard to read.  The
 # others move a factor into a branch of where: 0·∞ would become 0, but the run computes nan.
 SPREADING = (
     "local_dimshuffle_lift",

@@ -2,8 +2,8 @@
 
 For a sequence with several taps, a Scan receives several arrays, cut from a single one by
 ``u[start:][:n]``; a backward loop reads the buffer of the forward loop as ``x[:-1][::-1]``. `links`
-iterates over such a chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap`
-recognizes the slices of taps.
+follows such a chain of Subtensors, `cut_of` finds the row of step 0, and `is_cut_by_tap` recognizes
+the slices of taps.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -61,7 +61,7 @@ class Link:
 
     @property
     def rows(self) -> slice | None:
-        """The slice that selects rows; None if there is no slice for axis 0."""
+        """The slice that selects rows, or None without a slice for axis 0."""
         first = self.indices[0] if self.indices else None
         return first if isinstance(first, slice) else None
 

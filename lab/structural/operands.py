@@ -88,7 +88,7 @@ def _is_plain(value: object) -> bool:
 
 
 def check_mask(primitive: str, name: str, value: object) -> np.ndarray:
-    """Return `value` as an array of booleans."""
+    """Return `value` as an array of booleans; raise ArgumentError for other dtypes."""
     condition = as_array(f"{primitive}: {name}", value, "an array of booleans")
     if condition.dtype != bool:
         raise ArgumentError(

@@ -139,7 +139,7 @@ class Primitive:
             names = [f"inputs[{number}]" for number in range(len(inputs))]
         if len(inputs) != len(names):
             raise ArgumentError(
-                f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} of them."
+                f"{self.name}: inputs: expected {listing(names)}, got {len(inputs)} inputs."
             )
         return self.rule(names, inputs, **metadata)
 
@@ -157,7 +157,7 @@ class Primitive:
         return self.linearize(inputs, **metadata).transpose(cotangent)
 
     def vjp_jax(self, inputs: Sequence[object], **metadata: object) -> tuple[Array, Adjoint]:
-        """Return (f(inputs), J.T), as in JAX: the output and a function of its cotangent.
+        """Return (f(inputs), J.T), like JAX: the output and a function of its cotangent.
 
         The function returns a cotangent for each input, and none for the metadata.
         """
@@ -167,7 +167,7 @@ class Primitive:
     def vjp_torch(
         self, cotangent: object, inputs: Sequence[object], **metadata: object
     ) -> dict[str, object]:
-        """Return J* g as in PyTorch: a gradient per argument name, None for metadata."""
+        """Return J* g, like PyTorch: a gradient for each argument name, None for metadata."""
         cotangents = self.transpose(cotangent, inputs, **metadata)
         names = [name for name in self.arguments if name not in self.metadata]
         parts = [list(cotangents)] if names == ["inputs"] else cotangents

@@ -105,7 +105,7 @@ def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list
 
 
 def adds_old(formula: Formula) -> bool:
-    """Return whether the old value of the slot is a term of the new one."""
+    """Return whether the old value of a slot is a term of the new value."""
     target = formula.target
     return any(
         isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)

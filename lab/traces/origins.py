@@ -29,7 +29,7 @@ NUMBERS = {
 }
 
 
-PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first number of a sum, and of a bundle
+PAIRS, BUNDLES = 1 << 40, 1 << 60  # the first numbers of sums and of bundles
 
 
 class RowOrigins:

@@ -148,7 +148,7 @@ def program_of(
     for parts in map(read_node, scan_nodes(everything)):
         if parts.until is not None:
             raise GraphError(
-                f"{parts.called} stops on a condition: its number of steps depends on its values."
+                f"{parts.called} stops on a condition: the number of steps depends on values."
             )
         if scan_nodes(parts.inner_outputs):
             raise GraphError(f"{parts.called} has a Scan in its step.")

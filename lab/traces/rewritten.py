@@ -37,7 +37,7 @@ def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, 
 
 
 def _rewritten(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return `outputs` after the rewrites, which modify their graph."""
+    """Rewrite the graph of `outputs` in place, and return the new outputs."""
     graph = FunctionGraph(list(graph_inputs(outputs)), list(outputs), clone=False)
     try:
         rewrite_graph(graph, include=PASSES, exclude=LEFT_OUT)

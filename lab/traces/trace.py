@@ -156,7 +156,7 @@ class ParameterTrace:
     value: np.ndarray
 
 
-Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
+Source = int | Leaf | Number  # the number of another value of the step, an argument, or a constant
 
 
 @record_of_arrays
@@ -273,7 +273,7 @@ class ScanTrace:
 
     @property
     def held(self) -> tuple[TapeTrace, ...]:
-        """All tapes and outputs, in the order of the arguments."""
+        """The tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
 
     @property
@@ -402,7 +402,7 @@ class Trace:
     def shares(self) -> Mapping[tuple[int, int], int]:
         """The number of each part of a gradient, by Scan and argument of its tape.
 
-        The parts of a gradient have the numbers 1, 2, …; a single part has number 0.  A tape that
+        The parts of a gradient have the numbers 1, 2, …; the only part has number 0.  A tape that
         accumulates parts is also a part if the graph adds more terms to its gradient.
         """
         more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}

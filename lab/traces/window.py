@@ -53,7 +53,7 @@ def check_keep(keep: object) -> Keep:
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
             return keep
-    raise argument_error("keep", keep, 'expected "all", "last", or a range of steps, as "500:510".')
+    raise argument_error("keep", keep, 'expected "all", "last", or a range of steps: "500:510".')
 
 
 def keep_text(keep: Keep) -> str:
@@ -157,7 +157,7 @@ def run_window(
 def earliest(
     outputs: Sequence[Variable], given: Values, look: Callable[[np.ndarray], np.ndarray]
 ) -> slice | None:
-    """Return the steps of the loop around the first step that writes a match; None without one.
+    """Return the steps of the loop around the first step that writes a match, or None.
 
     `look` returns a mask of matching entries.  PyTensor runs the compiled Scans, which are searched
     in the order of execution.  Values inside the steps and running totals of gradients are not

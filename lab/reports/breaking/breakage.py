@@ -2,7 +2,7 @@
 
 >>> right = truth(gallery.loops["square"].with_steps(5), order=3)
 >>> print(right.broken_by("accumulate-overwritten"))
->>> print(right.broken_by("swapped-taps"))  # computes only the faulty derivatives again
+>>> print(right.broken_by("swapped-taps"))  # reuses the correct derivatives
 """
 
 from collections.abc import Mapping
@@ -117,7 +117,7 @@ class Breakage(Report):
 
     @property
     def document(self) -> Section:
-        """The derivatives of all orders, and the first wrong one."""
+        """The derivatives of all orders, and the first wrong derivative."""
         header = ("order", "correct rule", "faulty rule", "finite differences")
         table = ReportTable(header, tuple(row.cells for row in self.rows))
         summary = f"The error is visible at order {self.visible}."
@@ -210,7 +210,7 @@ def truth(
 
 
 def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **options: Any) -> Breakage:
-    """Compare derivatives by a faulty rule with the correct ones.
+    """Compare derivatives by a faulty rule with the correct derivatives.
 
     `rule` is a `BrokenRule`, or its name in `BROKEN`.  The `options` wrt, cost, of, and at are the
     arguments of `Loop.trace`.  Raises ArgumentError for an unknown rule and for orders below 1.

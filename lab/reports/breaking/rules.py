@@ -22,7 +22,8 @@ from lab.tape import Kind, Tape
 class Mistake:
     """The description of a faulty rule: `name` for the command line, and `title`.
 
-    `change` describes the difference from the correct rule, and `reason` justifies the correct one.
+    `change` describes the difference from the correct rule, and `reason` justifies the correct
+    rule.
     """
 
     name: str
@@ -39,7 +40,7 @@ class BrokenRule(Mistake):
 
     @property
     def mistake(self) -> Mistake:
-        """The description without the rule, as plain data."""
+        """The description of the rule as plain data."""
         return Mistake(self.name, self.title, self.change, self.reason)
 
 

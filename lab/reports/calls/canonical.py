@@ -4,8 +4,8 @@
     >>> print(canonical(step, sequences=[{"input": u, "taps": [0, 4]}], outputs_info=[x0]))
 
 PyTensor calls the step function once, with variables for the values of one step, to build the inner
-function.  Every tap of a sequence becomes a sequence of its own, every state a buffer that begins
-with its initial values, and missing arguments get their defaults.
+function.  Every tap of a sequence becomes a sequence of its own, every state becomes a buffer that
+begins with its initial values, and missing arguments get their defaults.
 
 PyTensor's "Internal documentation of the scan op" distinguishes four names of a variable: in the
 call of the step function (*slices*), in the *inner* function, in the *outer* graph, and in the

@@ -9,7 +9,7 @@ from lab.scans.slices import index_parts
 
 
 def outer_expression(variable: Variable, n: Variable | None = None) -> str:
-    """Write the expression of `variable`, as ``u[0:-4][:n]``; the variable `n` is written as n."""
+    """Write the expression of `variable`, such as ``u[0:-4][:n]``; `n` becomes the text n."""
     node = variable.owner
     if n is not None and variable is n:
         return "n"

@@ -95,7 +95,7 @@ class Comparison(Report):
 
     @property
     def found(self) -> tuple[GradientRow, ...]:
-        """The gradients that differ, the lowest order first."""
+        """The gradients that differ, in ascending order of the derivative."""
         return tuple(row for row in self.rows if row.differs)
 
     @property
@@ -171,7 +171,7 @@ def _difference(comparison: Comparison) -> Iterator[str | ReportTable]:
     if contrast.first is None:
         yield f"none: the steps of both runs write the same {contrast.written} values."
         if comparison.found:
-            yield "The gradients differ after the last step, or one of them is not computed."
+            yield "The gradients differ after the last step, or a gradient is missing."
     else:
         yield _place(ours, contrast.first)
         yield ReportTable(
@@ -210,7 +210,7 @@ def _formulas(ours: Trace, theirs: Trace, first: FirstDifference) -> Iterator[tu
 
 
 def _answer_text(answer: SideResult) -> str:
-    """Write a value, or the reason for a missing one."""
+    """Write a value, or the reason for a missing value."""
     reason = "" if isinstance(answer.status, Connected) else f" ({answer.status})"
     return f"{precise(answer.value)}{reason}"
 

@@ -154,7 +154,7 @@ def run_side(
     """Run all gradients of a side; `shapes` are the shapes of the inputs.
 
     Return the gradients for every order and input, and the trace of the gradients that can be run.
-    The trace is None if there is none, or if the graph has Scans inside other operations.
+    The trace is None if no gradient can be run, or if the graph has Scans inside other operations.
     """
     gradients = [g for row in side.gradients for g in row if _is_number(g)]
     run, values, failed = _run([side.cost, *gradients], given)

@@ -104,7 +104,7 @@ def _check_independent(variables: Sequence[Variable], given: Values) -> None:
         if cause is not None:
             raise ArgumentError(
                 f"wrt: {fixed}, which has a value of its own, is computed from {cause}. "
-                "Differentiate wrt one of them, and give no value to a computed variable."
+                "Differentiate wrt only one variable, and give no value to a computed variable."
             )
 
 

@@ -8,7 +8,7 @@ The rewrites of the compilation mode are applied to a copy of the graph, and not
 The fusion of elementwise operations is not applied: it changes no Scan, and it would make the
 expressions for numbers of rows unreadable.
 
-The listener of `rewriting` records the replacement of every output that something reads. Other
+The listener of `rewriting` records the replacement of every output that something reads.  Other
 buffers are matched by their position among buffers of equal kind and taps.
 """
 
@@ -107,7 +107,7 @@ def compiled(
     values = checked_values({} if given is None else given)
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
-            raise ArgumentError("wrt, mode: a compiled function has its outputs and mode already.")
+            raise ArgumentError("wrt, mode: expected none with a compiled function.")
         return _of_function(subject, values)
     if isinstance(subject, Loop):
         outputs, wrt, known = _of_loop(subject, wrt)
@@ -224,21 +224,21 @@ def _enclosing(graph: FunctionGraph) -> tuple[str, ...]:
 
 
 def _remaining(result: Rewriting, given: Values) -> Iterator[ScanAfter]:
-    """Yield the Scans after rewriting."""
+    """Yield the record of each Scan that remains after rewriting."""
     known = {copy: given[v] for v, copy in result.inputs if v in given}
     for number, node in enumerate(result.after, start=1):
         yield _scan_after(number, result.name(node), node, result.graph, known, result)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
-    """Return the names of the results, or their numbers."""
+    """Return the name of each result, or "result" and its number for an unnamed result."""
     if len(outputs) == 1:
         return (str(outputs[0].name or "the result"),)
     return tuple(str(v.name or f"result {number}") for number, v in enumerate(outputs, start=1))
 
 
 def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
-    """Return the report on a compiled function, which keeps no record of its original graph."""
+    """Return the report on a compiled function, which does not store its original graph."""
     graph = function.maker.fgraph
     inputs, known = _by_name(graph.inputs), _by_name(given)
     given = {inputs[name]: given[known[name]] for name in inputs if name in known}
@@ -251,13 +251,13 @@ def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
 
 
 def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
-    """Return the variables with a unique name."""
+    """Map each unique name to its variable."""
     names = [variable.name for variable in variables]
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
 
 
 def _scans_before(result: Rewriting, given: Values) -> Iterator[ScanBefore]:
-    """Yield the original Scans, and the outcome of each."""
+    """Yield the record of each original Scan, with its outcome."""
     numbers = {node: number for number, node in enumerate(result.after, start=1)}
     pairs = zip(result.before, result.copies, strict=True)
     for number, (node, copy) in enumerate(pairs, start=1):

@@ -71,7 +71,7 @@ class ScanReport(Report):
 
 
 def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each input: status, variable of the gradient Scan, and result."""
+    """Yield a row for each input: its status, the variable of the gradient Scan, and the result."""
     writer = Writer(system)
     for outcome, quantity in zip(outcomes, system.quantities, strict=False):
         if outcome.kind is Kind.NIT_SOT:
@@ -124,7 +124,7 @@ class Explanation(Report):
 
     @property
     def document(self) -> Section:
-        """The result, then a section for each Scan, for memory, and for traps."""
+        """The result, and sections on each Scan, on memory, and on traps."""
         title = f"Gradient of {self.cost} with respect to {self.wrt}"
         return Section(title, (*self._summary(), *self._sections()))
 

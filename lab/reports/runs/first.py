@@ -370,7 +370,7 @@ class _Run:
         return replace(record, formula=formula, inputs=inputs, numbers=numbers, operation=operation)
 
     def _entry(self, value: np.ndarray) -> tuple[int, ...]:
-        """Return the first matching entry, or the first that is not finite."""
+        """Return the first matching entry, or else the first entry that is not finite."""
         for entries in (self.look(value), _not_finite(value)):
             if entries.any():
                 return tuple(map(int, np.argwhere(entries)[0]))
@@ -445,7 +445,7 @@ def _steps(entries: np.ndarray) -> np.ndarray:
 
 
 def _in_numbers(operation: str, inputs: Sequence[Number | np.ndarray | None]) -> str:
-    """Write an operation with numbers; empty if an input is an array."""
+    """Write an operation with numbers; return "" if an input is an array."""
     numbers = list[Term]()
     for value in inputs:
         if value is None or (not isinstance(value, Number) and value.ndim):

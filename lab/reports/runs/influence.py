@@ -131,7 +131,7 @@ class Influence:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The summary, as sentences."""
+        """The sentences of the summary."""
         return tuple(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
@@ -350,8 +350,8 @@ class _Steps:
         return output_cotangents, {read: filled[part] for read, part in outputs.items()}
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
-        """Return a loop variable whose outer input has the recorded values."""
-        # PyTensor requires the axes of length 1 in the outer input as well.
+        """Return a copy of `part` whose outer input has the recorded `values`."""
+        # PyTensor requires that the outer input states the axes of length 1, too.
         row = part.inner_inputs[0].type.shape
         rows = (None,) * (values.ndim - len(row))
         outer = pt.tensor(dtype=values.dtype, shape=(*rows, *row))

@@ -212,8 +212,8 @@ def _plans(steps: int, spans: Mapping[int, int]) -> Iterator[Plan]:
 def _peak_of_every(steps: int, k: int) -> int:
     """Return the peak of a plan that saves every k-th state.
 
-    The backward loop starts with the last segment, while all checkpoints exist.  When it recomputes
-    the first and longest segment, only that checkpoint is left.
+    The backward loop starts with the last segment, while all checkpoints exist.  When the loop
+    recomputes the first and longest segment, only that checkpoint is left.
     """
     marks = -(-steps // k)
     rest = steps - (marks - 1) * k

@@ -297,7 +297,7 @@ def test_a_buffer_that_is_too_short_is_refused():
     b = pt.dvector("b")
     node = sitsot(b, 4, lambda x: 0.7 * x)
     made = lab.derivative((node.outputs[0] ** 2).sum(), b, 1)
-    with pytest.raises(GraphError, match="fewer rows than its loop touches"):
+    with pytest.raises(GraphError, match="fewer rows than its loop uses"):
         value_at(made.value, {b: np.full(4, 0.3)})
 
 
