@@ -38,11 +38,16 @@ class NodeLook:
 
 
 def draw_card(
-    look: NodeLook, bold: Sequence[str], numbers: Sequence[str], width: float, group: Group
+    look: NodeLook,
+    bold: Sequence[str],
+    numbers: Sequence[str],
+    width: float,
+    formula: str,
+    group: Group,
 ) -> Piece:
     """Draw a box at most `width` wide: a caption, bold lines, and lines of numbers.
 
-    The shapes are in a copy of the empty `group`; its tooltip also belongs to a shortened line.
+    The shapes are in a copy of the empty `group`. A shortened line has the `formula` as tooltip.
     """
     texts, room = list[Text](), width - 2 * INDENT
     if look.caption:
@@ -52,7 +57,7 @@ def draw_card(
         style = {"mono": True, "bold": number < len(bold), "role": look.role}
         y = 16 + LINE * len(texts)
         text = fitted(x, y, line.lstrip(), width - INDENT - x, VALUE, **style)  # type: ignore[arg-type]
-        texts.append(replace(text, title=group.title) if line.endswith("…") else text)
+        texts.append(replace(text, title=formula) if line.endswith("…") else text)
     right = max(text.x + text.width for text in texts) + INDENT
     box = Box(0, 0, max(MIN_WIDTH, right), 8 + LINE * len(texts), look.role)
     return piece(replace(group, shapes=(box, *texts)))

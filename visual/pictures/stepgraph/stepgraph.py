@@ -98,20 +98,20 @@ class _StepGraph:
         if place is not None and node.part is not StepPart.SHARED:
             key = self.named.leaf_key(place, self.step)  # as in other pictures
         width = ON_PAPER if self.sheet.on_paper else ARGUMENT
-        title, bold, numbers = look.name, [look.name], list[str]()
+        formula, bold, numbers = "", [look.name], list[str]()
         if node.term is not None:
             width = max(ARGUMENT, self.sheet.line * FORMULA * (node.part is StepPart.RESULT))
             letters = int((width - 2 * INDENT) / (VALUE * MONO_WIDTH))
-            title, written = self._formula(node, look.name)
+            formula, written = self._formula(node, look.name)
             bold, numbers = (
-                formula_lines(content, letters, LINES, HANGING) for content in (title, written)
+                formula_lines(content, letters, LINES, HANGING) for content in (formula, written)
             )
             look = replace(look, caption=look.caption * (look.caption != look.name))
         if not numbers or not numbers[0] or numbers[-1].endswith("…"):
             numbers = [*filter(None, [value_line(value, width - 2 * INDENT)])]
-        title += "" if value is None else f" = {full_text(value)}"
+        title = look.name if value is None else f"{look.name} = {full_text(value)}"
         group = Group((), cell=key, title=title, quantity=quantity(look.name), value=value)
-        return draw_card(look, bold, numbers, width, group)
+        return draw_card(look, bold, numbers, width, formula, group)
 
     def _formula(self, node: StepNode, label: str) -> tuple[str, str]:
         """Return a formula in symbols and, if all its values are numbers, in numbers."""
