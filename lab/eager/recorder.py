@@ -201,7 +201,7 @@ def _entry_positions(index: Operand, shape: tuple[int, ...] | None) -> np.ndarra
         return None
     try:
         return freeze(np.array(np.arange(int(np.prod(shape))).reshape(shape)[index]))
-    except IndexError:  # the sum of the gradients raises this error
+    except IndexError:  # the sum of the gradients also raises this error
         return None
 
 

@@ -155,7 +155,7 @@ def _cuts_of(parts: ScanParts, node: Apply) -> list[tuple[Cut, str]]:
     return cuts_with_length
 
 
-def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
+def _count_from_start(cut: Cut, part: LoopVariable) -> Cut:
     """Return `cut` with row numbers from the start, if it counts from the end of a state's buffer.
 
     If the number of steps is unknown, return the argument itself without a slice.
@@ -188,7 +188,7 @@ def _reverse_cut(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | N
 
 def _cut(part: LoopVariable) -> Cut:
     if part.kind is Kind.SEQUENCE:
-        return _counted_from_start(cut_of(part.outer_input), part)
+        return _count_from_start(cut_of(part.outer_input), part)
     return Cut(initial_of(part.outer_input))
 
 

@@ -178,7 +178,7 @@ class Decisions:
 
 
 def decisions_of(op: Op) -> Decisions | None:
-    """Return the decisions of the Scan `op`; None if it is not a derivative."""
+    """Return the decisions of the Scan `op`, or None if `op` is not a derivative."""
     decisions = labels_of(op).derivation
     return decisions if isinstance(decisions, Decisions) else None
 

@@ -95,7 +95,7 @@ def _start(sequence: Variable) -> int:
 
 
 def _make_unique(parts: Sequence[LoopVariable], full: Names) -> Names:
-    """Return the name of each variable; the `full` name for variables that share a name."""
+    """Return the name of each variable, or the `full` name if several variables share the name."""
     alike = Counter(part.name for part in parts)
     names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}
     seen: Counter[str] = Counter()

@@ -104,7 +104,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
         output_cotangents=output_cotangents,
         gradients=gradients,
         reused={result: recorded[result] for result in recorded if result in reused},
-        statuses=_settle(forward, classes, output_cotangents, gradients),
+        statuses=_propagate_undefined(forward, classes, output_cotangents, gradients),
     )
 
 
@@ -144,7 +144,7 @@ def _grad_of(
     return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
 
 
-def _settle(
+def _propagate_undefined(
     forward: ScanParts,
     classes: Classification,
     output_cotangents: dict[tuple[LoopVariable, int], TensorVariable],

@@ -70,8 +70,8 @@ def check_variable_taps(variable: "State | Sequence", taps: Iterable[int]) -> tu
     return taps
 
 
-class _Called:
-    """A variable with a name and a description for errors."""
+class _NamedVariable:
+    """Base class of variables with a name and a value."""
 
     name: str
     kind: ClassVar[str]
@@ -88,7 +88,7 @@ class _Called:
 
 
 @dataclass(frozen=True, eq=False)
-class State(_Called):
+class State(_NamedVariable):
     """A variable whose next value depends on its earlier values.
 
     `taps` are the offsets of the values that the step reads; -1 is the last value.  With the
@@ -136,7 +136,7 @@ class State(_Called):
 
 
 @dataclass(frozen=True, eq=False)
-class Sequence(_Called):
+class Sequence(_NamedVariable):
     """A variable with values for every step; a step reads one value or a window of values.
 
     Step s reads ``values[s + tap - lowest]`` for every tap, where ``lowest`` is the lowest tap, or
@@ -173,7 +173,7 @@ class Sequence(_Called):
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter(_Called):
+class Parameter(_NamedVariable):
     """A variable with the same value at every step; PyTensor calls it a non-sequence."""
 
     kind, value_field = "parameter", "value"
@@ -186,7 +186,7 @@ class Parameter(_Called):
 
 
 @dataclass(frozen=True)
-class RandomState(_Called):
+class RandomState(_NamedVariable):
     """A random generator that every step reads and returns: an untraced state."""
 
     kind = "random state"

@@ -75,7 +75,7 @@ def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str,
 
 
 def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """Return `names`, made distinct by numbers; None becomes ``v``."""
+    """Return `names`, numbered if equal; None becomes ``v``."""
     used: set[str] = set()
     result = []
     for name in names:
@@ -90,7 +90,7 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def _readable_name(variable: Variable) -> str | None:
-    """Return the name of the array from which an outer input was cut or reshaped."""
+    """Return the name of the array from which `variable` was cut or reshaped, or None."""
     while variable is not None:
         if isinstance(variable, Constant):
             return None

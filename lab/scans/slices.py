@@ -138,7 +138,7 @@ def cut_of(array: Variable) -> Cut:
     below = cut_of(base)
     first, stride = below.first + below.stride * start, below.stride * step
     if start < 0 and below.base is not base:  # `start` counts from the end of a slice
-        return _from_behind(base, step) or Cut(base, start, step)
+        return _reverse_rows(base, step) or Cut(base, start, step)
     if below.first < 0 <= first or (first < 0 <= below.first and start >= 0):
         return Cut(base, start, step)  # the rows would continue beyond the end of the array
     return Cut(below.base, first, stride)
@@ -159,7 +159,7 @@ def _start(base: Variable, rows: slice, step: int | None) -> int | None:
     return start
 
 
-def _from_behind(base: Variable, step: int) -> Cut | None:
+def _reverse_rows(base: Variable, step: int) -> Cut | None:
     """Return the rows of the reverse of `base`, if `base` ends at a known distance from the end.
 
     Such an array is ``x[:-1]``.  None for other arrays and other steps.

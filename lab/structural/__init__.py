@@ -1,8 +1,8 @@
 """The operations where, cat, narrow, and clamp, which only move entries, and their derivatives.
 
 - `where`, `cat`, `narrow`, and `clamp` route arrays
-- ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax``, and
-  ``vjp_torch``; ``linearize`` returns its `Linearization`, with ``.T``
+- ``primitives["clamp"]`` is a `Primitive` with ``jvp``, ``transpose``, ``vjp_jax``, ``vjp_torch``,
+  and ``linearize``, which returns a `Linearization` with ``.T``
 - `jvp` and `vjp` differentiate a function of these operations
 - `sources` lists the input entry of every output entry
 - `set_subtensor` and `tape_step` express tapes with these operations

@@ -40,7 +40,7 @@ class Recorded:
             "value, as in x.value > 0."
         )
 
-    __array_ufunc__ = None  # so that NumPy does not apply its operations entry by entry
+    __array_ufunc__ = None  # NumPy must not apply operations entry by entry
 
 
 def where(condition: object, x: object, y: object) -> Array:

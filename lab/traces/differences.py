@@ -52,8 +52,8 @@ RULES = ("by the correct rule", "by the faulty rule")
 def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Contrast:
     """Compare the values that two runs write, in the order of the first run.
 
-    Scans are paired if they are derivatives of the same loop along the same path, and tapes if they
-    have the same name and are gradients of the same variable.  `sides` are labels of the two runs.
+    Scans are paired if they are derivatives of the same loop along the same path.  Tapes are paired
+    by name and by differentiated variable.  `sides` are labels of the two runs.
     """
     paths, others = _paths(true), _paths(broken)
     first, written, differing = None, 0, 0
@@ -79,9 +79,9 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
         unlike += [
             f"{called}: the tape {tape.name} {differently}"
             for tape, other_tape in pairs
-            if (differently := _differently(tape, other_tape))
+            if (differently := _mismatch(tape, other_tape))
         ]
-        compared = list(_compared(pairs))
+        compared = list(_write_pairs(pairs))
         written += sum(pair.apart.size for pair in compared)
         differing += sum(int(pair.apart.sum()) for pair in compared)
         first = first or _find_first(compared, number, other)
@@ -113,7 +113,7 @@ def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrac
     return tapes
 
 
-def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
+def _mismatch(tape: TapeTrace, twin: TapeTrace) -> str:
     """Return the reason why two tapes cannot be compared, or an empty text if they can."""
     if set(tape.tape.writes) != set(twin.tape.writes):
         return f"is written at {tape.tape.writes}, but at {twin.tape.writes}"
@@ -122,10 +122,10 @@ def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
     return ""
 
 
-def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
+def _write_pairs(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
     """Yield the pairs of writes, tape by tap."""
     for tape, twin in pairs:
-        if _differently(tape, twin):
+        if _mismatch(tape, twin):
             continue
         by_tap = {write.tap: write for write in twin.writes}
         for true in tape.writes:

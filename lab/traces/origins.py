@@ -92,7 +92,7 @@ class RowOrigins:
             exact = self._exactly(node, variable)
         except (AttributeError, LookupError, ValueError, TypeError):  # for generators and lists
             exact = None
-        return self._changed(inputs) if exact is None else exact
+        return self._bundle_inputs(inputs) if exact is None else exact
 
     def start(self, variable: Variable) -> int:
         """Return the number of the first row of an output."""
@@ -113,7 +113,7 @@ class RowOrigins:
         return recording.first, len(recording.final[recording.parts.variables[number]])
 
     def _exactly(self, node: Apply, variable: Variable) -> np.ndarray | None:
-        """Return the origins for operations that move or add rows; None for others."""
+        """Return the origins if an operation moves or adds rows, or else None."""
         if isinstance(node.op, Subtensor):
             whole = self._of(node.inputs[0])
             cut = select_rows(node, whole, self._constants(node)) if whole.ndim else whole
@@ -122,14 +122,14 @@ class RowOrigins:
         if isinstance(node.op, IncSubtensor):
             return self._filled(node, variable)
         if plain_name(node) == "Add":
-            return self._added([self._in(v, variable) for v in node.inputs])
+            return self._added([self._operand_origins(v, variable) for v in node.inputs])
         if isinstance(node.op, DimShuffle):
             whole, order = self._of(node.inputs[0]), node.op.new_order
             return whole if not whole.ndim or order[:1] == (0,) else None
         same = unchanged_input(node, variable)
-        return None if same is None else self._in(node.inputs[same], variable)
+        return None if same is None else self._operand_origins(node.inputs[same], variable)
 
-    def _in(self, part: Variable, whole: Variable) -> np.ndarray:
+    def _operand_origins(self, part: Variable, whole: Variable) -> np.ndarray:
         """Return an operand's origins per row of the result; raise ValueError if rows differ."""
         number = self._of(part)
         if number.ndim and number.size > 1 and part.type.ndim != whole.type.ndim:
@@ -163,7 +163,7 @@ class RowOrigins:
             whole[both] = PAIRS + start + np.arange(pairs.shape[1])
         return whole
 
-    def _changed(self, inputs: Iterable[Variable]) -> np.ndarray:
+    def _bundle_inputs(self, inputs: Iterable[Variable]) -> np.ndarray:
         """Bundle the origins of all inputs, which are not summands."""
         self.bundles.append(np.unique(np.concatenate([self._of(v).ravel() for v in inputs])))
         return np.array(BUNDLES + len(self.bundles) - 1)

@@ -46,13 +46,13 @@ class ScanOf:
 
     @cached_property
     def parent(self) -> Self | None:
-        """The Scan that it differentiates."""
+        """The Scan that this Scan differentiates."""
         number = self.scan.parent
         return None if number is None else type(self)(self.trace, number)
 
     @cached_property
     def root(self) -> Self:
-        """The loop from which it was derived, or itself."""
+        """The loop from which the Scan was derived, or the Scan itself."""
         parent = self.parent
         return self if parent is None else parent.root
 
@@ -95,7 +95,7 @@ class ScanOf:
         return set(range(size))
 
     def share(self, tape: TapeTrace) -> int | None:
-        """Return the number of this part of a gradient, from 1; 0 if it is the only one."""
+        """Return the number of this part of a gradient, from 1, or 0 for the only part."""
         return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:

@@ -69,7 +69,7 @@ class StepValues:
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
         if derivation is not None and parent is not None:
-            self._match(derivation, parts, parent.parts)
+            self._number_arguments(derivation, parts, parent.parts)
         known = {}
         if parent is not None:
             known = {self._numbers.of(v): i for i, v in reversed(list(enumerate(parent.inside)))}
@@ -111,7 +111,7 @@ class StepValues:
             results.append(StepResult(None, source(parts.until)))
         return tuple(readings), tuple(results)
 
-    def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
+    def _number_arguments(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
         """Number each argument that is a value of the parent's step like that value."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(derivation.forward.variables)}

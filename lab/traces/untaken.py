@@ -4,8 +4,8 @@
 
 `untaken` finds the best-known trap of `where`: the gradient of an unselected branch is 0·∞.
 `where` gives the unselected branch the gradient 0, which is multiplied by the local derivatives of
-the branch. If one of them is not finite, the product is nan.  PyTensor's rewrites often avoid nan
-(``lab.trace(…, rewritten=True)``); a second `where` inside the branch always does.
+the branch. If a local derivative is not finite, the product is nan.  PyTensor's rewrites often
+avoid nan (``lab.trace(…, rewritten=True)``); a second `where` inside the branch always does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

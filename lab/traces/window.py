@@ -149,7 +149,7 @@ def run_window(
         results = _compiled(graph, tuple(windows.values()), pytensor.config.mode)(known)
         with Progress() as progress:
             progress.expect(len(graph.scans))
-            recordings = [_stepped(n, graph, one, results, progress) for n, one in windows.items()]
+            recordings = [_record(n, graph, one, results, progress) for n, one in windows.items()]
     held = {v: value for v, value in results.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
 
@@ -168,7 +168,7 @@ def earliest(
         graph = _graph(tuple(outputs), ())
         values = graph.facts(known)
         for node, parts in graph.scans.items():
-            written = _written_by(graph, node)
+            written = _buffer_function(graph, node)
             rows = [] if written is None else written(*_given(graph.inputs, known))
             steps = int(values[parts.n_steps])
             matches = np.zeros(steps, dtype=bool)
@@ -188,7 +188,7 @@ NEIGHBORS = 8  # recorded steps before and after a match
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
+def _buffer_function(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
     """Return a function that computes all tapes and outputs of a Scan except running totals."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
@@ -309,19 +309,19 @@ def _compiled(graph: _Graph, windows: tuple[Window, ...], mode: str) -> Callable
     """Compile the graph, with the initial contents of its windows as additional outputs."""
     asked: dict[object, Variable] = {v: v for v in graph.outputs}
     for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
-        before = _before(node, parts, window)
+        before = _buffers_at_start(node, parts, window)
         for part in parts.variables:
             if part.kind is Kind.PARAMETER:
                 asked[part.outer_input] = part.outer_input
             elif part.kind is not Kind.NIT_SOT:
                 length = graph.lengths[node][part]
-                for number, rows in enumerate(_beginning(part, window, length, before)):
+                for number, rows in enumerate(_initial_rows(part, window, length, before)):
                     asked[part, number] = rows
     function = _function(graph.inputs, list(asked.values()), mode)
     return lambda known: dict(zip(asked, function(*_given(graph.inputs, known)), strict=True))
 
 
-def _before(
+def _buffers_at_start(
     node: Apply, parts: ScanParts, window: Window
 ) -> Mapping[LoopVariable, Variable] | None:
     """Return the buffers at the start of a window, from a Scan that runs up to the window.
@@ -344,7 +344,7 @@ def _before(
     return outer_outputs(parts, node.op.make_node(pt.constant(steps), *cut))
 
 
-def _beginning(
+def _initial_rows(
     part: LoopVariable, window: Window, length: int, before: Mapping[LoopVariable, Variable] | None
 ) -> Iterator[TensorVariable]:
     """Yield the initial rows of a variable in a window, then the rows written before the window."""
@@ -357,20 +357,20 @@ def _beginning(
         yield as_tensor(before[part])[window.start : window.start + count]
     elif part.kind is not Kind.MIT_MOT:
         yield window.rows(part.filled, length, 0, count)
-    else:  # copied, so that the Scan can work in place
+    else:  # the Scan may work in place on this copy
         yield as_tensor(deep_copy_op(window.rows(part.outer_input, length, 0, count)))
-        (first, last) = _written(part, window)
+        (first, last) = _written_rows(part, window)
         if last > first:
             yield window.rows(part.filled, length, first, last - first)
 
 
-def _written(part: LoopVariable, window: Window) -> tuple[int, int]:
+def _written_rows(part: LoopVariable, window: Window) -> tuple[int, int]:
     """Return the range of a window's rows that earlier steps wrote."""
     last = part.tape.origin + max(part.tape.writes)
     return max(0, last - window.start), last
 
 
-def _stepped(
+def _record(
     node: Apply, graph: _Graph, window: Window, found: Found, progress: Progress
 ) -> ScanRecording:
     """Run the steps of a window, from the contents of the buffers at its start."""
@@ -387,7 +387,7 @@ def _stepped(
         rows = np.array(found[part, 0])
         if part.kind is Kind.MIT_MOT:
             if (part, 1) in found:
-                rows[slice(*_written(part, window))] = found[part, 1]
+                rows[slice(*_written_rows(part, window))] = found[part, 1]
             unwritten[part] = np.zeros(len(rows), dtype=bool)
         elif part.kind.is_state:
             room = np.zeros((window.length, *rows.shape[1:]), rows.dtype)

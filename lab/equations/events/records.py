@@ -69,7 +69,7 @@ class Read:
 
     @property
     def is_own(self) -> bool:
-        """Whether a tape of the step's Scan contains the value."""
+        """Whether the value is on a tape of the Scan of the step."""
         return self.tap is not None
 
 

@@ -81,10 +81,10 @@ def terms_of(
         left = new - sum((term.value for term in known), start)
         size = max(np.max(np.abs(v), initial=0) for v in (new, start, *(t.value for t in known)))
     if unknown:
-        return (*known, _merged(unknown, left))
+        return (*known, _merge(unknown, left))
     close = CLOSE if new.dtype == np.float64 else CLOSE_SINGLE
     if known and np.max(np.abs(left), initial=0) > close * size:  # the comparison is False for nan
-        return (_merged(known, new - start),)
+        return (_merge(known, new - start),)
     return tuple(known)
 
 
@@ -115,7 +115,7 @@ def _summand(
     return Term(known, source, None, render(part, _name(read)), "", used, part)
 
 
-def _merged(terms: Sequence[Term], value: np.ndarray) -> Term:
+def _merge(terms: Sequence[Term], value: np.ndarray) -> Term:
     """Merge terms into a single term; its source is their common source, or None."""
     sources = {term.source for term in terms}
     source = sources.pop() if len(sources) == 1 else None

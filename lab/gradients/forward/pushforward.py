@@ -52,14 +52,14 @@ def pushforward(
             f"tangents: expected {len(wrt)}, one for each variable of wrt, got {len(tangents)}."
         )
     pairs = zip(wrt, tangents, strict=True)
-    fitting = {v: Jet(v, (_fitting(v, tangent),)) for v, tangent in pairs}
+    fitting = {v: Jet(v, (_cast_tangent(v, tangent),)) for v, tangent in pairs}
     jets = JetPropagation(push).propagate(outputs, fitting)
     if not any(output in jets for output in outputs):
         raise GraphError(f"outputs: none of {listing(outputs)} depends on {listing(wrt)}.")
     return tuple(coefficient(jets, v, 1) for v in outputs)
 
 
-def _fitting(variable: Variable, tangent: Variable) -> Variable:
+def _cast_tangent(variable: Variable, tangent: Variable) -> Variable:
     """Convert `tangent` to the type of `variable`; raise ArgumentError if that fails."""
     if not is_continuous(variable):
         raise ArgumentError(
@@ -77,7 +77,7 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
     """Yield the tangents of the results of a node that is not a Scan."""
     pairs = [(v, tangent) for v, (tangent,) in zip(node.inputs, tangents, strict=True)]
     with_tangents = {v: tangent for v, tangent in pairs if tangent is not None}
-    given = [_at_rest(node, v) if tangent is None else tangent for v, tangent in pairs]
+    given = [_zero_tangent(node, v) if tangent is None else tangent for v, tangent in pairs]
     try:
         try:
             pushed = node.op.pushforward(node.inputs, node.outputs, given)
@@ -126,7 +126,7 @@ def _transpose_pullback(
     return [by_cotangent.get(v) for v in cotangents]
 
 
-def _at_rest(node: Apply, variable: Variable) -> Variable:
+def _zero_tangent(node: Apply, variable: Variable) -> Variable:
     """Return a zero tangent for the operation `node`: zeros, or PyTensor's "disconnected"."""
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()

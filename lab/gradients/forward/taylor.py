@@ -171,7 +171,7 @@ def _exponential(x: Power, r: Power, y: Variable) -> Power:
 
 
 def _constant(variable: Variable) -> float | None:
-    """Return the value of a constant exponent; None if it is not constant."""
+    """Return the value of a constant exponent, or None for another exponent."""
     try:
         return float(pt.get_underlying_scalar_constant_value(variable))
     except (NotScalarConstantError, TypeError):

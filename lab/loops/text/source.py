@@ -17,7 +17,7 @@ CLOSING = {"(": ")", "[": "]"}
 def identifier(name: T) -> T:
     """Return an identifier in Python's normal form NFKC, which maps the sign µ to the letter μ.
 
-    Return other values unchanged: x₁ and x² are notation, not the names x1 and x2.
+    Return other values, such as the notations x₁ and x², unchanged.
     """
     if isinstance(name, str) and name.isidentifier():
         return cast(T, unicodedata.normalize("NFKC", name))

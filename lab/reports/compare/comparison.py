@@ -138,7 +138,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         words = f"The pullbacks differ from order {comparison.visible} on: {named}."
         if len(comparison.found) > len(first):
             words += f" More differences at higher orders: {len(comparison.found) - len(first)}."
-        yield f"{words} {_judged(first)}"
+        yield f"{words} {_confirmed_pullback(first)}"
     elif any(row.verdict is Agreement.SAME for row in comparison.rows):
         yield f"Both pullbacks compute the same gradients of {upto}."
     else:
@@ -149,7 +149,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         yield TRUNCATED
 
 
-def _judged(rows: list[GradientRow]) -> str:
+def _confirmed_pullback(rows: list[GradientRow]) -> str:
     """Name the pullback that finite differences confirm at the first different order."""
     ours = [row.confirmed(row.ours) for row in rows]
     theirs = [row.confirmed(row.theirs) for row in rows]

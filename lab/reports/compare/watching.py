@@ -143,8 +143,8 @@ def _gradient_tapes(
 ) -> dict[LoopVariable, LoopVariable]:
     """Map variables of the backward Scan to the forward variables whose gradients they contain.
 
-    A variable is identified by the gradient that is computed from it.  If there is none, the
-    gradient in the initial contents of its tape identifies it.
+    A variable is identified by the gradient that is computed from it.  Without such a gradient, the
+    gradient in the initial contents of the tape identifies the variable.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     pairs: dict[LoopVariable, LoopVariable] = {}

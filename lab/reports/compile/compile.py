@@ -108,7 +108,7 @@ def compiled(
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
             raise ArgumentError("wrt, mode: expected none with a compiled function.")
-        return _of_function(subject, values)
+        return _function_report(subject, values)
     if isinstance(subject, Loop):
         outputs, wrt, known = _of_loop(subject, wrt)
         values = {**known, **values}
@@ -212,11 +212,11 @@ def _report(
         tuple(_scans_before(result, given)),
         after,
         tuple(_rewrites(result, after)),
-        enclosing=_enclosing(result.graph),
+        enclosing=_enclosing_names(result.graph),
     )
 
 
-def _enclosing(graph: FunctionGraph) -> tuple[str, ...]:
+def _enclosing_names(graph: FunctionGraph) -> tuple[str, ...]:
     """Return the names of the operations that contain Scans, one for each Scan inside."""
     enclosed = enclosed_scans(graph.outputs).items()
     name = {node: type(node.op).__name__.removesuffix("WithCoreShape") for node, _ in enclosed}
@@ -237,20 +237,20 @@ def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
     return tuple(str(v.name or f"result {number}") for number, v in enumerate(outputs, start=1))
 
 
-def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
+def _function_report(function: Function, given: dict[Variable, object]) -> Compiled:
     """Return the report on a compiled function, which does not store its original graph."""
     graph = function.maker.fgraph
-    inputs, known = _by_name(graph.inputs), _by_name(given)
+    inputs, known = _variables_by_name(graph.inputs), _variables_by_name(given)
     given = {inputs[name]: given[known[name]] for name in inputs if name in known}
     nodes = scan_nodes(graph.outputs)
     named = enumerate(zip(scan_names(nodes), nodes, strict=True), start=1)
     after = tuple(_scan_after(number, name, node, graph, given) for number, (name, node) in named)
     linker = linker_name(function.maker.mode)
-    names, enclosing = _names(graph.outputs), _enclosing(graph)
+    names, enclosing = _names(graph.outputs), _enclosing_names(graph)
     return Compiled(names, "", linker, pytensor.__version__, (), after, enclosing=enclosing)
 
 
-def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
+def _variables_by_name(variables: Collection[Variable]) -> dict[str, Variable]:
     """Map each unique name to its variable."""
     names = [variable.name for variable in variables]
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
@@ -293,7 +293,7 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         if r.reason == REVERT or r.new in reverted or not is_scan(r.new):
             continue
         part = next((part for part in PURPOSES if part in r.reason), "")
-        effect, moved = PURPOSES.get(part, ""), _moved(r.old, r.new)
+        effect, moved = PURPOSES.get(part, ""), _removed_operations(r.old, r.new)
         if part in SHORTENING and shortened.isdisjoint(result.history.successors(r.new)):
             continue  # the new buffer has as many rows as the old buffer
         if part.startswith("push_out"):
@@ -306,7 +306,7 @@ def _rewrites(result: Rewriting, after: Sequence[ScanAfter]) -> Iterator[Rewrite
         yield Rewrite(name, tuple(names), effect)
 
 
-def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
+def _removed_operations(old: Apply, new: Apply) -> tuple[str, ...]:
     """Return the operations of the step of `old` that the step of `new` lacks."""
     steps = (Counter(map(plain_name, toposort(inner_graph(n.op)[1]))) for n in (old, new))
     before, after = steps
@@ -331,7 +331,7 @@ def _original_names(
             names = {**dict.fromkeys(matches, part.name), **names}
             candidates += [] if matches else [part]
     for new in wanted:
-        match = next((part for part in candidates if _alike(part, new)), None)
+        match = next((part for part in candidates if _can_become(part, new)), None)
         if new not in names and match is not None:
             names[new] = match.name
             candidates.remove(match)
@@ -344,7 +344,7 @@ def _results(parts: ScanParts) -> dict[LoopVariable, int]:
     return {part: v.owner.outputs.index(v) for part, v in filled.items()}
 
 
-def _alike(old: LoopVariable, new: LoopVariable) -> bool:
+def _can_become(old: LoopVariable, new: LoopVariable) -> bool:
     """Return whether `new` can be the rewritten form of `old`; a state can lose its buffer."""
     same = old.kind is new.kind or (old.kind, new.kind) == (Kind.SIT_SOT, Kind.UNTRACED)
     types = [part.inner_outputs[0].type for part in (old, new)]

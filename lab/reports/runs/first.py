@@ -252,10 +252,10 @@ class _Run:
             fault = self.trace.outside[place.fault]
             if fault.cause is not None:
                 return _Outer(fault.cause)
-            sources = (self._fed(*end) for end in fault.reaches)
+            sources = (self._first_on_tape(*end) for end in fault.reaches)
             return next((source for source in sources if source is not None), None)
         if isinstance(place, _Output):
-            return self._outer(None, place.number) or self._fed(None, place.number)
+            return self._outer(None, place.number) or self._first_on_tape(None, place.number)
         scan, source = self.trace.scans[place.scan], place.source
         if place.is_target or not isinstance(source, Leaf):
             bad = [
@@ -277,14 +277,14 @@ class _Run:
             if tape is not None:
                 write = self._written(slot.scan, tape, slot.row)
         end = place.scan, source.argument
-        return write or self._outer(*end) or self._fed(*end)
+        return write or self._outer(*end) or self._first_on_tape(*end)
 
     def _outer(self, scan: int | None, number: int) -> _Outer | None:
-        """Return the operation outside of the Scans that makes an argument or output not finite."""
+        """Return the outer operation that causes an argument or output that is not finite."""
         faults = enumerate(self.trace.outside)
         return next((_Outer(i) for i, fault in faults if (scan, number) in fault.reaches), None)
 
-    def _fed(self, scan: int | None, into: int) -> Place | None:
+    def _first_on_tape(self, scan: int | None, into: int) -> Place | None:
         """Return the first value that is not finite on a tape from which an argument is computed.
 
         The argument is number `into` of a Scan, or of the outputs if `scan` is None.

@@ -245,8 +245,8 @@ class _Steps:
         rows, columns, near = _spread(len(ends), most), _spread(len(starts), most), len(starts)
         near_end = np.union1d(_spread(near, most), np.arange(max(0, near - most), near))
         factors = self._factors()
-        values = self._forwards(factors, of, by, rows, columns)
-        (last,) = self._forwards(factors, of, by, np.array([len(ends) - 1]), near_end)
+        values = self._propagate(factors, of, by, rows, columns)
+        (last,) = self._propagate(factors, of, by, np.array([len(ends) - 1]), near_end)
         if self.states[of].initial.ndim == self.states[by].initial.ndim == 1:
             values, last = values[..., 0, 0], last[..., 0, 0]
         return Influence(
@@ -308,15 +308,15 @@ class _Steps:
         for number, part in enumerate(self.parts.variables):
             known = records.get(number)
             if isinstance(known, SequenceTrace):
-                variables.append(self._given(part, known.values))
+                variables.append(self._recorded_variable(part, known.values))
             elif isinstance(known, ParameterTrace):
-                variables.append(self._given(part, known.value))
+                variables.append(self._recorded_variable(part, known.value))
             elif isinstance(known, TapeTrace) and part.kind.is_state:
                 for (tap, argument), access in zip(part.reads, known.reads, strict=True):
                     like = LoopVariable(
                         Kind.SEQUENCE, part.name, SEQUENCE, part.outer_input, (argument,)
                     )
-                    variables.append(self._given(like, access.values))
+                    variables.append(self._recorded_variable(like, access.values))
                     if number in places:
                         reads[_Read(places[number], tap)] = argument
             elif part.kind is not Kind.NIT_SOT:
@@ -349,7 +349,7 @@ class _Steps:
         filled = outer_outputs(parts, build_scan(parts))
         return output_cotangents, {read: filled[part] for read, part in outputs.items()}
 
-    def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
+    def _recorded_variable(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """Return a copy of `part` whose outer input has the recorded `values`."""
         # PyTensor requires that the outer input states the axes of length 1, too.
         row = part.inner_inputs[0].type.shape
@@ -358,7 +358,7 @@ class _Steps:
         self.given[outer] = values
         return replace(part, outer_input=outer)
 
-    def _forwards(
+    def _propagate(
         self,
         factors: Mapping[tuple[int, _Read], np.ndarray],
         of: int,
