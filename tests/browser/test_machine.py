@@ -309,6 +309,7 @@ def test_the_measure_sees_a_factor_that_covers_another(page, opened):
 
 
 def test_an_entry_of_a_vector_is_chosen_by_a_click_and_followed(page, opened):
+    page.set_viewport_size({"width": 1280, "height": 720})
     machine = opened("rnn", 1)
     page.evaluate(f"{FIND}.go({machine.moments})")
     page.locator('[data-name="h₁"] [data-entry="1"]').click()
