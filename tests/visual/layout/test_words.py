@@ -1,6 +1,5 @@
 """Words in pictures: labels of boxes, lanes, and folds, and complete equations."""
 
-import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
@@ -86,18 +85,3 @@ def test_why_there_is_no_derivative_is_told_in_words():
         "PyTensor has no derivative of jv with respect to its 3rd argument"
     )
     assert status_of(Gradient("nobody knows")) == Undefined("nobody knows")
-
-
-def test_operations_that_do_not_explain_themselves_are_explained():
-    """The text below the title is complete, with a line for each of these operations."""
-    base = np.arange(3.0)
-    loop = lab.Loop(
-        lambda v: pt.set_subtensor(v[1:], v[:-1] * 2.0), states=(lab.State("v", base),), n_steps=2
-    )
-    told = words(visual.draw(loop, "stepgraph", scan=1))
-    assert any(w.startswith("set_at: ") for w in told)
-    assert not any(w.startswith(("set_part: ", "allocempty: ")) for w in told)
-    for name in gallery.loops:
-        scene = visual.draw(gallery.loops[name], "stepgraph", order=1)
-        heading = [t for t in scene.walk() if isinstance(t, Text) and t.size == 12 and t.muted]
-        assert not any(t.title for t in heading)
