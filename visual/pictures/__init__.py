@@ -1,6 +1,6 @@
-"""The pictures: a file or folder for each, with a function of its name that returns a Scene.
+"""Build the pictures: a file or folder for each kind, with a function that returns a Scene.
 
-Start with `tapes`.  Of a trace: `unrolled`, `ssa`, `taps`, `genealogy`, `stepgraph`,
-`values`, `equations`.  Of a derivation: `phases`.  Of reports of `lab`: `dot_product`,
-`influence`, `memory`.  Of other engines: `eager`, `routing`.
+Start with `tapes`. `machine` plays a trace; `unrolled`, `ssa`, `taps`, `genealogy`, `stepgraph`, and
+`plots` draw a trace, `phases` draws a derivation, `dot_product` a report. `eager` draws recordings,
+and `routing` structural primitives.
 """
