@@ -12,11 +12,11 @@ class Machine {
     this.root = html("div", { class: "scantape-machine", "data-lm-suppress-shortcuts": "true", tabindex: -1 }, parent);
     this.root.machine = this;
     this.title = html("h2", { class: "title" }, this.root);
-    const foot = html("div", { class: "foot" });
-    this.words = new Words(this.root, foot);
+    this.foot = html("div", { class: "foot" });
+    this.words = new Words(this.root, this.foot);
     this.stage = html("div", { class: "stage" }, this.root);
-    this.root.append(foot);
-    this.controls(html("div", { class: "bar" }, foot));
+    this.root.append(this.foot);
+    this.controls(html("div", { class: "bar" }, this.foot));
     this.legend(html("p", { class: "legend" }, this.root));
     this.inner = html("details", { class: "inside" }, this.root);
     this.inner.append(document.createElement("summary"), document.createElement("div"));
