@@ -226,10 +226,11 @@ def cells(arrangement: Arrangement, moment: Moment, ended: bool) -> Frame:
                 outline(place.left + 1.5, place.top + 1.5, place.width - 3, place.height - 3)
             )
         if cell.has_seed and role != "empty":
+            size = 6 if key.entries else 8  # numbers of an array reach into the corner
             corner = (
-                (place.left + 1, place.top + 9),
+                (place.left + 1, place.top + 1 + size),
                 (place.left + 1, place.top + 1),
-                (place.left + 9, place.top + 1),
+                (place.left + 1 + size, place.top + 1),
             )
             inside.append(Polyline((*corner, corner[0])))
         if role == "restored":
