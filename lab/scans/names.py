@@ -18,7 +18,6 @@ from lab.tape import Kind
 VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # A state whose initial value is x0 has the name x, and its values are x₀, x₁, and so on.
-STATES = (Kind.SIT_SOT, Kind.MIT_SOT)
 FIRST_VALUE = re.compile(r"\w*[^\W\d_]0")
 
 # Prefix of the name of a derived Scan, and the corresponding word for readers.
@@ -65,7 +64,7 @@ def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str,
         for kind, variable in zip(kinds, inputs, strict=True)
     ]
     for n, (kind, name) in enumerate(zip(kinds, names, strict=True)):
-        if kind in STATES and name and FIRST_VALUE.fullmatch(name) and name[:-1] not in names:
+        if kind.is_state and name and FIRST_VALUE.fullmatch(name) and name[:-1] not in names:
             names[n] = name[:-1]
     count = kinds.count(Kind.SEQUENCE)
     others = unique_names(names[count:])

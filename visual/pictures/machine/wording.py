@@ -6,7 +6,6 @@
 An equation has ``=`` if it holds to half a unit of its last digit as printed, else ``≈``.
 """
 
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +24,6 @@ from visual.pictures.machine.places import NumberStyle, Places, check_of, numera
 FOUR = 4  # digits of a number in a cell
 LONGEST = 48  # characters of a formula in a reason
 MOST_FACTORS = 2  # that a reason lists
-NUMERAL = re.compile(r"[-−]?[\d.]*")
 MARK, END = "\ue000", "\ue001"  # private-use characters: where a value stands in a formula
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
@@ -313,8 +311,8 @@ class Wording:
 
 def _local_derivatives(write: Write) -> str:
     """Return a sentence with the factors of a sum in symbols; empty for constants or many terms."""
-    factors = dict.fromkeys(term.symbols for term in write.terms if term.factor is not None)
-    symbols = [factor for factor in factors if not NUMERAL.fullmatch(factor)]
+    terms = [term for term in write.terms if term.factor is not None]
+    symbols = [*dict.fromkeys(term.symbols for term in terms if leaves_of(term.expression))]
     if not 0 < len(symbols) <= MOST_FACTORS or sum(map(len, symbols)) > LONGEST:
         return ""
     return f" Local derivative{'s' * (len(symbols) > 1)}: {', '.join(symbols)}."
