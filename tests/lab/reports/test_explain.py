@@ -40,7 +40,10 @@ CASES = {
     "handed_on_unchanged": ("random_without_updates", "draws from rng"),
     "new_draws": ("same_draws_every_call", "updates={rng: …}"),
     "draws_of_what_is_given": None,
-    "until_a_parameter": ("until_constant", "no state and no sequence"),
+    "never_above_one": ("until_never_met", "is always false"),
+    "never_below_zero": ("until_never_met", "is always false"),
+    "above_a_half": None,
+    "until_a_parameter": ("until_never_met", "no state and no sequence"),
     "start_of_one": ("broadcast_start", "v starts with the shape (1,), and the step computes"),
     "step_makes_one": ("broadcast_start", "h starts with the shape (3,)"),
     "start_of_its_size": None,
@@ -122,7 +125,10 @@ def compiled(name, outputs, **options):
     )
 
 
-def test_a_constant_condition_stops_after_one_step_or_never():
+def test_a_loop_without_an_end_runs_all_its_steps():
+    assert len(compiled("never_above_one", lambda o: o[0])(x0=25.0)) == 10
+    assert len(compiled("never_below_zero", lambda o: o[0])(x0=-25.0)) == 10
+    assert len(compiled("above_a_half", lambda o: o[0])(x0=0.1)) == 2
     for limit, rows in ((4.0, 10), (6.0, 2)):
         assert len(compiled("until_a_parameter", lambda o: o[0])(x0=0.5, limit=limit)) == rows
 

@@ -151,6 +151,24 @@ def draws_of_what_is_given():
     return xs[-1], x0
 
 
+def never_above_one():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) > 1.0)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
+def never_below_zero():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
+def above_a_half():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) < 0.5)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
 def until_a_parameter():
     x0, limit = pt.dscalar("x0"), pt.dscalar("limit")
     xs = scan(

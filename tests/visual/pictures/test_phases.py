@@ -91,6 +91,9 @@ def test_every_derivation_draws(name):
         assert drawn >= {
             name for name, v in items(derivation, 2).items() if v is not Verdict.ABSENT
         }
+        printed = str(derivation)  # the decisions of all phases
+        for phase in derivation.record.phases:
+            assert all(item.subject in printed for item in phase.items)
         if order <= 2:
             assert len(scene.svg()) < 100_000
 
