@@ -65,8 +65,8 @@ def influence(
             _draw_map(ax, shown, _span(report), theme)
         return ax
     title = f"Influence in {report.loop}: {report.called('t', 's')}"
-    notes = _notes(report) if sheet.legend else ()
     shown = _shown_pairs(report, sheet.steps_within(report.steps, report.loop))
+    notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
     parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
     return plot_scene(parts, title, about, _twin(title, report), sheet)
@@ -86,7 +86,7 @@ def _shown_pairs(report: Influence, steps: range) -> Influence:
     return replace(report, rows=rows, columns=columns, values=report.values[pairs])
 
 
-def _notes(report: Influence) -> Iterator[str]:
+def _notes(report: Influence, shown: Influence) -> Iterator[str]:
     of, by = value_symbol(report.of, "t"), value_symbol(report.by, "s")
     norm = "" if report.is_scalar else ", as a spectral norm"
     yield f"a cell: the derivative of {of}, its row, with respect to {by}, its column{norm}"
@@ -95,6 +95,9 @@ def _notes(report: Influence) -> Iterator[str]:
     yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
     if report.cuts:
         yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
+    if np.diff(shown.columns).max(initial=1) > 1:
+        count = f"{len(shown.columns):,} of {report.steps + 1:,}"
+        yield f"rows and columns: {count}, at equal distances; other pairs are not shown"
 
 
 def _span(report: Influence) -> tuple[float, float]:
