@@ -344,3 +344,11 @@ def test_the_scans_inside_a_step_open_below_and_follow_the_moment(page, tmp_path
         assert values[: len(expected)] == expected
     page.evaluate(f"{FIND}.go(0)")
     page.get_by_text("Scans inside steps: go to a step").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_and_the_machine_have_the_same_background(page, opened, scheme):
+    page.emulate_media(color_scheme=scheme)
+    opened("square", 1)
+    ground = "getComputedStyle(document.querySelector('%s')).backgroundColor"
+    assert page.evaluate(ground % "body") == page.evaluate(ground % ".scantape-machine")

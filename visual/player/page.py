@@ -40,7 +40,7 @@ from visual.pictures.machine.places import Numeral
 from visual.pictures.machine.still import still
 from visual.player.data import as_data
 from visual.player.grid import CHOICES, TITLE, ChoiceGrid, Combination, choice_grid
-from visual.player.widget import MODULE, STYLE
+from visual.player.widget import DARK, MODULE, STYLE
 from visual.scene.shapes import Scene
 from visual.scene.theme import LIGHT
 from visual.widgets.sliders import sliders
@@ -192,12 +192,6 @@ def module() -> str:
 def style() -> str:
     """Return the style of the machine and of the choices."""
     return STYLE + (HERE / "page.css").read_text(encoding="utf-8")
-
-
-DARK = (
-    "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
-    ":root:root body{background:#111827;color:#e5e7eb}}\n"
-)
 
 
 def _choices(grid: ChoiceGrid) -> dict[str, object]:

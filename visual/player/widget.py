@@ -48,6 +48,11 @@ EXPECTED = (
     "a Trace, as loop.trace() or lab.trace(derivative, given) returns, or a recording of lab.eager"
 )
 STYLE = LOOKS.read_text(encoding="utf-8")
+# A machine follows the color scheme of the screen, and so does the page around it.
+DARK = (
+    "@media (prefers-color-scheme:dark){:root:root{color-scheme:dark}"
+    ":root:root body{background:#111827;color:#e5e7eb}}\n"
+)
 
 
 def machine(
@@ -191,7 +196,7 @@ class Machine(Widget):
         """Return a page with the machine; it needs neither Python nor a network."""
         twin = f"<noscript><pre>{text(self.scene().text())}</pre></noscript>"
         body = element(dict(self.data), self.moment) + twin
-        return document(self.content.title, LIGHT, body, MODULE, STYLE)
+        return document(self.content.title, LIGHT, body, MODULE, STYLE + DARK)
 
     @property
     def _title(self) -> str:
