@@ -64,12 +64,12 @@ UNROLLED = ["square", "sequence", "fibonacci", "coupled", "logistic", "window", 
 
 
 @pytest.mark.parametrize("name", [*UNROLLED, "newton"])
-def test_a_declared_loop_unrolled_is_the_one_written_by_hand(name):
+def test_a_declared_loop_unrolled_equals_the_plain_python(name):
     loop = gallery.loops[name]
     args = arguments(loop)
-    found = derivatives(unrolled(loop), args, 0, 2)
-    for ours, by_hand in zip(found, derivatives(EAGER[name], args, 0, 2), strict=True):
-        check.compare(ours, by_hand, 1e-14)
+    found, expected = (derivatives(f, args, 0, 2) for f in (unrolled(loop), EAGER[name]))
+    for ours, plain in zip(found, expected, strict=True):
+        check.compare(ours, plain, 1e-14)
 
 
 def test_an_unrolled_loop_follows_its_declaration():
@@ -90,30 +90,6 @@ def test_steps_link_an_unrolled_loop_to_its_scan():
     forward = loop.trace(order=1).scans[0].tapes[0]
     by_step = [next(n for n in nodes if n.step == step) for step in range(4)]
     assert [float(n.value.value) for n in by_step] == forward.writes[0].values.tolist()
-
-
-BAD = {
-    "random states": (lambda: unrolled(gallery.loops["walk"]), ["random", "rng"]),
-    "a truncated gradient": (
-        lambda: unrolled(
-            lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
-        ),
-        ["truncate_gradient = 2"],
-    ),
-    "too few values": (lambda: unrolled(gallery.loops["logistic"])(0.2), ["2 values", "x and r"]),
-    "a function of PyTensor's": (
-        lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5),
-        ["Node(", "PyTensor", "lab.eager.np"],
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "words"), BAD.values(), ids=BAD.keys())
-def test_what_cannot_be_unrolled(call, words):
-    with pytest.raises(lab.LabError) as caught:
-        call()
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_the_comparison_sees_another_loop():
@@ -310,9 +286,3 @@ def test_random_programs(oracle, seeds, length):
 def test_random_programs_against_finite_differences():
     for run in map(program, range(40, 46)):
         check.eager_gradients(lambda x, run=run: run(np, x), X, tolerance=1e-5)
-
-
-def test_random_programs_differ():
-    found = [both_orders(grad, np, program(seed), X, DIRECTION) for seed in (0, 1)]
-    with pytest.raises(check.WrongGradientError):
-        check.compare(found[0][1], found[1][1], 1e-11)

@@ -40,28 +40,16 @@ def of(recorded, *kinds):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_recording_changes_no_number(name):
+def test_a_recording_is_plain_data_and_changes_no_number(name):
     function, argument = RUNS[name][0]()
     recorded = recording(function, argument)
     assert numpy.array_equal(recorded.result.value, function(argument))
     if RUNS[name][1] is not None:
         check.compare(recorded.result.value, RUNS[name][1], 1e-14)
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_a_recording_is_plain_data(name):
-    recorded = record(name)
-    assert pickle.loads(pickle.dumps(recorded)) == recorded
-    assert record(name) == recorded
+    assert pickle.loads(pickle.dumps(recorded)) == recorded == record(name)
     assert recorded != recording(grad(square), 0.9)
-
-
-def test_a_recording_is_frozen():
-    recorded = record("setters")
     with pytest.raises(ValueError, match="read-only"):
-        recorded.nodes[0].value.value[0] = 7.0
-    with pytest.raises(AttributeError):
-        recorded.tapes = ()
+        recorded.nodes[0].value.value[...] = 7.0
 
 
 def test_the_story_of_three_squares():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import special
 
+import lab
 from lab.checks import check
 from lab.eager import (
     D,
@@ -22,13 +23,13 @@ from lab.eager import (
     np,
     primitive,
     steps,
-    take,
     unrolled,
     untake,
     value_of,
 )
 from lab.eager import tape as tapes
 from lab.errors import ArgumentError, GradientError
+from lab.loops import gallery
 
 A = numpy.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
 
@@ -73,45 +74,55 @@ def test_powers_at_zero_to_any_order(power):
         f = grad(f)
 
 
-def test_a_moving_power():
-    """d/dy x**y = x**y log x, then by x: x**(y-1) (1 + y log x)."""
-    by_y = grad(lambda x, y: x**y, 1)
-    assert by_y(2.0, 3.0) == pytest.approx(8 * math.log(2))
-    assert grad(by_y)(2.0, 3.0) == pytest.approx(4 * (1 + 3 * math.log(2)))
-    assert by_y(0.0, 2.0) == 0
-    assert grad(grad(lambda x, y: x**y), 1)(2.0, 0.0) == pytest.approx(0.5)
+def power(x, y):
+    return x**y
 
 
-def test_mixed_partials_agree():
-    f = lambda x, y: np.sin(x * y) * y  # noqa: E731
-    x, y = 0.7, 1.9
-    closed = 2 * y * math.cos(x * y) - x * y**2 * math.sin(x * y)
-    assert grad(grad(f, 0), 1)(x, y) == pytest.approx(closed)
-    assert grad(grad(f, 1), 0)(x, y) == pytest.approx(closed)
+def wave(x, y):
+    return np.sin(x * y) * y
 
 
-def test_several_arguments_at_once():
-    f = lambda x, y, z: x * y**2 + z  # noqa: E731
-    assert grad(f, (2, 0))(2.0, 3.0, 5.0) == (1, 9)
-    assert grad(lambda x, y: sum(grad(lambda a, b: a * a * b, (0, 1))(x, y)))(2.0, 3.0) == 6 + 4
+def branching(x):
+    while x < 100:
+        x = x * x if x > 3 else x + 2
+    return x
 
 
-def test_loops_branches_and_recursion_are_plain_python():
-    def f(x):
-        while x < 100:
-            x = x * x if x > 3 else x + 2
-        return x
+WAVE = 2 * 1.9 * math.cos(0.7 * 1.9) - 0.7 * 1.9**2 * math.sin(0.7 * 1.9)
+# A gradient, its arguments, and its value by hand.
+CLOSED = {
+    "wrt an exponent": (grad(power, 1), (2.0, 3.0), 8 * math.log(2)),
+    "wrt an exponent, of 0": (grad(power, 1), (0.0, 2.0), 0),
+    "exponent, then base": (grad(grad(power, 1)), (2.0, 3.0), 4 * (1 + 3 * math.log(2))),
+    "base, then exponent": (grad(grad(power), 1), (2.0, 0.0), 0.5),
+    "mixed": (grad(grad(wave, 0), 1), (0.7, 1.9), WAVE),
+    "mixed, in the other order": (grad(grad(wave, 1), 0), (0.7, 1.9), WAVE),
+    "two arguments": (grad(lambda x, y, z: x * y**2 + z, (2, 0)), (2.0, 3.0, 5.0), (1, 9)),
+    "two arguments, twice": (
+        grad(lambda x, y: sum(grad(lambda a, b: a * a * b, (0, 1))(x, y))), (2.0, 3.0), 6 + 4
+    ),
+    "branches": (grad(branching), (2.5,), 2 * 4.5 * 2 * 4.5**2),  # (2.5 + 2)⁴
+    "of another node": (grad(lambda x: x * grad(lambda y: x * x)(2.0)), (3.0,), 0),
+    "plus that of another node": (grad(lambda x: x + grad(lambda y: x * x)(2.0)), (3.0,), 1),
+    # no confusion of perturbations: x · d(x·y)/dy = x², and x · d(x·y²)/dy = 2x³ at y = x
+    "x·d(xy)/dy": (grad(lambda x: x * grad(lambda y: x * y)(2.0)), (3.0,), 6),
+    "x·d(x+y)/dy": (grad(lambda x: x * grad(lambda y: x + y)(1.0)), (3.0,), 1),
+    "x·d(xy²)/dy": (grad(grad(lambda x: x * grad(lambda y: x * y * y)(x))), (2.0,), 24),
+}  # fmt: skip
 
-    assert grad(f)(2.5) == 2 * 4.5 * 2 * 4.5**2  # (2.5 + 2)⁴
+
+@pytest.mark.parametrize(("gradient", "args", "expected"), CLOSED.values(), ids=CLOSED)
+def test_closed_forms(gradient, args, expected):
+    assert gradient(*args) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_long_loop_needs_no_recursion():
     def f(x):
-        for _ in range(20_000):
+        for _ in range(5_000):
             x = x * 0.9999
         return x
 
-    assert grad(f)(1.0) == pytest.approx(0.9999**20_000)
+    assert grad(f)(1.0) == pytest.approx(0.9999**5_000)
 
 
 # --- constants -------------------------------------------------------------------------
@@ -123,45 +134,7 @@ def test_a_function_that_does_not_depend_on_its_argument_gives_zeros(f):
     assert grad(f)(1.0) == 0
 
 
-def test_a_function_of_an_outer_node_alone_gives_zero():
-    assert grad(lambda x: x * grad(lambda y: x * x)(2.0))(3.0) == 0
-    assert grad(lambda x: x + grad(lambda y: x * x)(2.0))(3.0) == 1
-
-
 # --- nested tapes ------------------------------------------------------------------------
-
-
-def confusing(x):
-    """x · d(x·y)/dy = x², whatever y is."""
-    return x * grad(lambda y: x * y)(2.0)
-
-
-def test_no_perturbation_confusion():
-    assert grad(confusing)(3.0) == 6
-    assert grad(lambda x: x * grad(lambda y: x + y)(1.0))(3.0) == 1
-    assert grad(grad(lambda x: x * grad(lambda y: x * y * y)(x)))(2.0) == pytest.approx(24)  # 2x³
-
-
-def test_priority_above_the_arguments_alone_is_wrong(monkeypatch):
-    """If the tapes of x and y have equal priority, an operation uses only the first."""
-    monkeypatch.setattr(tapes, "next_priority", lambda: 1)  # no argument here is a node
-    assert grad(confusing)(3.0) != 6
-
-
-def test_priorities():
-    seen = []
-
-    def f(x):
-        seen.append(x.tape.priority)
-        return grad(g)(1.0) * x
-
-    def g(y):
-        seen.append(y.tape.priority)
-        return y * y
-
-    grad(f)(1.0)
-    grad(f)(1.0)
-    assert seen == [1, 2, 1, 2]
 
 
 def test_a_thread_within_a_gradient_lies_above_it():
@@ -193,8 +166,18 @@ def test_a_node_that_outlives_its_tape_is_a_constant():
 # --- memory ------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def no_collection():
+    """Only counts of references free memory."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
 def test_memory_is_freed_without_the_garbage_collector():
-    alive = []
+    alive, kept = [], []
 
     def f(x):
         for _ in range(3):
@@ -203,42 +186,17 @@ def test_memory_is_freed_without_the_garbage_collector():
         alive.append(weakref.ref(x.tape))
         return np.sum(x)
 
-    gc.collect()
-    gc.disable()
-    try:
-        grad(f)(numpy.ones(3))
-        grad(lambda a: np.sum(grad(f)(a)))(numpy.ones(3))
-        assert len(alive) == 8
-        assert not any(reference() for reference in alive)
-    finally:
-        gc.enable()
-
-
-@pytest.mark.parametrize("ending", ["an error", "a result that does not depend on it"])
-def test_a_tape_that_is_not_read_backwards_is_freed_as_well(ending):
-    alive, kept = [], []
-
-    def f(x):
-        y = x * 2
+    def independent(x):
         alive.extend((weakref.ref(x), weakref.ref(x.tape)))
-        kept.append(y)
-        if ending == "an error":
-            raise KeyError(ending)
+        kept.append(x * 2)
         return 1.0
 
-    gc.collect()
-    gc.disable()
-    try:
-        if ending == "an error":
-            with pytest.raises(KeyError):
-                grad(f)(3.0)
-        else:
-            assert grad(f)(3.0) == 0
-        assert ending == "an error" or not any(reference() for reference in alive)
-        assert kept[0] * 2 == 12
-        assert kept[0].parent_operations == ()
-    finally:
-        gc.enable()
+    grad(f)(numpy.ones(3))
+    grad(lambda a: np.sum(grad(f)(a)))(numpy.ones(3))
+    assert grad(independent)(3.0) == 0
+    assert len(alive) == 10
+    assert not any(reference() for reference in alive)
+    assert (kept[0] * 2, kept[0].parent_operations) == (12, ())
 
 
 def test_the_tape_empties_while_it_is_read_backwards():
@@ -281,37 +239,6 @@ def test_mutating_add_mutates_and_is_a_primitive():
         return np.sum(into**2)  # x0² + (x1 + x2)²
 
     assert grad(f)(numpy.array([1.0, 2.0, 3.0])).tolist() == [2, 10, 10]
-
-
-def swapped(old, new):
-    """Exchanged branches: the sum of whole arrays for a Setter, and the reverse."""
-    if not isinstance(new, Setter):
-        old[new.index] += new.value
-    else:
-        old += new
-    return old
-
-
-def setting(old, new):
-    """Sets entries where repeated ones must add."""
-    if isinstance(new, Setter):
-        old[new.index] = old[new.index] + new.value
-    else:
-        old += new
-    return old
-
-
-@pytest.mark.parametrize("wrong", [swapped, setting])
-def test_simpler_ways_of_adding_are_wrong(wrong, monkeypatch):
-    f = lambda a: np.sum(a[[0, 0, 1]] ** 2)  # noqa: E731
-    assert grad(f)(numpy.array([1.0, 2.0])).tolist() == [4, 4]
-    maker = lambda total, old, new: [lambda g: g, lambda g: g]  # noqa: E731
-    monkeypatch.setattr(tapes, "mutating_add", primitive(wrong, maker))
-    try:
-        found = grad(f)(numpy.array([1.0, 2.0])).tolist()
-    except (AttributeError, ValueError):
-        found = None
-    assert found != [4, 4]
 
 
 def test_the_gradient_belongs_to_who_asked():
@@ -364,13 +291,6 @@ def test_any_index_sends_every_entry_back_to_its_place(data):
         expected.reshape(-1)[place] += weight
     found = grad(lambda a: np.sum(a[index] * weights))(numpy.ones(shape))
     check.compare(found, expected, 1e-13)
-
-
-def test_take_and_untake_are_one_anothers_gradient():
-    g = numpy.array([1.0, 2.0])
-    assert untake(g, [0, 0]) == Setter([0, 0], g)
-    assert take(A, (0, 1)) == A[0, 1]
-    check.eager_gradients(lambda a: take(a, [0, 0]) ** 3, A, orders=3)
 
 
 # --- lifting functions -------------------------------------------------------------------
@@ -431,6 +351,7 @@ def test_nodes_are_shown_and_compared_by_value():
 # --- errors ------------------------------------------------------------------------------
 
 ones = numpy.ones(3)
+TRUNCATED = lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
 # call, error, and words of the message
 BAD = [
     (lambda: grad(lambda x: x * x)(3), ArgumentError, "argument 0 of <lambda> = 3", "3.0"),
@@ -444,11 +365,11 @@ BAD = [
     (lambda: D(numpy.sin, 6), ArgumentError, "forward_pass = 6"),
     (lambda: unrolled(5), ArgumentError, "loop = 5", "lab.Loop"),
     (lambda: steps(1.5), ArgumentError, "count = 1.5", "integer"),
-    (
-        lambda: grad(lambda a: np.sum(a, where=a > 0))(ones),
-        GradientError,
-        "sum: it does not accept",
-    ),
+    (lambda: unrolled(gallery.loops["walk"]), ArgumentError, "random", "rng"),
+    (lambda: unrolled(TRUNCATED), ArgumentError, "truncate_gradient = 2"),
+    (lambda: unrolled(gallery.loops["logistic"])(0.2), ArgumentError, "2 values", "x and r"),
+    (lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5), GradientError, "Node(", "PyTensor"),
+    (lambda: grad(lambda a: np.sum(a, where=a > 0))(ones), GradientError, "does not accept"),
     (lambda: grad(lambda a: np.dot(a, ones[:2]))(ones[None, None]), GradientError, "np.matmul"),
     (lambda: grad(np.tanh)(ones), ArgumentError, "f not in R", "tanh returned", "shape (3,)"),
     (lambda: grad(lambda x: x * 1j)(1.0), ArgumentError, "complex128"),
@@ -457,30 +378,21 @@ BAD = [
     (lambda: grad(lambda x: abs(x * 1j))(2.0), GradientError, "<lambda>", "complex numbers"),
     (lambda: grad(lambda x: ones.__iadd__(x))(1.0), GradientError, "numpy.add", "a = a + b"),
     (lambda: grad(lambda x: numpy.array([x, x]))(1.0), GradientError, "Node(", "lab.eager.np"),
-    (
-        lambda: grad(lambda a: np.sum(np.concatenate([a, a])))(ones),
-        GradientError,
-        "numpy.concatenate is not registered",
-        "lab.eager.primitive",
-    ),
+    (lambda: grad(joined)(ones), GradientError, "numpy.concatenate is not reg", "eager.primitive"),
     (lambda: grad(special.erf)(1.0), GradientError, "erf is not registered"),
     (lambda: grad(lambda a: numpy.add.reduce(a))(ones), GradientError, "numpy.add.reduce"),
     (lambda: grad(math.sin)(1.0), GradientError, "Node(np.float64(1.0))", "not registered"),
     (lambda: grad(lambda x: np.sum(a=x))(1.0), GradientError, "sum: a =", "keyword"),
-    (
-        lambda: grad(primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g]), 1)(1.0, 2.0),
-        GradientError,
-        "<lambda>: argument 1 = Node(",
-        "value_of",
-    ),
-    (
-        lambda: grad(primitive(numpy.sin, lambda y, x: lambda g: g))(1.0),
-        ArgumentError,
-        "gradient_maker of sin",
-        "list",
-    ),
+    (lambda: grad(scaled, 1)(1.0, 2.0), GradientError, "<lambda>: argument 1 = Node(", "value_of"),
+    (lambda: grad(listless)(1.0), ArgumentError, "gradient_maker of sin", "list"),
     (lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5), ArgumentError, "lo = 2.0, hi = 1.0"),
 ]
+scaled = primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g])
+listless = primitive(numpy.sin, lambda y, x: lambda g: g)
+
+
+def joined(a):
+    return np.sum(np.concatenate([a, a]))
 
 
 @pytest.mark.parametrize(("call", "kind", "words"), [(*bad[:2], bad[2:]) for bad in BAD])
@@ -488,13 +400,7 @@ def test_one_clear_sentence(call, kind, words):
     with pytest.raises(kind) as caught:
         call()
     message = str(caught.value)
-    for word in words:
-        assert word in message
+    assert [word for word in words if word not in message] == [], message
     assert "\n" not in message
     assert len(message) < 400
-
-
-def test_after_an_error_everything_goes_on():
-    with pytest.raises(ZeroDivisionError):
-        grad(lambda x: 1 // 0)(1.0)
-    assert tapes._ACTIVE == []
+    assert tapes._ACTIVE == []  # no tape remains open

@@ -1,4 +1,4 @@
-"""Derivatives of orders 0 to 3 against powers of x, and the name of each."""
+"""Derivatives and their tapes, compared with closed forms of a power and with plain Python."""
 
 from collections import Counter
 from math import comb
@@ -6,47 +6,48 @@ from math import comb
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from oracles import power_derivative, square_tape
 from pytensor.scan import scan
 
 import lab
+from lab.gradients.derivative import ManyScansWarning
+from lab.loops import gallery
 from lab.progress import hide_progress
 
-X0, STEPS = 0.95, 3
-POWER = 2**STEPS  # x₃ = x₀⁸
+X0, X1 = 0.95, 0.95**2
+SQUARE = gallery.loops["square"]
+# The steps, the mode, the highest order, and the relative tolerance.
+POWERS = [(3, "reverse", 3, 1e-12), (3, "taylor", 3, 1e-12), (5, "reverse", 3, 1e-13)]
+POWERS += [(4, "reverse", 2, 1e-15)]
 
 
-def falling(power, order):
-    """power · (power − 1) · …, a factor for each order: the derivative of x^power at x = 1."""
-    return np.prod([power - k for k in range(order)])
-
-
-def squares(x0, steps=STEPS):
+def squares(x0, steps=3):
     return scan(lambda x: x**2, outputs_info=[x0], n_steps=steps, return_updates=False)
 
 
-@pytest.mark.parametrize("mode", ["reverse", "taylor"])
-@pytest.mark.parametrize("order", [0, 1, 2, 3])
-def test_every_order_of_a_power(mode, order):
+@pytest.mark.parametrize(("steps", "mode", "most", "tolerance"), POWERS)
+def test_every_order_of_a_power(steps, mode, most, tolerance):
     x0 = pt.dscalar("x0")
-    found = lab.derivative(squares(x0)[-1], x0, order, mode=mode)
-    assert found.order == order
-    trace = lab.trace(found.values, {x0: X0})
-    wanted = [falling(POWER, k) * X0 ** (POWER - k) for k in range(order + 1)]
-    np.testing.assert_allclose([float(v) for v in trace.outputs], wanted, rtol=1e-12)
+    for order in range(most + 1):
+        derivative = lab.derivative(squares(x0, steps)[-1], x0, order, mode=mode)
+        assert derivative.order == order
+        found = [float(v) for v in lab.trace(derivative.values, {x0: X0}).outputs]
+        expected = [power_derivative(2**steps, k, X0) for k in range(order + 1)]
+        np.testing.assert_allclose(found, expected, rtol=tolerance)
 
 
 @pytest.mark.parametrize("mode", ["reverse", "taylor"])
 def test_a_direction_of_a_vector(mode):
     """C = Σ x⁸: C″ is the gradient of v·∇C, and C‴ that of v·C″; order 1 ignores the direction."""
     x0, x, v = pt.dvector("x0"), np.array([0.9, 1.1]), np.array([2.0, -0.5])
-    found = lab.derivative(squares(x0)[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
-    trace = lab.trace(found.values, {x0: x})
+    derivative = lab.derivative(squares(x0)[-1].sum(), x0, 3, direction=pt.constant(v), mode=mode)
+    trace = lab.trace(derivative.values, {x0: x})
     for order, value in enumerate(trace.outputs[1:], 1):
-        wanted = falling(POWER, order) * x ** (POWER - order) * v ** (order - 1)
-        np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        expected = power_derivative(8, order, x) * v ** (order - 1)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("order", range(1, 6))
+@pytest.mark.parametrize("order", range(1, 5))
 def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(order):
     """Distinct step functions, by PyTensor's equality of Scans."""
     x0 = pt.dscalar("x0")
@@ -54,3 +55,42 @@ def test_the_square_has_each_of_its_derivatives_as_often_as_pascals_triangle(ord
         derived = lab.derivative(squares(x0, 4)[-1], x0, order)
     counts = Counter(one.node.op for one in derived.genealogy)
     assert sorted(counts.values()) == sorted(comb(order, k) for k in range(order + 1))
+
+
+def test_many_scans_raise_a_warning(monkeypatch):
+    monkeypatch.setattr("lab.gradients.derivative.MANY_SCANS", 15)
+    with pytest.warns(ManyScansWarning, match="about 16 Scans"):
+        trace = SQUARE.trace(order=4)
+    expected = [power_derivative(16, order, X0) for order in range(5)]
+    np.testing.assert_allclose(trace.outputs, expected, rtol=1e-12)
+    assert len(trace.scans) == 16
+
+
+# The numbers of the documents.
+
+
+def test_the_partial_derivatives_of_the_lesson():
+    """The tape of the second derivative, and a loop that multiplies by a sequence instead."""
+    expected = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375]
+    partials = SQUARE.trace(order=2).scans[2].outputs[0].final
+    np.testing.assert_allclose(partials, expected, rtol=1e-15)
+    foreach = gallery.loops["sequence"].trace(order=1, wrt="y").outputs[1]
+    np.testing.assert_allclose(foreach[::-1], expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("cost", ["last", "sum", [0.0, 2.0, 0.0, -1.0]])
+def test_the_tape_step_by_step(cost):
+    seeds = {"last": [0, 0, 0, 0, 1], "sum": [0, 1, 1, 1, 1]}.get(str(cost)) or [0, *cost]
+    tape = SQUARE.trace(order=1, cost=cost).scans[1].tapes[0]
+    for step, expected in enumerate(square_tape(X0, 4, seeds), start=-1):
+        np.testing.assert_allclose(tape.contents(step)[::-1], expected, rtol=1e-15)
+
+
+def test_the_documents_gradient_of_the_gradient():
+    """Document 000, corrected: step 0 multiplies by 2·x₀, and step 1 by 2·x₁."""
+    tape = SQUARE.with_steps(2).trace(order=2).scans[2].tapes[0]
+    assert (tape.tape.reads, tape.tape.writes, tape.tape.origin) == ((-1, 0), (0, -1), 1)
+    expected = [[1, 0, 0], [1, 2 * X0, 0], [1, 2 * X0, 2 * X0 * 2 * X1]]  # position 1 is extracted
+    for step, contents in enumerate(expected, start=-1):
+        np.testing.assert_allclose(tape.contents(step), contents, rtol=1e-15)
+    np.testing.assert_allclose(expected[-1], [1, 1.9, 3.4295], rtol=1e-12)

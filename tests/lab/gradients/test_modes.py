@@ -1,7 +1,6 @@
 """Reverse and Taylor mode: the same values, held against oracles of another kind."""
 
 from dataclasses import replace
-from functools import cache
 from math import factorial
 
 import numpy as np
@@ -36,11 +35,6 @@ def values(loop, order, mode, **choice):
     return [found[value] for value in derived.values]
 
 
-@cache
-def reverse(name, order, **choice):
-    return values(gallery.loops[name], order, "reverse", **choice)
-
-
 def same(one, other, tolerance=1e-9):
     for a, b in zip(one, other, strict=True):
         assert a.dtype == b.dtype
@@ -51,13 +45,13 @@ def same(one, other, tolerance=1e-9):
 def test_the_gallery_has_the_same_derivatives(name):
     loop = gallery.loops[name]
     of = {"wrt": loop.states[0].name}
-    same(values(loop, 4, "taylor", **of), reverse(name, 4, **of))
+    same(values(loop, 3, "taylor", **of), values(loop, 3, "reverse", **of))
     for parameter in loop.parameters:
         of = {"wrt": parameter.name, "cost": "sum"}
-        same(values(loop, 3, "taylor", **of), reverse(name, 3, **of))
+        same(values(loop, 2, "taylor", **of), values(loop, 2, "reverse", **of))
 
 
-@settings(max_examples=6)
+@settings(max_examples=8)
 @given_examples(st.data())
 def test_random_loops_have_the_same_derivatives(data):
     loop = data.draw(loops())
@@ -65,12 +59,12 @@ def test_random_loops_have_the_same_derivatives(data):
     names = [n for n in loop.variables if n != "flag"]
     choice = {"of": of, "cost": cost, "wrt": data.draw(st.sampled_from(names))}
     try:
-        expected = values(loop, 3, "reverse", **choice)
+        expected = values(loop, 2, "reverse", **choice)
     except lab.LabError as error:
         with pytest.raises(type(error)):
-            values(loop, 3, "taylor", **choice)
+            values(loop, 2, "taylor", **choice)
         return
-    same(values(loop, 3, "taylor", **choice), expected)
+    same(values(loop, 2, "taylor", **choice), expected)
 
 
 def around(f, x, order, radius=0.05, points=64):
@@ -89,21 +83,15 @@ def iterated(f, times):
     return g
 
 
-def test_order_ten_of_the_square_is_the_closed_form_by_one_scan():
+def test_high_orders():
+    """Compare with closed forms, also where a factorial is no machine number, and with Cauchy."""
     derived = gallery.loops["square"].derivative(10, mode="taylor")
     assert len(derived.genealogy) == 1
     expected = [factorial(16) / factorial(16 - k) * 0.95 ** (16 - k) for k in range(11)]
     np.testing.assert_allclose(lab.trace(derived).outputs, expected, rtol=1e-12)
-
-
-def test_order_ten_of_a_sine_loop_is_cauchys_integral():
-    loop = lab.Loop(lambda x: pt.sin(x), (lab.State("x", 0.5),), n_steps=5)
-    found = values(loop, 10, "taylor")
+    sine = lab.Loop(lambda x: pt.sin(x), (lab.State("x", 0.5),), n_steps=5)
     expected = around(iterated(np.sin, 5), 0.5, 10, radius=0.4)
-    np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
-def test_order_thirty_is_the_closed_form_though_its_factorial_is_no_machine_number():
+    np.testing.assert_allclose(values(sine, 10, "taylor"), expected, rtol=1e-7)
     moebius = lab.Loop(lambda x: x / (1 - x), states=(lab.State("x", 0.1),), n_steps=2)
     found = float(values(moebius, 30, "taylor")[30])
     assert found == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)  # of x / (1 - 2x)
@@ -154,8 +142,8 @@ def unrolled(step, start, order, times=2):
 def test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop(name):
     step, start = STEPS[name]
     loop = lab.Loop(lambda x: step(x), (lab.State("x", start),), n_steps=2)
-    expected = unrolled(step, start, 4)
-    np.testing.assert_allclose(values(loop, 4, "taylor"), expected, rtol=1e-9, atol=1e-9)
+    expected = unrolled(step, start, 3)
+    np.testing.assert_allclose(values(loop, 3, "taylor"), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_a_wrong_rule_is_found(monkeypatch):
@@ -179,7 +167,7 @@ def test_arrays_go_along_a_direction():
     cost, h = loop.cost(graph), graph.inputs["h"]
     found = {
         mode: lab.trace(
-            lab.derivative(cost, h, 3, direction=pt.constant(way), mode=mode), graph.given
+            lab.derivative(cost, h, 2, direction=pt.constant(way), mode=mode), graph.given
         ).outputs
         for mode in MODES
     }
@@ -203,13 +191,7 @@ def test_loops_inside_a_step_and_loops_that_stop():
 
     loop = lab.Loop(step, (lab.State("x", 0.7),), n_steps=2)
     nested = {mode: values(loop, 3, mode) for mode in MODES}
-
-    def plain(x):
-        for _ in range(2):
-            y = np.sin(np.sin(x) * x) * x
-            x = y + x * x
-        return x
-
+    plain = iterated(lambda x: np.sin(np.sin(x) * x) * x + x * x, 2)
     np.testing.assert_allclose(nested["taylor"], around(plain, 0.7, 3), rtol=1e-8)
     same(nested["taylor"], nested["reverse"])
 
@@ -221,40 +203,33 @@ def test_loops_inside_a_step_and_loops_that_stop():
     same(values(loop, 2, "taylor"), values(loop, 2, "reverse"))
 
 
-REFUSED = {
-    "an unknown mode": ({"order": 1, "mode": "backwards"}, UnknownNameError, "mode = 'backwards'"),
-    "a mode that was removed": (
-        {"order": 2, "mode": "forward"},
-        UnknownNameError,
-        "'forward': exp",
-    ),
-    "too high by Taylor mode": ({"order": 65, "mode": "taylor"}, ArgumentError, "at most 64"),
-}
+def sorting():
+    return lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_is_refused(name):
-    choice, kind, told = REFUSED[name]
-    with pytest.raises(kind, match=told):
-        gallery.loops["square"].derivative(**choice)
+def with_a_rule():
+    graph = SQUARE.build()
+    cost = SQUARE.cost(graph)
+    return lab.derivative(cost, graph.inputs["x"], rule=PullbackRule(), mode="taylor")
 
 
-def test_what_has_no_rule_is_named():
-    with pytest.raises(GradientError, match=r"Jv.* has no rule for its coefficients"):
-        gallery.loops["undefined"].derivative(2, mode="taylor")
-    loop = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
-    with pytest.raises(GradientError, match=r"Sort.* has no rule for its coefficients"):
-        loop.derivative(2, mode="taylor")
+SQUARE = gallery.loops["square"]
+TRUNCATED = replace(SQUARE, truncate_gradient=2)
+REFUSED = [
+    (lambda: SQUARE.derivative(1, mode="backwards"), UnknownNameError, "mode = 'backwards'"),
+    (lambda: SQUARE.derivative(2, mode="forward"), UnknownNameError, "'forward': exp"),
+    (lambda: SQUARE.derivative(65, mode="taylor"), ArgumentError, "at most 64"),
+    (lambda: gallery.loops["undefined"].derivative(2, mode="taylor"), GradientError, r"Jv.* rule"),
+    (lambda: sorting().derivative(2, mode="taylor"), GradientError, r"Sort.* has no rule"),
+    (lambda: TRUNCATED.derivative(1, mode="taylor"), GradientError, "truncate_gradient = 2"),
+    (with_a_rule, ArgumentError, "expected None with mode"),
+]
 
 
-def test_only_the_pullback_is_cut_off_and_follows_rules():
-    loop = replace(gallery.loops["square"], truncate_gradient=2)
-    with pytest.raises(GradientError, match="truncate_gradient = 2"):
-        loop.derivative(1, mode="taylor")
-    graph = gallery.loops["square"].build()
-    cost = gallery.loops["square"].cost(graph)
-    with pytest.raises(ArgumentError, match="expected None with mode"):
-        lab.derivative(cost, graph.inputs["x"], rule=PullbackRule(), mode="taylor")
+@pytest.mark.parametrize(("call", "kind", "message"), REFUSED)
+def test_errors(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
 
 
 @pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])

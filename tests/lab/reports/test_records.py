@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from graphs import known_mistakes, to_compile, to_explain
+from graphs import known_mistakes, to_compile
 from graphs.to_compile import GIVEN
+from graphs.to_explain import GRAPHS
 from pytensor.graph.traversal import explicit_graph_inputs
 
 import lab
@@ -62,7 +63,7 @@ def compiled():
 
 
 def explained():
-    return lab.explain(*to_explain.of_input())
+    return lab.explain(*GRAPHS["of input"][0]())
 
 
 RECORDS = {

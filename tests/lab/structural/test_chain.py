@@ -1,4 +1,4 @@
-"""Chains of structural primitives."""
+"""Chains of structural primitives, their conventions, kinks, and memory."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,14 @@ from hypothesis import strategies as st
 from structural_cases import inner
 
 from lab import structural
+from lab.structural import primitives
+
+A = np.arange(6.0).reshape(2, 3)
+G = 10 + A
+MIXED = np.array([[True, False, True], [False, False, True]])
+SIGN = np.array([True, True, False, True, True, True])
+LIMITS = np.array([0.5, 1.5, 1.5, 1.0, 1.0, 3.0])
+XY = [np.array([1.0, -0.5, 2.0]), np.array([0.75])]
 
 
 def routed(x, y):
@@ -15,11 +23,6 @@ def routed(x, y):
     both = structural.cat([structural.cat([head, y], 0), x], 0)
     chosen = structural.where(SIGN, both, 0.25)
     return structural.clamp(chosen, -1.0, LIMITS)
-
-
-SIGN = np.array([True, True, False, True, True, True])
-LIMITS = np.array([0.5, 1.5, 1.5, 1.0, 1.0, 3.0])
-XY = [np.array([1.0, -0.5, 2.0]), np.array([0.75])]
 
 
 def routed_by_numpy(x, y):
@@ -34,6 +37,8 @@ def test_a_chain_by_hand():
     # x0 is clamped to 0.5, then equals its bound; the chain reads x1 twice
     np.testing.assert_array_equal(gx, [8, 18, 32])
     np.testing.assert_array_equal(gy, [0])
+    _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [XY[0], [1, 2]])
+    assert [g.tolist() for g in pullback([5.0])] == [[5, 0, 0], [0.0, 0.0]]
 
 
 @given(st.integers(0, 2**16))
@@ -57,6 +62,60 @@ def test_chains_by_differences_and_dot_products(seed):
     assert inner([g], [tangent]) == pytest.approx(inner(pullback(g), v), abs=1e-12)
 
 
-def test_an_input_that_is_not_used_has_a_zero_cotangent():
-    _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [XY[0], [1, 2]])
-    assert [g.tolist() for g in pullback([5.0])] == [[5, 0, 0], [0.0, 0.0]]
+def test_the_conventions_of_jax_and_torch():
+    """JAX's pullback leaves metadata out; Torch's names every argument."""
+    output, pullback = primitives["narrow"].vjp_jax((A,), dim=0, start=1, length=1)
+    np.testing.assert_array_equal(output, [[3, 4, 5]])
+    (gradient,) = pullback(np.ones((1, 3)))
+    np.testing.assert_array_equal(gradient, [[0, 0, 0], [1, 1, 1]])
+    found = {
+        "where": primitives["where"].vjp_torch(G, (A, A), condition=MIXED),
+        "cat": primitives["cat"].vjp_torch(G, [A[:1], A[1:]], dim=0),
+        "narrow": primitives["narrow"].vjp_torch(G, (A,), dim=0, start=0, length=2),
+        "clamp": primitives["clamp"].vjp_torch(G, (A, 1.5, 3.5)),
+    }
+    assert {name: list(gradients) for name, gradients in found.items()} == {
+        "where": ["condition", "x", "y"],
+        "cat": ["inputs", "dim"],
+        "narrow": ["a", "dim", "start", "length"],
+        "clamp": ["x", "lo", "hi"],
+    }
+    for name, gradients in found.items():
+        for argument, gradient in gradients.items():
+            assert (gradient is None) == (argument in primitives[name].metadata)
+    assert [g.tolist() for g in found["cat"]["inputs"]] == [[[10, 11, 12]], [[13, 14, 15]]]
+
+
+def test_numbers_and_lists_take_the_dtype_of_arrays():
+    x = np.ones(3, dtype="float32")
+    assert structural.where([True, False, True], x, 2).dtype == "float32"
+    assert structural.clamp([1, 2, 3], 0, 2.5).tolist() == [1, 2, 2.5]
+    assert structural.where(True, 1j, 2).dtype == "complex128"
+
+
+def test_kinks_and_values_that_are_not_finite():
+    """At x = lo and at x = hi, the operation is marked, and x receives the whole cotangent."""
+    x, lo, hi = np.array([0.0, 1.0, 1.5, 2.0, 3.0]), 1.0, 2.0
+    linear = primitives["clamp"].linearize((x, lo, hi))
+    assert linear.nonsmooth.tolist() == [False, True, False, True, False]
+    gx, glo, ghi = linear.T(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert (gx.tolist(), glo, ghi) == ([0, 2, 3, 4, 0], 1, 5)
+    assert not primitives["where"].linearize((x, x), condition=x > 0).nonsmooth.any()
+    assert np.isnan(structural.clamp(np.array([np.nan, 0.5]), 0.0, 1.0)[0])
+    gx, _, _ = primitives["clamp"].transpose(np.array([np.inf, np.nan]), ([9.0, 0.5], 0.0, 1.0))
+    np.testing.assert_array_equal(gx, [0, np.nan])  # not 0 * inf
+
+
+def test_results_do_not_share_changes_with_their_inputs():
+    x, mask, a = np.array([0.5, 1.5]), np.array([True, False]), np.arange(4.0)
+    clamped = primitives["clamp"].linearize((x, 0.0, 1.5))
+    chosen = primitives["where"].linearize((x, x), condition=mask)
+    x[:], mask[:] = 7, False
+    assert clamped.nonsmooth.tolist() == [False, True]
+    assert clamped(np.ones(2), 0.0, 0.0).tolist() == [1, 1]
+    assert chosen(np.ones(2), np.zeros(2)).tolist() == [1, 0]
+    (joined,) = primitives["cat"].transpose(a, [a], dim=0)
+    for result in (structural.narrow(a, 0, 1, 2), joined):
+        with pytest.raises(ValueError, match="read-only"):
+            result[0] = 5
+    assert a.flags.writeable

@@ -66,17 +66,13 @@ def test_arguments_are_refused_in_one_sentence(call, start, rest):
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("name", ["nope", "", 5, None, "x" * 1000])
-def test_a_primitive_that_is_not_there(name):
-    """Refused as Python refuses a key, in one short sentence."""
+def test_an_unknown_primitive_is_a_key_error():
     with pytest.raises(KeyError) as caught:
-        primitives[name]
+        primitives["x" * 1000]
     assert isinstance(caught.value, ArgumentError)
-    message = str(caught.value)
-    assert message.startswith("primitive = ")
-    assert message.endswith("the primitives are where, cat, narrow, and clamp.")
-    assert len(message) < 150
-    assert name not in primitives
+    assert str(caught.value).endswith("the primitives are where, cat, narrow, and clamp.")
+    assert len(str(caught.value)) < 150
+    assert 5 not in primitives
 
 
 def test_two_recordings_do_not_mix():

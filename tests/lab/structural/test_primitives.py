@@ -1,17 +1,12 @@
 """Where, cat, narrow and clamp: against tables, numpy, PyTensor and finite differences."""
 
-from dataclasses import replace
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structural_cases import (
-    TOLERANCE,
     Case,
     cases,
-    inner,
     noise,
     reference,
     reference_gradients,
@@ -99,102 +94,13 @@ def test_output_tangent_and_cotangents_are_those_of_numpy(case, seed):
         assert mine.dtype == dtype
 
 
-def dot_product(case, linear, rng):
-    """The dot-product test of a linear map: raises WrongGradientError."""
-    dtype = case.inputs[0].dtype
-    tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
-    out = linear(*tangents)
-    cotangent = noise(rng, out.shape, dtype)
-    gradients = linear.T(cotangent)
-    forward, backward = inner([cotangent], [out]), inner(gradients, tangents)
-    check.compare(backward, forward, TOLERANCE[str(dtype)], "<J* g, v>")
-
-
-def difference_quotient(case, tangents, step=1e-3):
-    moved = [
-        reference(case, [x + sign * step * v for x, v in zip(case.inputs, tangents, strict=True)])
-        for sign in (1, -1)
-    ]
-    return (moved[0] - moved[1]) / (2 * step)
-
-
-def compare_with_differences(case, linear, rng):
-    tangents = [noise(rng, v.shape, v.dtype) / 10 for v in case.inputs]
-    check.compare(linear(*tangents), difference_quotient(case, tangents), 1e-10, "J v")
-
-
 @given(cases(dtypes=("float64", "complex128")), st.integers(0, 2**16))
 def test_finite_differences(case, seed):
     linear = primitives[case.name].linearize(case.inputs, **case.metadata)
-    compare_with_differences(case, linear, np.random.default_rng(seed))
-
-
-# Wrong rules: the checkers must object to each.
-
-
-def swapped(pull, g):
-    return tuple(reversed(pull(g)))
-
-
-def unmasked(pull, g):
-    return g, pull(g)[1]
-
-
-def turned(pull, g):
-    return pull(-g)
-
-
-def shifted(pull, g):
-    return [np.roll(gradient, 1) for gradient in pull(g)]
-
-
-def everywhere(pull, g):
-    return g, *pull(g)[1:]
-
-
-def conjugated(pull, g):
-    return pull(np.conj(g))
-
-
-X = np.linspace(-2, 2, 7)
-PARTS = (X[:3], X[3:])
-WRONG = {
-    "where, branches swapped": (swapped, Case("where", (X, -X), {"condition": X > 0.3})),
-    "where, mask forgotten": (unmasked, Case("where", (X, -X), {"condition": X > 0.3})),
-    "where, conjugated": (conjugated, Case("where", (1j * X, X + 0j), {"condition": X > 0.3})),
-    "cat, sign": (turned, Case("cat", PARTS, {"dim": 0})),
-    "narrow, shifted": (shifted, Case("narrow", (X,), {"dim": 0, "start": 1, "length": 3})),
-    "clamp, passed on outside": (everywhere, Case("clamp", (X, X * 0 - 1.1, X * 0 + 1.1))),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_the_dot_product_test_objects_to_wrong_transposes(name):
-    wrong, case = WRONG[name]
-    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
-    dot_product(case, linear, np.random.default_rng(0))
-    pull = partial(wrong, linear.pull)
-    with pytest.raises(check.WrongGradientError):
-        dot_product(case, replace(linear, pull=pull), np.random.default_rng(0))
-
-
-def test_a_sum_that_was_forgotten_is_seen():
-    case = Case("where", (X[:1], X), {"condition": X > 0.3})
-    (found, _) = primitives["where"].transpose(X, case.inputs, **case.metadata)
-    assert found.shape == (1,)
-    with pytest.raises(check.WrongGradientError, match="shape"):
-        check.compare(np.where(X > 0.3, X, 0), found, 1e-12)
-
-
-def test_finite_differences_object_to_a_wrong_map_with_the_right_adjoint():
-    """Bounds swapped in both directions: adjoint to one another, and wrong."""
-    case = Case("clamp", (X, X * 0 - 1.1, X * 0 + 1.1))
-    linear = primitives["clamp"].linearize(case.inputs)
-    swapped = replace(
-        linear,
-        push=lambda dx, dlo, dhi: linear.push(dx, dhi, dlo),
-        pull=lambda g: [linear.pull(g)[n] for n in (0, 2, 1)],
+    rng = np.random.default_rng(seed)
+    tangents = [noise(rng, v.shape, v.dtype) / 10 for v in case.inputs]
+    ahead, behind = (
+        reference(case, [x + step * v for x, v in zip(case.inputs, tangents, strict=True)])
+        for step in (1e-3, -1e-3)
     )
-    dot_product(case, swapped, np.random.default_rng(0))
-    with pytest.raises(check.WrongGradientError):
-        compare_with_differences(case, swapped, np.random.default_rng(0))
+    check.compare(linear(*tangents), (ahead - behind) / 2e-3, 1e-10, "J v")

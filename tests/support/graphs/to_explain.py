@@ -1,7 +1,4 @@
-"""A graph with each trap, and a similar graph without it: functions that return `(cost, wrt)`.
-
-The graphs are written as users write them. The command ``scantape explain`` names them in tests.
-"""
+"""Graphs with a trap, and similar graphs without it, as users write them."""
 
 import numpy as np
 import pytensor
@@ -13,105 +10,59 @@ from graphs import scan
 from lab.scans.node import LoopVariable, ScanParts, build_scan
 from lab.tape import Kind, Tape
 
-
-def newest_first():
-    x = pt.dvector("x")
-    xs = scan(
-        lambda newer, older: older + 0.5 * newer,
-        outputs_info=[{"initial": x, "taps": [-1, -2]}],
-        n_steps=4,
-    )
-    return xs[-1], x
-
-
-def oldest_first():
-    x = pt.dvector("x")
-    xs = scan(
-        lambda older, newer: older + 0.5 * newer,
-        outputs_info=[{"initial": x, "taps": [-2, -1]}],
-        n_steps=4,
-    )
-    return xs[-1], x
+OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
+X0, W, U, X = pt.dscalar("x0"), pt.dscalar("w"), pt.dvector("u"), pt.dvector("x")
+LIMIT, WEIGHTS = pt.dscalar("limit"), pt.dvector("w")
+SINGLE, SINGLE_W = pt.fscalar("x0"), pt.fscalar("w")
+THREE, THREE_W = (pt.tensor(name, shape=(3,), dtype="float64") for name in ("h0", "w"))
+RNG, SHARED_RNG = (
+    pt.random.type.random_generator_type("rng"),
+    pytensor.shared(np.random.default_rng(1), name="rng"),
+)
 
 
-def later_first():
-    u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    xs = scan(
-        lambda later, now, x: x + later * now**2,
-        sequences=[{"input": u, "taps": [4, 0]}],
-        outputs_info=[x0],
-    )
-    return xs[-1], u
+def loop(step, start=X0, wrt=None, **arguments):
+    """Return the last value of a loop of four steps, and the input to differentiate."""
+    xs = scan(step, outputs_info=[start], **{"n_steps": 4, **arguments})
+    return xs[-1], start if wrt is None else wrt
 
 
-def now_first():
-    u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    xs = scan(
-        lambda now, later, x: x + later * now**2,
-        sequences=[{"input": u, "taps": [0, 4]}],
-        outputs_info=[x0],
-    )
-    return xs[-1], u
+def square(x):
+    return x**2
+
+
+def two_taps(initial, wrt, *taps):
+    start = {"initial": initial, "taps": [*taps]}
+    return loop(lambda one, other: one + other, start, wrt, n_steps=3)
+
+
+def over_sequence(*taps):
+    sequences = [{"input": U, "taps": [*taps]}]
+    return loop(lambda a, b, x: x + a * b**2, X0, U, sequences=sequences, n_steps=None)
 
 
 def cut_by_hand():
     """Two sequences that the user shifts, in a known order."""
-    u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    xs = scan(
-        lambda now, before, x: x + now * before**2, sequences=[u[1:], u[:-1]], outputs_info=x0
-    )
-    return xs[-1], u
+    sequences = [U[1:], U[:-1]]
+    return loop(lambda now, before, x: x + now * before**2, X0, U, sequences=sequences)
 
 
 def small_number():
-    w = pt.dscalar("w")
-    _, xs = scan(lambda k: (k * 3, k * w), outputs_info=[1, None], n_steps=6)
-    return xs[-1], w
-
-
-def cast_down():
-    x0, w = pt.fscalar("x0"), pt.dscalar("w")
-    xs = scan(lambda x: (x * w).astype("float32"), outputs_info=[x0], n_steps=6)
-    return xs[-1], w
-
-
-def cast_up():
-    x0, w = pt.dscalar("x0"), pt.fscalar("w")
-    xs = scan(lambda x: x * w.astype("float64"), outputs_info=[x0], n_steps=6)
-    return xs[-1], w
+    _, xs = scan(lambda k: (k * 3, k * W), outputs_info=[1, None], n_steps=6)
+    return xs[-1], W
 
 
 def of_output():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
+    xs = scan(square, outputs_info=[X0], n_steps=4)
     xs.name = "xs"
     return xs[-1], xs
 
 
-def of_input():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
-    return xs[-1], x0
-
-
-def of_what_went_in():
-    """The result of a loop is the input of another; differentiate the cost wrt it."""
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4)
+def of_sequence():
+    """The values of a loop are the sequence of another; differentiate the cost wrt them."""
+    xs = scan(square, outputs_info=[X0], n_steps=4)
     ys = scan(lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())], name="second")
     return ys[-1], xs
-
-
-def truncated():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4, truncate_gradient=2)
-    return xs[-1], x0
-
-
-def truncated_late():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=4, truncate_gradient=4)
-    return xs[-1], x0
 
 
 def draw_from(rng):
@@ -119,184 +70,157 @@ def draw_from(rng):
     return pt.random.normal(rng=rng, return_next_rng=True)[1]
 
 
-def same_draws():
-    x0 = pt.dscalar("x0")
-    rng = pytensor.shared(np.random.default_rng(1), name="rng")
-    xs = scan(lambda x: 0.9 * x + draw_from(rng), outputs_info=[x0], n_steps=4)
-    return xs[-1], x0
+def new_draws(x, rng):
+    rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
+    rng, again = pt.random.normal(rng=rng, return_next_rng=True)
+    return 0.9 * x + draw + again, rng
 
 
-def new_draws():
-    x0 = pt.dscalar("x0")
-    rng = pytensor.shared(np.random.default_rng(1), name="rng")
-
-    def step(x, rng):
-        rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
-        rng, again = pt.random.normal(rng=rng, return_next_rng=True)
-        return 0.9 * x + draw + again, rng
-
-    xs, _ = scan(step, outputs_info=[x0, rng], n_steps=4)
-    return xs[-1], x0
+def same_generator(x, rng):
+    return 0.9 * x + draw_from(rng), rng
 
 
-def draws_of_what_is_given():
-    x0 = pt.dscalar("x0")
-    rng = pt.random.type.random_generator_type("rng")
-
-    def step(x, rng):
-        rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
-        return 0.9 * x + draw, rng
-
-    xs, _ = scan(step, outputs_info=[x0, rng], n_steps=4)
-    return xs[-1], x0
+def random(step, rng):
+    xs, _ = scan(step, outputs_info=[X0, rng], n_steps=4)
+    return xs[-1], X0
 
 
-def never_above_one():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) > 1.0)), outputs_info=[x0], n_steps=9)
-    return xs[-1], x0
-
-
-def never_below_zero():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), outputs_info=[x0], n_steps=9)
-    return xs[-1], x0
-
-
-def above_a_half():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) < 0.5)), outputs_info=[x0], n_steps=9)
-    return xs[-1], x0
-
-
-def until_a_parameter():
-    x0, limit = pt.dscalar("x0"), pt.dscalar("limit")
-    xs = scan(
-        lambda x, limit: (x / 2, until(limit > 5)),
-        outputs_info=[x0],
-        non_sequences=[limit],
-        n_steps=9,
-    )
-    return xs[-1], x0
-
-
-def start_of_one():
-    w = pt.dvector("w")
-    hs = scan(lambda h, w: h + w, outputs_info=[pt.zeros(1)], non_sequences=[w], n_steps=3)
-    return hs.sum(), w
-
-
-def step_makes_one():
-    start = pt.tensor("h0", shape=(3,), dtype="float64")
-    hs = scan(lambda h: pt.sum(h, keepdims=True) / 2, outputs_info=[start], n_steps=3)
-    return hs.sum(), start
-
-
-def start_of_its_size():
-    w = pt.tensor("w", shape=(3,), dtype="float64")
-    hs = scan(lambda h, w: h + w, outputs_info=[pt.zeros(3)], non_sequences=[w], n_steps=3)
-    return hs.sum(), w
-
-
-def one_start_for_two_taps():
-    x0 = pt.dscalar("x0")
-    xs = scan(
-        lambda two, one: two + one,
-        outputs_info=[{"initial": pt.stack([x0]), "taps": [-2, -1]}],
-        n_steps=3,
-    )
-    return xs[-1], x0
-
-
-def two_starts_for_two_taps():
-    x0 = pt.dscalar("x0")
-    xs = scan(
-        lambda two, one: two + one,
-        outputs_info=[{"initial": pt.stack([x0, x0]), "taps": [-2, -1]}],
-        n_steps=3,
-    )
-    return xs[-1], x0
-
-
-def handed_on_unchanged():
-    x0 = pt.dscalar("x0")
-    rng = pytensor.shared(np.random.default_rng(1), name="rng")
-    xs, _ = scan(lambda x, rng: (0.9 * x + draw_from(rng), rng), outputs_info=[x0, rng], n_steps=4)
-    return xs[-1], x0
-
-
-def stops_on_a_sequence():
-    u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    xs = scan(lambda u, x: (x * u, until(x * u > 5)), sequences=[u], outputs_info=[x0])
-    return xs[-1], u
-
-
-def stops():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: (x / 2, until(x < 1)), outputs_info=[x0], n_steps=9)
-    return xs[-1], x0
+def stops(value, condition, **arguments):
+    """Return a loop until a condition on its new value is met."""
+    return loop(lambda x, *_: (value(x), until(condition(value(x), *_))), n_steps=9, **arguments)
 
 
 def stops_without_state():
-    u = pt.dvector("u")
-    ys = scan(lambda u: (u**2, until(u > 2)), sequences=[u])
-    return ys.sum(), u
+    ys = scan(lambda u: (u**2, until(u > 2)), sequences=[U])
+    return ys.sum(), U
 
 
-def _mit_mot(tape):
-    buffer, weight = pt.dvector("buf"), pt.dscalar("w")
-    reads = [pt.dscalar() for _ in tape.reads]
-    inner = pt.dscalar()
-    parts = ScanParts(
-        "by hand",
-        pt.constant(np.int64(3)),
-        (
-            LoopVariable(Kind.MIT_MOT, "buf", tape, buffer, tuple(reads), (inner * sum(reads),)),
-            LoopVariable(Kind.PARAMETER, "w", Tape((0,), ()), weight, (inner,)),
-        ),
+def stops_on_a_sequence():
+    xs = scan(lambda u, x: (x * u, until(x * u > 5)), sequences=[U], outputs_info=[X0])
+    return xs[-1], U
+
+
+def sum_of(step, start, wrt, **arguments):
+    hs = scan(step, outputs_info=[start], **{"n_steps": 3, **arguments})
+    return hs.sum(), wrt
+
+
+def mit_mot(tape):
+    buffer, reads, inner = pt.dvector("buf"), [pt.dscalar() for _ in tape.reads], pt.dscalar()
+    variables = (
+        LoopVariable(Kind.MIT_MOT, "buf", tape, buffer, tuple(reads), (inner * sum(reads),)),
+        LoopVariable(Kind.PARAMETER, "w", Tape((0,), ()), W, (inner,)),
     )
-    return build_scan(parts).outputs[0].sum(), weight
+    return build_scan(ScanParts("by hand", pt.constant(np.int64(3)), variables)).outputs[0].sum(), W
 
 
-def on_both_sides():
-    return _mit_mot(Tape((-1, 1), (0,)))
-
-
-def on_one_side():
-    """A backward loop, as in every gradient of a state."""
+def backward_loop():
     return lab.gallery.loops["square"].derivative(1).value, pt.dscalar("other")
 
 
-def never():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=0)
-    return xs.sum(), x0
+def root(x):
+    return pt.switch(x > 0, pt.sqrt(x), 0.0)
 
 
-def backwards():
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=-1)
-    return xs.sum(), x0
+def safe_root(x):
+    return pt.switch(x > 0, pt.sqrt(pt.switch(x > 0, x, 1.0)), 0.0)
 
 
-def once():
-    """With a constant n_steps of 1, PyTensor builds the step without a Scan."""
-    x0 = pt.dscalar("x0")
-    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=1)
-    return xs[-1], x0
+def single(x):
+    return (x * W).astype("float32")
 
 
-def untaken():
-    """A where that keeps a root from being taken, but not from being differentiated."""
-    x0 = pt.dscalar("x0")
-    return scan(lambda x: pt.switch(x > 0, pt.sqrt(x), 0.0), outputs_info=[x0], n_steps=4)[-1], x0
+def double(x):
+    return x * SINGLE_W.astype("float64")
 
 
-def untaken_twice():
-    """A where inside as well."""
-    x0 = pt.dscalar("x0")
-
-    def step(x):
-        return pt.switch(x > 0, pt.sqrt(pt.switch(x > 0, x, 1.0)), 0.0)
-
-    return scan(step, outputs_info=[x0], n_steps=4)[-1], x0
+OLD_UNTIL = ("until_in_old_pytensor", pytensor.__version__) if OLD else ()
+# A graph, its trap, and words of the message; only a graph without a trap.
+GRAPHS = {
+    "newest first": (lambda: two_taps(X, X, -1, -2), "taps_out_of_order", "of x are −1, −2"),
+    "oldest first": (lambda: two_taps(X, X, -2, -1),),
+    "later first": (lambda: over_sequence(4, 0), "taps_out_of_order", "the taps of u are 4, 0"),
+    "now first": (lambda: over_sequence(0, 4),),
+    "cut by hand": (cut_by_hand,),
+    "small number": (small_number, "initial_dtype", "v is int8"),
+    "cast down": (
+        lambda: loop(single, SINGLE, W),
+        "initial_dtype",
+        "computes x as float64 and casts it to float32",
+    ),
+    "cast up": (lambda: loop(double, X0, SINGLE_W),),
+    "of output": (of_output, "gradient_of_output", "xs is an output"),
+    "of sequence": (of_sequence, "gradient_of_output", "the values x[t] of scan_fn is an output"),
+    "of input": (lambda: loop(square),),
+    "truncated": (
+        lambda: loop(square, truncate_gradient=2),
+        "truncated_gradient",
+        "truncate_gradient = 2, and the loop runs 4 steps",
+    ),
+    "truncated late": (lambda: loop(square, truncate_gradient=4),),
+    "untaken": (lambda: loop(root), "untaken_branch", "after sqrt is computed"),
+    "untaken twice": (lambda: loop(safe_root),),
+    "same draws": (
+        lambda: loop(lambda x: 0.9 * x + draw_from(SHARED_RNG)),
+        "random_without_updates",
+        "draws from rng",
+    ),
+    "same generator": (
+        lambda: random(same_generator, SHARED_RNG),
+        "random_without_updates",
+        "draws from rng",
+    ),
+    "new draws": (
+        lambda: random(new_draws, SHARED_RNG),
+        "same_draws_every_call",
+        "updates={rng: …}",
+    ),
+    "draws of an input": (lambda: random(new_draws, RNG),),
+    "never above one": (
+        lambda: stops(pt.tanh, lambda x: x > 1.0),
+        "until_never_met",
+        "is always false",
+    ),
+    "never below zero": (
+        lambda: loop(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), n_steps=9),
+        "until_never_met",
+        "is always false",
+    ),
+    "above a half": (lambda: stops(pt.tanh, lambda x: x < 0.5),),
+    "until a parameter": (
+        lambda: stops(lambda x: x / 2, lambda x, limit: limit > 5, non_sequences=[LIMIT]),
+        "until_never_met",
+        "no state and no sequence",
+    ),
+    "start of one": (
+        lambda: sum_of(lambda h, w: h + w, pt.zeros(1), WEIGHTS, non_sequences=[WEIGHTS]),
+        "broadcast_start",
+        "v starts with the shape (1,), and the step computes",
+    ),
+    "step to one": (
+        lambda: sum_of(lambda h: pt.sum(h, keepdims=True) / 2, THREE, THREE),
+        "broadcast_start",
+        "h starts with the shape (3,)",
+    ),
+    "start of three": (
+        lambda: sum_of(lambda h, w: h + w, pt.zeros(3), THREE_W, non_sequences=[THREE_W]),
+    ),
+    "one start": (
+        lambda: two_taps(pt.stack([X0]), X0, -2, -1),
+        "short_start",
+        "x 2 steps back, but only 1 of 2",
+    ),
+    "two starts": (lambda: two_taps(pt.stack([X0, X0]), X0, -2, -1),),
+    "stops on a sequence": (stops_on_a_sequence, *OLD_UNTIL),
+    "stops": (lambda: stops(lambda x: x / 2, lambda x: 2 * x < 1),),
+    "stops without state": (stops_without_state,),
+    "on both sides": (
+        lambda: mit_mot(Tape((-1, 1), (0,))),
+        "mixed_taps",
+        "buf has taps on both sides of 0: −1, 0, 1",
+    ),
+    "on one side": (backward_loop,),
+    "never": (lambda: sum_of(square, X0, X0, n_steps=0), "no_steps", "n_steps = 0"),
+    "backwards": (lambda: sum_of(square, X0, X0, n_steps=-1), "no_steps", "n_steps = −1"),
+    "once": (lambda: loop(square, n_steps=1),),  # PyTensor builds the step without a Scan
+}
