@@ -15,6 +15,7 @@ Frasconi, "Learning long-term dependencies with gradient descent is difficult".
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # entries of all derivatives together
 MOST = 200  # rows and columns of the result
+MOST_WORK = 4e9  # multiplications, or other operations in the same time: a few seconds
 STEADY = 1.05  # largest ratio of two sizes that count as equal
 LITTLE = 0.01  # largest size that counts as 0
 
@@ -74,9 +76,13 @@ class Influence:
     """The derivatives of state `of` wrt earlier values of state `by`, for the loop Scan `scan`.
 
     ``values[i, j]`` is the derivative of value ``rows[i]`` of `of` wrt value ``columns[j]`` of
-    `by`: a number, or for arrays a matrix over their entries.  ``last[j]`` is the size of the
-    derivative of the last value of `of` wrt value ``index[j]`` of `by`.  `cuts` are the errors of
-    truncation for each parameter with a gradient.
+    `by`: a number, or for arrays a matrix over their entries.  Of a long loop, it is the largest
+    derivative of a block: of the values from ``rows[i]`` up to the next row wrt the values from
+    ``columns[j]`` up to the next column.  Nan is larger than infinity; arrays are compared by
+    their largest entries.  ``last[j]`` is the size of the derivative of the last value of `of`,
+    value `end`, wrt value ``index[j]`` of `by`.  `index` has the columns that were computed: all,
+    or in a very long loop some at equal distances.  `cuts` are the errors of truncation for each
+    parameter with a gradient.
     """
 
     loop: str
@@ -86,6 +92,7 @@ class Influence:
     rows: np.ndarray
     columns: np.ndarray
     values: np.ndarray
+    end: int
     index: np.ndarray
     last: np.ndarray
     cuts: tuple[TruncationError, ...] = ()
@@ -112,6 +119,11 @@ class Influence:
         return int(self.index[-1] - self.index[0])
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether the derivatives wrt some values are missing, because the loop is very long."""
+        return len(self.index) <= self.steps
+
+    @property
     def rate(self) -> float:
         """The geometric mean of the factors by which influence changes per step."""
         return float(abs(self.last[0]) ** (1 / self.steps)) if self.steps else 1.0
@@ -135,7 +147,7 @@ class Influence:
         return tuple(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        name = self.called(int(self.rows[-1]), int(self.index[0]))
+        name = self.called(self.end, int(self.index[0]))
         result, sizes = f"{name} = {number_text(self.last[0])}.", np.abs(self.last)
         if not self.last[0]:
             yield f"{result} The last value does not depend on the first."
@@ -152,6 +164,8 @@ class Influence:
             verdict = " It vanishes." if sizes[0] < LITTLE else verdict
             mean = f"×{self.rate:.3g} per step (geometric mean)"
             yield f"{result} Influence {change} with distance: {mean}.{verdict}"
+        if np.isfinite(sizes).all() and not np.isfinite(self.sizes).all():
+            yield f"Some derivatives of earlier values of {self.of} are nan or infinite."
         if self.reach is not None:
             steps = f"{self.reach:,} step{'s' * (self.reach > 1)}"
             yield f"Values {steps} or more before the end change the last value by less than 1 %."
@@ -161,6 +175,9 @@ class Influence:
                 yield f"{least} of {steps} gives the gradient of {cut.name} within 1 %."
             else:
                 yield f"The gradient of {cut.name} within 1 % needs all {steps}."
+        if self.is_sampled:
+            columns = f"{len(self.index):,} of {self.steps + 1:,} values of {self.by}"
+            yield f"The loop is very long: derivatives wrt {columns} were computed."
 
 
 def _falls(sizes: np.ndarray) -> bool:
@@ -179,9 +196,9 @@ def influence(
 
     Both are states of a loop: Scan `scan` of the derivative, from 1, or the Scan that it
     differentiates.  `of` defaults to the first real state, and `by` to `of`.  For more than 200
-    values and for large arrays, the result contains rows and columns at equal distances.  `trace`
-    is the trace of the derivative, or of some of its steps; by default, the derivative runs with
-    the values `given`.
+    values, and for large arrays, an entry of the result is the largest derivative of a block of
+    pairs.  `trace` is the trace of the derivative, or of some of its steps; by default, the
+    derivative runs with the values `given`.
 
     Raises GraphError for a loop without a real state, GradientError if its step has no derivative,
     and ArgumentError for other invalid arguments.
@@ -239,14 +256,19 @@ class _Steps:
 
     def influence(self, of: int, by: int) -> Influence:
         """Return the influence of the state number `by` on the state number `of`."""
-        ends, starts = self._index(of), self._index(by)
-        each = max(1, self.entries[of] * self.entries[by])
-        most = max(2, min(MOST, int((MOST_ENTRIES / each) ** 0.5)))
-        rows, columns, near = _spread(len(ends), most), _spread(len(starts), most), len(starts)
-        near_end = np.union1d(_spread(near, most), np.arange(max(0, near - most), near))
-        factors = self._factors()
-        values = self._propagate(factors, of, by, rows, columns)
-        (last,) = self._propagate(factors, of, by, np.array([len(ends) - 1]), near_end)
+        ends, starts, factors = self._index(of), self._index(by), self._factors()
+        entries, wide = self.entries[of], self.entries[by]
+        most = max(2, min(MOST, int((MOST_ENTRIES / max(1, entries * wide)) ** 0.5)))
+        columns = np.arange(len(starts))
+        products = sum(matrices[0].size for matrices in factors.values())
+        if len(starts) * len(ends) * wide * (20 * entries + products) > MOST_WORK:
+            spread = np.linspace(0, columns[-1], most).round().astype(int)
+            columns = np.union1d(spread, columns[-most:])
+        rows, blocks = _block_starts(len(ends), most), _block_starts(len(columns), most)
+        begins = columns - self.states[by].tape.origin
+        derivatives = self._derivatives(factors, of, by, begins)
+        heights, shape = np.diff([*rows, len(ends)]), (entries, len(columns), wide)
+        values, last = _largest(derivatives, heights, blocks, shape)
         if self.states[of].initial.ndim == self.states[by].initial.ndim == 1:
             values, last = values[..., 0, 0], last[..., 0, 0]
         return Influence(
@@ -255,9 +277,10 @@ class _Steps:
             self.states[of].name,
             self.states[by].name,
             freeze(ends[rows]),
-            freeze(starts[columns]),
+            freeze(starts[columns[blocks]]),
             freeze(values),
-            freeze(starts[near_end]),
+            int(ends[-1]),
+            freeze(starts[columns]),
             freeze(last if last.ndim == 1 else _norms(last)),
             tuple(self._cuts()),
         )
@@ -282,23 +305,27 @@ class _Steps:
     def _factors(self) -> dict[tuple[int, _Read], np.ndarray]:
         """Return the matrices J of each state wrt each read of the step, for every step."""
         output_cotangents, filled = self._transposed()
-        factors: dict[tuple[int, _Read], np.ndarray] = {}
+        factors = {
+            (state, read): np.zeros(
+                (self.scan.steps, self.entries[state], self.entries[read.state])
+            )
+            for state, read in filled
+        }
         ready = Ready()
-        for state, entries in enumerate(self.entries):
-            for entry in range(entries):
-                for number, cotangent in enumerate(output_cotangents):
-                    unit = np.zeros(self.states[number].initial.shape[1:], cotangent.type.dtype)
-                    unit.reshape(-1)[entry if number == state else slice(0)] = 1
-                    self.given[cotangent] = unit
-                values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
-                for read, variable in filled.items():
-                    shape = self.scan.steps, entries, self.entries[read.state]
-                    matrices = factors.setdefault((state, read), np.zeros(shape))
-                    matrices[:, entry] = np.asarray(values[variable]).reshape(shape[0], shape[2])
+        for entry in range(max(self.entries)):
+            for state, cotangent in enumerate(output_cotangents):
+                unit = np.zeros(self.states[state].initial.shape[1:], cotangent.type.dtype)
+                unit.reshape(-1)[entry : entry + 1] = 1
+                self.given[cotangent] = unit
+            values, _ = run(list(filled.values()), self.given, record=False, ready=ready)
+            for key, matrices in factors.items():
+                if entry < matrices.shape[1]:
+                    row = np.asarray(values[filled[key]])
+                    matrices[:, entry] = row.reshape(len(matrices), matrices.shape[2])
         return {key: matrices for key, matrices in factors.items() if matrices.any()}
 
-    def _transposed(self) -> tuple[list[Variable], dict[_Read, Variable]]:
-        """Return output cotangents, and the cotangents of all reads computed from them.
+    def _transposed(self) -> tuple[list[Variable], dict[tuple[int, _Read], Variable]]:
+        """Return output cotangents, and the cotangents of all reads computed from each of them.
 
         A single Scan computes them.  Its steps are independent, because they read recorded values.
         """
@@ -321,33 +348,31 @@ class _Steps:
                         reads[_Read(places[number], tap)] = argument
             elif part.kind is not Kind.NIT_SOT:
                 variables.append(part)  # for example, a generator
-        output_cotangents, cost = [], pt.constant(0.0)
-        for result in self.results:
+        output_cotangents, outputs = [], dict[tuple[int, _Read], LoopVariable]()
+        for state, result in enumerate(self.results):
             inner, cotangent = result.type(), result.type()
             output_cotangents.append(cotangent)
             variables.append(
                 LoopVariable(Kind.PARAMETER, "cotangent", SEQUENCE, cotangent, (inner,))
             )
-            cost = cost + (result * inner).sum()
-        with our_pullback():
-            gradients = dict(zip(reads, pytensor_gradients(cost, [*reads.values()]), strict=True))
-        outputs = {}
-        for read, gradient in gradients.items():
-            status = status_of(gradient)
-            if isinstance(status, Undefined):
-                raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
-            if isinstance(gradient, TensorVariable):
-                n_steps = pt.constant(self.scan.steps)
-                part = LoopVariable(
-                    Kind.NIT_SOT, "gradient", Tape((), (0,)), n_steps, (), (gradient,)
-                )
-                outputs[read] = part
-                variables.append(part)
+            with our_pullback():  # one result at a time: 0 × infinity is nan
+                gradients = pytensor_gradients((result * inner).sum(), [*reads.values()])
+            for read, gradient in zip(reads, gradients, strict=True):
+                status = status_of(gradient)
+                if isinstance(status, Undefined):
+                    raise GradientError(f"{self.scan.name}: its step has no derivative: {status}")
+                if isinstance(gradient, TensorVariable):
+                    n_steps = pt.constant(self.scan.steps)
+                    part = LoopVariable(
+                        Kind.NIT_SOT, "gradient", Tape((), (0,)), n_steps, (), (gradient,)
+                    )
+                    outputs[state, read] = part
+                    variables.append(part)
         parts = ScanParts(
             self.parts.name, pt.constant(self.scan.steps), tuple(variables), mode=self.parts.mode
         )
         filled = outer_outputs(parts, build_scan(parts))
-        return output_cotangents, {read: filled[part] for read, part in outputs.items()}
+        return output_cotangents, {key: filled[part] for key, part in outputs.items()}
 
     def _recorded_variable(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """Return a copy of `part` whose outer input has the recorded `values`."""
@@ -358,33 +383,27 @@ class _Steps:
         self.given[outer] = values
         return replace(part, outer_input=outer)
 
-    def _propagate(
-        self,
-        factors: Mapping[tuple[int, _Read], np.ndarray],
-        of: int,
-        by: int,
-        rows: np.ndarray,
-        columns: np.ndarray,
-    ) -> np.ndarray:
-        """Return the derivatives of the values `rows` wrt the values `columns`.
+    def _derivatives(
+        self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, begins: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """Yield the derivatives of each value of `of` wrt the values that the steps `begins` write.
 
-        Step t computes value t + origin of every state; initial values belong to negative steps.
+        Initial values belong to negative steps.  The axes are the entry of `of`, the step in
+        `begins`, and the entry of `by`; later steps than that of the value are omitted.
         """
-        wide, tape_of, tape_by = self.entries[by], self.states[of].tape, self.states[by].tape
-        results = {row - tape_of.origin: place for place, row in enumerate(rows.tolist())}
-        sources = {row - tape_by.origin: place for place, row in enumerate(columns.tolist())}
-        values = np.zeros((len(rows), len(columns), self.entries[of], wide))
+        wide, first = self.entries[by], -self.states[of].tape.origin
         past: deque[list[np.ndarray]] = deque(maxlen=max(1, self.reach))
         for step in self._progress():
-            now = [np.zeros((len(columns), entries, wide)) for entries in self.entries]
+            begun = int(np.searchsorted(begins, step, "right"))
+            now = [np.zeros((entries, begun, wide)) for entries in self.entries]
             for (state, read), matrices in factors.items() if step >= 0 else ():
-                now[state] += matrices[step] @ past[read.tap][read.state]
-            if step in sources:
-                now[by][sources[step]] = np.eye(wide)
-            if step in results:
-                values[results[step]] = now[of]
+                earlier = past[read.tap][read.state]
+                now[state][:, : earlier.shape[1]] += np.tensordot(matrices[step], earlier, 1)
+            if begun and begins[begun - 1] == step:
+                now[by][:, begun - 1] = np.eye(wide)
             past.append(now)
-        return values
+            if step >= first:
+                yield now[of]
 
     def _progress(self) -> Iterator[int]:
         """Yield the negative steps of the initial values, and all steps."""
@@ -397,9 +416,35 @@ class _Steps:
 SEQUENCE = Tape((0,), ())
 
 
-def _spread(length: int, most: int) -> np.ndarray:
-    """Return at most `most` of `length` indices at equal distances, with both ends."""
-    return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(int))
+def _block_starts(length: int, most: int) -> np.ndarray:
+    """Return the first indices of at most `most` blocks of about equal length."""
+    count = min(length, most)
+    return np.arange(count) * length // count
+
+
+def _largest(
+    derivatives: Iterator[np.ndarray],
+    heights: np.ndarray,
+    blocks: np.ndarray,
+    shape: tuple[int, int, int],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest of the derivatives in each block, and all derivatives of the last value.
+
+    `heights` are the numbers of rows of the blocks, `blocks` their first columns, and `shape` is
+    that of the derivatives of one value.
+    """
+    largest = []
+    for height in heights.tolist():
+        sizes, chosen = np.zeros(shape[1]), np.zeros(shape)
+        for new in islice(derivatives, height):
+            size = np.abs(new).max(axis=(0, 2), initial=0.0)
+            known = sizes[: len(size)]
+            (better,) = np.nonzero(~(size <= known) & ~np.isnan(known))
+            sizes[better], chosen[:, better] = size[better], new[:, better]
+        parts = np.split(sizes, blocks[1:])  # the argmax of an array with nan is nan
+        places = blocks + [int(part.argmax()) for part in parts]
+        largest.append(chosen[:, places])
+    return np.moveaxis(np.array(largest), 1, 2), np.moveaxis(new, 1, 0)
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ Next to the map are its last row and the part of each gradient that `truncate_gr
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,9 +47,10 @@ def influence(
 ) -> Any:
     """Plot the result of `lab.influence`, or compute it for a derivative first.
 
-    Colors show sizes by powers of ten, at most six of them. Of more than 28 rows or columns,
-    the map shows some at equal distances. With `ax`, matplotlib axes, draw the map there and
-    return `ax`. Raises the errors of `lab.influence`.
+    Colors show sizes by powers of ten, at most six of them. The map has at most 28 rows and
+    columns; in a larger one, a cell shows the largest derivative of a block of pairs, or nan.
+    With `ax`, matplotlib axes, draw the map there and return `ax`. Raises the errors of
+    `lab.influence`.
     """
     expected = "a Derivative, or the result of lab.influence"
     check_type("derivative", derivative, (Derivative, Influence), expected)
@@ -61,32 +62,41 @@ def influence(
         from visual.pictures.plots.axes import readers_axes
 
         with readers_axes(ax) as theme:
-            shown = _shown_pairs(report, range(report.steps))
-            _draw_map(ax, shown, _span(report), theme)
+            _draw_map(ax, _shown_cells(report, range(report.steps)), _span(report), theme)
         return ax
     title = f"Influence in {report.loop}: {report.called('t', 's')}"
-    shown = _shown_pairs(report, sheet.steps_within(report.steps, report.loop))
+    shown = _shown_cells(report, sheet.steps_within(report.steps, report.loop))
     notes = _notes(report, shown) if sheet.legend else ()
     about = "A map of all pairs of values, its last row, and the losses of truncation."
     parts = [heading(title, (*report.summary, *notes), sheet), _plots(shown, report, sheet.line)]
     return plot_scene(parts, title, about, _twin(title, report), sheet)
 
 
-def _shown_pairs(report: Influence, steps: range) -> Influence:
-    """Return the pairs of the values that the shown steps read or write, at equal distances."""
-    rows, columns = (
-        those[(those >= steps.start) & (those <= steps.stop)]
+class _Map(NamedTuple):
+    """The cells of the map: ``sizes[i, j]`` is the largest of the pairs in a block.
+
+    ``rows[i]`` and ``columns[j]`` are the first values of the block.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    sizes: np.ndarray
+
+
+def _shown_cells(report: Influence, steps: range) -> _Map:
+    """Return the cells of the values that the shown steps read or write; nan is the largest."""
+    down, across = (
+        np.array_split(places, max(1, min(len(places), MOST_CELLS)))
         for those in (report.rows, report.columns)
+        for places in np.nonzero((those >= steps.start) & (those <= steps.stop))
     )
-    rows, columns = (
-        those[np.linspace(0, len(those) - 1, min(len(those), MOST_CELLS)).astype(int)]
-        for those in (rows, columns)
-    )
-    pairs = np.ix_(np.isin(report.rows, rows), np.isin(report.columns, columns))
-    return replace(report, rows=rows, columns=columns, values=report.values[pairs])
+    blocks = [[report.sizes[np.ix_(rows, columns)] for columns in across] for rows in down]
+    sizes = [[block.flat[np.abs(block).argmax()] for block in row] for row in blocks]
+    first = [places[0] for places in down], [places[0] for places in across]
+    return _Map(report.rows[first[0]], report.columns[first[1]], np.array(sizes))
 
 
-def _notes(report: Influence, shown: Influence) -> Iterator[str]:
+def _notes(report: Influence, shown: _Map) -> Iterator[str]:
     of, by = value_symbol(report.of, "t"), value_symbol(report.by, "s")
     norm = "" if report.is_scalar else ", as a spectral norm"
     yield f"a cell: the derivative of {of}, its row, with respect to {by}, its column{norm}"
@@ -95,24 +105,29 @@ def _notes(report: Influence, shown: Influence) -> Iterator[str]:
     yield f"color: the size by powers of ten, {ends}; olive is positive, magenta negative"
     if report.cuts:
         yield "lost: the part of a gradient that is missing if it is truncated to the last steps"
-    if np.diff(shown.columns).max(initial=1) > 1:
-        count = f"{len(shown.columns):,} of {report.steps + 1:,}"
-        yield f"rows and columns: {count}, at equal distances; other pairs are not shown"
+    yield from _block_note("a cell", shown)
+
+
+def _block_note(subject: str, pairs: "Influence | _Map") -> tuple[str, ...]:
+    """Return a sentence about the blocks of pairs, if a block has several."""
+    high, wide = (int(np.diff(those).max(initial=1)) for those in (pairs.rows, pairs.columns))
+    note = f"{subject} shows the largest of up to {high:,} × {wide:,} derivatives, or nan"
+    return (note,) if high * wide > 1 else ()
 
 
 def _span(report: Influence) -> tuple[float, float]:
     """Return the power of ten of the largest size, and the powers of ten that colors show."""
-    sizes = np.abs(as_numbers(report.sizes))
+    sizes = np.abs(report.sizes)
     known = np.log10(sizes[np.isfinite(sizes) & (sizes != 0)])
     top, low = (float(known.max()), float(known.min())) if known.size else (0.0, 0.0)
     return top, max(1.0, math.ceil(top - max(low, min(top, 0.0) - DECADES)))
 
 
-def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme: Theme) -> None:
+def _draw_map(axes: "Axes", shown: _Map, span: tuple[float, float], theme: Theme) -> None:
     """Draw the map, with numbers above the cells if there are few."""
     from visual.pictures.plots.axes import draw_heat
 
-    table, (top, decades) = as_numbers(report.sizes), span
+    table, (top, decades) = shown.sizes, span
     high, wide = table.shape
     with np.errstate(divide="ignore"):
         logs = np.minimum(np.log10(np.abs(table)), top) - top
@@ -126,12 +141,12 @@ def _draw_map(axes: "Axes", report: Influence, span: tuple[float, float], theme:
             words = number_text(table[row, column], 3)
             axes.text(column + 0.5, row + 0.45, words, ha="center", size=11)
     draw_heat(axes, edges, shares, theme)
-    for axis, numbers in ((axes.yaxis, report.rows), (axes.xaxis, report.columns)):
-        shown = range(0, len(numbers), -(-len(numbers) // 14))
-        axis.set_ticks([n + 0.5 for n in shown], [f"{numbers[n]:,}" for n in shown])
+    for axis, numbers in ((axes.yaxis, shown.rows), (axes.xaxis, shown.columns)):
+        places = range(0, len(numbers), -(-len(numbers) // 14))
+        axis.set_ticks([n + 0.5 for n in places], [f"{numbers[n]:,}" for n in places])
 
 
-def _plots(shown: Influence, report: Influence, line: float) -> Piece:
+def _plots(shown: _Map, report: Influence, line: float) -> Piece:
     """Draw the map and the curves, next to each other if the sheet is wide enough."""
     from visual.pictures.plots.axes import LABELS, Panel, draw_panels
 
@@ -161,8 +176,8 @@ def _plots(shown: Influence, report: Influence, line: float) -> Piece:
 
 def _last(report: Influence) -> Series:
     """Return the sizes of the derivatives of the last value."""
-    name = report.called(int(report.rows[-1]), "k")
-    series = Series(name, report.index, as_numbers(report.last))
+    name = report.called(report.end, "k")
+    series = Series(name, report.index, report.last)
     return series.sizes if report.is_scalar else series
 
 
@@ -177,14 +192,14 @@ def _losses(report: Influence) -> list[Series]:
 def _twin(title: str, report: Influence) -> str:
     """Write the sentences, a table of the pairs, and the curves."""
     columns = [
-        Series(
-            f"wrt {value_symbol(report.by, s)}", report.rows, as_numbers(report.sizes[:, j]), "t"
-        )
+        Series(f"wrt {value_symbol(report.by, s)}", report.rows, report.sizes[:, j], "t")
         for j, s in enumerate(report.columns.tolist())
     ]
     columns = columns if len(columns) <= WRITTEN else [*columns[:3], *columns[-3:]]
-    tables = {report.called("t", "s"): columns, "Last row": [replace(_last(report), across="k")]}
+    blocks = _block_note("an entry", report)
+    tables = {"Last row": [replace(_last(report), across="k")]}
     if report.cuts:
         tables["Part of each gradient that truncate_gradient loses"] = _losses(report)
-    sections = (Section(name, (table_of(series),)) for name, series in tables.items())
+    sections = [Section(report.called("t", "s"), (*blocks, table_of(columns)))]
+    sections += [Section(name, (table_of(series),)) for name, series in tables.items()]
     return "\n".join([*as_text(Section(title, (*report.summary, *sections))), ""])

@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from matplotlib.figure import Figure
 from twins import assert_twin
 
 import lab
 import visual
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, GraphError, KindError
+from lab.reports.runs import influence
 
 STEP = 1e-6
 SIGNAL = np.array([[1.0, 0.5], [0.0, -1.0], [0.3, 0.2], [-0.7, 0.9]])
@@ -130,15 +132,68 @@ def test_a_linear_loop_has_the_powers_of_its_matrix(factor, summary):
     assert found.summary[0].endswith(summary)
 
 
-def test_rows_of_a_long_loop():
-    loop = lab.Loop(lambda x: 0.999 * x, (lab.State("x", 1.0),), n_steps=3_000)
-    found = lab.influence(loop.derivative(0))
-    assert found.values.shape == (200, 200)
-    assert (found.rows[0], found.rows[-1], found.columns[-1]) == (0, 3_000, 3_000)
-    t, s = np.meshgrid(found.rows, found.columns, indexing="ij")
-    np.testing.assert_allclose(found.values, np.where(t >= s, 0.999 ** (t - s), 0), rtol=1e-10)
-    np.testing.assert_allclose(found.last, 0.999 ** (3_000 - found.index), rtol=1e-10)
-    assert set(range(2_801, 3_001)) <= set(found.index.tolist())  # the end has all of its values
+def largest_of_blocks(table, rows, columns):
+    """Return the largest entry of each block, or nan, from the whole table."""
+    return [
+        [block.flat[np.abs(block).argmax()] for block in np.split(part, columns[1:], axis=1)]
+        for part in np.split(table, rows[1:])
+    ]
+
+
+def test_blocks_of_a_long_loop():
+    found = lab.influence(linear(np.array([[0.99]]), 3_000).derivative(0))
+    assert found.values.shape == (200, 200, 1, 1)
+    assert (found.rows[0], found.columns[0], found.end) == (0, 0, 3_000)
+    t, s = np.meshgrid(np.arange(3_001), np.arange(3_001), indexing="ij")
+    powers = np.where(t >= s, 0.99 ** np.maximum(t - s, 0), 0)
+    expected = largest_of_blocks(powers, found.rows, found.columns)
+    np.testing.assert_allclose(found.values[..., 0, 0], expected, rtol=1e-10)
+    assert found.index.tolist() == list(range(3_001))
+    np.testing.assert_allclose(found.last, 0.99 ** (3_000 - found.index), rtol=1e-10)
+
+
+ODD_STEPS = {  # a step for y that differs at step 101; the derivative dy/dx of this step
+    "nan": (lambda x, far: pt.sqrt(far * x), np.nan),
+    "large": (lambda x, far: pt.switch(far, x, -1e9 * x), -1e9),
+    "infinite": (lambda x, far: x / far, np.inf),
+}
+
+
+@pytest.mark.parametrize("wide", [29, 400])
+@pytest.mark.parametrize("name", ODD_STEPS)
+def test_a_map_shows_a_single_large_or_odd_derivative(name, wide):
+    """Step k writes value k + 1 of y, and no later step reads y."""
+    compute, slope = ODD_STEPS[name]
+    odd = 20 if wide < 100 else 101
+    loop = lab.Loop(
+        lambda far, x, y: (pt.cos(x), compute(x, far)),
+        (lab.State("x", 0.7), lab.State("y", 0.0)),
+        sequences=(lab.Sequence("far", (np.arange(wide) != odd) * 1.0),),
+    )
+    derivative = loop.derivative(0, of="x")
+    found = lab.influence(derivative, "y", "x")
+    row = np.searchsorted(found.rows, odd + 1, "right") - 1
+    column = np.searchsorted(found.columns, odd, "right") - 1
+    assert found.rows.size == min(200, wide + 1)
+    np.testing.assert_equal(abs(found.values[row, column]), abs(slope))
+    assert ("nan or infinite" in str(found)) == (not np.isfinite(slope))
+    axes = Figure().add_subplot()
+    visual.influence(found, ax=axes)
+    extreme = [cell for cell in axes.patches if str(cell.look.heat) == str(np.sign(found.values[row, column]))]
+    rows = {cell.get_y() for cell in extreme}
+    assert len(rows) == 1 or (rows and np.isinf(slope))  # large values have the color of infinity
+
+
+def test_a_very_long_loop_says_that_it_computes_some_derivatives(monkeypatch):
+    derivative = linear(np.array([[0.99]]), 500).derivative(0)
+    whole = lab.influence(derivative)
+    assert "were computed" not in str(whole)
+    monkeypatch.setattr(influence, "MOST_WORK", 1e3)
+    found = lab.influence(derivative)
+    assert f"wrt {len(found.index)} of 501 values of h were computed" in str(found)
+    places = np.searchsorted(whole.index, found.index)
+    np.testing.assert_array_equal(found.last, whole.last[places])
+    assert set(range(301, 501)) <= set(found.index.tolist())  # the end has all of its values
 
 
 def test_the_error_of_truncation():
