@@ -375,10 +375,9 @@ class Trace:
     """The run of a graph: its outputs, and every Scan in the order of execution.
 
     `names` are the names of `outputs`, possibly empty.  `feeds` are the Scans from which the
-    outputs are computed, and `inputs` the values of the inputs of the graph.  `untaken` are the
-    branches that no `where` selected but whose gradients are nan.  `outside` are the operations
-    outside of Scans that compute nan or infinity.  `backend` is PyTensor's backend for the steps
-    that were not recorded.
+    outputs are computed, and `inputs` the values of the inputs of the graph.  `outside` are the
+    operations outside of Scans that compute nan or infinity.  `backend` is PyTensor's backend for
+    the steps that were not recorded.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -386,7 +385,6 @@ class Trace:
     names: tuple[str, ...] = ()
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()
-    untaken: tuple[Untaken, ...] = ()
     backend: str = ""
     outside: tuple[OuterFault, ...] = ()
 
@@ -397,6 +395,13 @@ class Trace:
         labels = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
         labels += [f"other steps by PyTensor, {self.backend}"] if self.backend else []
         return f"Trace({', '.join(labels)})"
+
+    @cached_property
+    def untaken(self) -> tuple[Untaken, ...]:
+        """The branches that no `where` selected but whose gradients are nan."""
+        from lab.traces.untaken import untaken  # it reads traces
+
+        return untaken(self.scans)
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:

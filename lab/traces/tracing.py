@@ -37,7 +37,7 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
-from lab.traces.untaken import outer_faults, untaken
+from lab.traces.untaken import outer_faults
 from lab.traces.window import backend_name, check_keep, check_memory, run_window
 
 
@@ -169,7 +169,7 @@ def traced(
     known = tuple(_inputs(inputs, values))
     ends |= {(None, i): variable for i, variable in enumerate(asked)}
     outside = outer_faults(ends, values, names)
-    return Trace(results, tuple(scans), called, fed, known, untaken(scans), outside=outside)
+    return Trace(results, tuple(scans), called, fed, known, outside=outside)
 
 
 def _nested(parts: ScanParts, step: Within) -> Trace:

@@ -179,7 +179,11 @@ def test_a_map_shows_a_single_large_or_odd_derivative(name, wide):
     assert ("nan or infinite" in str(found)) == (not np.isfinite(slope))
     axes = Figure().add_subplot()
     visual.influence(found, ax=axes)
-    extreme = [cell for cell in axes.patches if str(cell.look.heat) == str(np.sign(found.values[row, column]))]
+    extreme = [
+        cell
+        for cell in axes.patches
+        if str(cell.look.heat) == str(np.sign(found.values[row, column]))
+    ]
     rows = {cell.get_y() for cell in extreme}
     assert len(rows) == 1 or (rows and np.isinf(slope))  # large values have the color of infinity
 
