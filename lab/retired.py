@@ -11,6 +11,7 @@ RETIRED_NAMES: dict[str, str] = {
     "Derivative.different": "visual.genealogy(trace).text(), which counts distinct step functions.",
     "Trace.from_json": "pickle.loads, only with a trace that you trust.",
     "Trace.to_json": "pickle.dumps; lab.events(trace).rows() for other programs.",
+    "Trace.untaken": "lab.first(trace), which explains the cause of nan.",
     "structural.Chain": "lab.structural.vjp or jvp of the function.",
     "structural.record": "lab.structural.vjp or jvp of the function.",
     "few_steps": "lab.canonical(loop), whose last section has the graphs for few steps.",

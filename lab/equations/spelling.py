@@ -18,8 +18,8 @@ from lab.equations.quantities import Quantities
 from lab.errors import argument_error, check_integer, check_type
 from lab.notation import PLAIN, Leaf, Style, render, symbol, tap_symbol, value_symbol
 from lab.tape import Kind
-from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
-from lab.traces.untaken import values_of
+from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
+from lab.traces.untaken import Untaken, untaken, values_of
 
 
 def index_formula(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
@@ -206,7 +206,7 @@ def _cancellation_note(trace: Trace) -> str:
 
 def untaken_notes(trace: Trace) -> tuple[str, ...]:
     """Describe each gradient that is nan because of a branch that `where` did not select."""
-    return tuple(_untaken_note(trace, each) for each in trace.untaken)
+    return tuple(_untaken_note(trace, each) for each in untaken(trace))
 
 
 def _untaken_note(trace: Trace, case: Untaken) -> str:

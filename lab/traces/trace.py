@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import Call, Expression, Leaf, Number, leaves_of
+from lab.notation import Expression, Leaf, Number, leaves_of
 from lab.records import cached_property, record_of_arrays
 from lab.retired import RetiredAttribute
 from lab.tape import Kind, Tape
@@ -331,27 +331,6 @@ class Input:
         return self.given.value if isinstance(self.given, Generator) else self.given
 
 
-@dataclass(frozen=True)
-class Untaken:
-    """A branch that a `where` did not select, and whose gradient 0·∞ is nan.
-
-    Step `step` of Scan `scan` is the first step that computes the `product`, for the gradient of
-    `branch`.  Step `forward_step` of Scan `forward`, if known, did not select the branch.
-    """
-
-    scan: int
-    step: int
-    product: Expression
-    branch: Expression
-    forward: int | None = None
-    forward_step: int | None = None
-
-    @property
-    def operation(self) -> str:
-        """The name of the operation that computed nan from a zero."""
-        return self.product.name if isinstance(self.product, Call) else ""
-
-
 @record_of_arrays
 class OuterFault:
     """An operation outside of all Scans that computes nan or infinity from other values.
@@ -388,20 +367,13 @@ class Trace:
     backend: str = ""
     outside: tuple[OuterFault, ...] = ()
 
-    to_json, from_json = RetiredAttribute(), RetiredAttribute()
+    to_json, from_json, untaken = RetiredAttribute(), RetiredAttribute(), RetiredAttribute()
 
     def __repr__(self) -> str:
         counted = enumerate(self.scans, 1)  # names can be equal
         labels = [f"{number} · {scan.name}: {scan.steps} steps" for number, scan in counted]
         labels += [f"other steps by PyTensor, {self.backend}"] if self.backend else []
         return f"Trace({', '.join(labels)})"
-
-    @cached_property
-    def untaken(self) -> tuple[Untaken, ...]:
-        """The branches that no `where` selected but whose gradients are nan."""
-        from lab.traces.untaken import untaken  # it reads traces
-
-        return untaken(self.scans)
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:

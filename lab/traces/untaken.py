@@ -9,7 +9,7 @@ avoid nan (``lab.trace(…, rewritten=True)``); a second `where` inside the bran
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pytensor.graph.basic import Constant, Variable
@@ -29,7 +29,7 @@ from lab.traces.trace import (
     ScanTrace,
     Source,
     TapeTrace,
-    Untaken,
+    Trace,
 )
 
 KEEPS_ZERO = {"Neg", "second"}  # operations that keep zeros, in addition to products and views
@@ -37,9 +37,31 @@ MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
 MAX_DEPTH = 5  # nested operations of a formula; deeper operations become …
 
 
-def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
-    """Return the branches of `scans` whose gradient is 0·∞, each with its first step."""
+@dataclass(frozen=True)
+class Untaken:
+    """A branch that a `where` did not select, and whose gradient 0·∞ is nan.
+
+    Step `step` of Scan `scan` is the first step that computes the `product`, for the gradient of
+    `branch`.  Step `forward_step` of Scan `forward`, if known, did not select the branch.
+    """
+
+    scan: int
+    step: int
+    product: Expression
+    branch: Expression
+    forward: int | None = None
+    forward_step: int | None = None
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation that computed nan from a zero."""
+        return self.product.name if isinstance(self.product, Call) else ""
+
+
+def untaken(trace: Trace) -> tuple[Untaken, ...]:
+    """Return the unselected branches whose gradient is 0·∞, each with its first step."""
     branches: dict[tuple[int, Expression], Untaken] = {}
+    scans = trace.scans
     for number, scan in enumerate(scans):
         for one in _find_products(scans, number, scan):
             branches.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)

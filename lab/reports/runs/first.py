@@ -29,7 +29,7 @@ from lab.reports.tables import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Input, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from lab.traces.tracing import trace as trace_of
-from lab.traces.untaken import fitted, value_formula, values_of
+from lab.traces.untaken import fitted, untaken, value_formula, values_of
 from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # True for the entries that match the search
@@ -144,7 +144,7 @@ def first(trace: Trace | Derivative, value: str | float = "nan") -> First | None
             chain.append(run.occurrence(place))
         place = cause
     steps = {(link.scan, link.step) for link in chain}
-    explanations = zip(trace.untaken, untaken_notes(trace), strict=True)
+    explanations = zip(untaken(trace), untaken_notes(trace), strict=True)
     known = tuple(
         text
         for branch, text in explanations

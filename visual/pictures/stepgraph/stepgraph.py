@@ -17,7 +17,7 @@ from lab.gradients.decisions import ReadingGroup
 from lab.notation import Leaf, leaves_of, render
 from lab.records import cached_property
 from lab.traces.trace import Formula, ScanTrace, StepResult, Trace
-from lab.traces.untaken import values_of
+from lab.traces.untaken import untaken, values_of
 from visual.layout.canvas import formula_lines, heading, scene_with_legend
 from visual.layout.cells import full_text, quantity
 from visual.layout.graphviz import GraphEdge, GraphNode, dot_source, lay_out
@@ -173,6 +173,6 @@ class _StepGraph:
             if sequence.group is ReadingGroup.RESULT and sequence.source in formulas:
                 equation = Speller(parent).equation(formulas[sequence.source])
                 yield shorten(f"reused, not recomputed: {equation}", LONGEST, placeholder=" …")
-        for case, words in zip(named.trace.untaken, untaken_notes(named.trace), strict=True):
+        for case, words in zip(untaken(named.trace), untaken_notes(named.trace), strict=True):
             if named.number in (case.scan, case.forward):
                 yield words
