@@ -133,11 +133,11 @@ WRONG_VALUES = [
 ]
 # A call, the start of its message, and other parts of it: the cause, and the fix.
 MESSAGES = [
-    (lambda: loop(lambda x: x * SHARED).build(), "step: ", "lab.Parameter('w', w.get_value())"),
-    (lambda: loop(lambda x: x * W).build(), "step: ", "variable w", "lab.Parameter('w', …)"),
-    (lambda: loop(random_step).build(), "step: ", "noise", "lab.RandomState('rng')", "rng=rng"),
+    (lambda: loop(lambda x: x * SHARED).build(), "step ", "lab.Parameter('w', w.get_value())"),
+    (lambda: loop(lambda x: x * W).build(), "step ", "variable w", "lab.Parameter('w', …)"),
+    (lambda: loop(random_step).build(), "step ", "noise", "lab.RandomState('rng')", "rng=rng"),
     (lambda: loop(deep_step).trace(), "", "shorten the step", "sys.setrecursionlimit"),
-    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step: expected ", "(3,)", "(2,)"),
+    (lambda: loop(lambda x: x[:2], np.ones(3)).build(), "step returned ", "(3,)", "(2,)"),
     (lambda: loop(shrinking_step, np.ones(3)).trace(order=0), "scan_fn: step 0 ", "(2,)", "(3,)"),
     (lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}), "step, column 1: 'w' ", "={'w'"),
     (lambda: trace({STEPS: 1e30}), "given: n ", "int64", "1e+30"),

@@ -27,7 +27,7 @@ from lab.errors import (
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import choose_name
 from lab.loops.variables import Parameter, results_of
-from lab.notation import number_text, value_symbol
+from lab.notation import counted, number_text, value_symbol
 from lab.records import as_array
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -140,13 +140,13 @@ def _call_step(
     for parameter in named:
         if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
             raise ArgumentError(
-                f"step: it has the argument {quote(parameter.name)}, but the loop's variables are "
-                f"{listing(arguments)}."
+                f"step: the argument {quote(parameter.name)} is no variable of the loop; expected "
+                f"some of {listing(arguments)}."
             )
     unused = [name for name in arguments if name not in {p.name for p in named}]
     if unused and not takes_all:
         raise ArgumentError(
-            f"step: it does not take {listing(unused)}, but is called as "
+            f"step must take the arguments {listing(unused)}, because the loop calls "
             f"step({', '.join(f'{name}=…' for name in arguments)})."
         )
     try:
@@ -159,7 +159,7 @@ def _call_step(
             for name, value in arguments.items()
         )
         raise ArgumentError(
-            f"step: it was called with {counts}, and failed: {first_line(error)}"
+            f"step failed when called with {counts}: {first_line(error)}"
         ) from error
     results, condition = results_of(returned)
     _check_step_inputs([*results, condition], arguments)
@@ -179,14 +179,14 @@ def _check_step_inputs(
         name = shorten(variable.name or "w")
         if isinstance(variable.type, type(random_generator_type)):
             raise ArgumentError(
-                f"step: it draws from {quote(variable)}, which is not an argument; declare "
+                f"step draws from {quote(variable)}, which is not an argument; declare "
                 "random=(lab.RandomState('rng'),), add the argument rng, draw with rng=rng and "
                 "return_next_rng=True, and return the next generator last."
             )
         shared = isinstance(variable, SharedVariable)
         value = f"{name}.get_value()" if shared else "…"
         raise ArgumentError(
-            f"step: it reads {'the shared variable' if shared else 'the variable'} "
+            f"step reads {'the shared variable' if shared else 'the variable'} "
             f"{quote(variable)}, which is not an argument; declare "
             f"parameters=(lab.Parameter({name!r}, {value}),) and add the argument {name}."
         )
@@ -199,8 +199,8 @@ def _with_results(
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
     if len(results) != len(names):
         raise ArgumentError(
-            f"step: expected {len(names)} {'value' if len(names) == 1 else 'values'}, "
-            f"for {listing(names)}, but it returned {len(results)}."
+            f"step returned {counted(len(results), 'value')}, expected {len(names)}, for "
+            f"{listing(names)}."
         )
     by_name = dict(zip(names, results, strict=True))
     finished = []
@@ -211,7 +211,7 @@ def _with_results(
         elif part.kind is Kind.UNTRACED:
             if not isinstance(returned, Variable) or returned.type != part.outer_input.type:
                 raise ArgumentError(
-                    f"step: expected the next generator for {part.name}, got {returned}."
+                    f"step returned {returned} for {part.name}, expected the next generator."
                 )
             part = replace(part, inner_outputs=(returned,))
         finished.append(part)
@@ -227,7 +227,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
         return pt.as_tensor_variable(value)
     except Exception as error:  # __array__ of the object may raise any error
         raise ArgumentError(
-            f"step: for {name} it returned {quote(value)}, which is not a tensor."
+            f"step returned {quote(value)} for {name}, expected a tensor."
         ) from error
 
 
@@ -236,19 +236,19 @@ def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
-            f"step: expected dtype {like.type.dtype} for {part.name}, got {result.type.dtype}. "
+            f"step returned dtype {result.type.dtype} for {part.name}, expected {like.type.dtype}. "
             f"Start with a {result.type.dtype} value, or cast the result."
         )
     if result.type.ndim != like.type.ndim:
         raise ArgumentError(
-            f"step: expected {like.type.ndim} dimensions for {part.name}, got "
-            f"{result.type.ndim}. Return a value of the same shape."
+            f"step returned {counted(result.type.ndim, 'dimension')} for {part.name}, expected "
+            f"{like.type.ndim}. Return a value of the same shape."
         )
     lengths = zip(like.type.shape, result.type.shape, strict=True)
     if any(None not in pair and len({*pair}) > 1 for pair in lengths):
         raise ArgumentError(
-            f"step: expected the shape {like.type.shape} for {part.name}, got "
-            f"{result.type.shape}. Return a value of the same shape."
+            f"step returned the shape {result.type.shape} for {part.name}, expected "
+            f"{like.type.shape}. Return a value of the same shape."
         )
     if result.type.broadcastable != like.type.broadcastable:
         result = pt.specify_shape(result, like.type.shape)

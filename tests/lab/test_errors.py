@@ -82,15 +82,15 @@ BAD = [
     (lambda: gallery.loops["window"].with_taps({"u": (0,)}), "sequence u", "exactly 3 taps"),
     # Steps.
     (lambda: loop(3.0), "step = 3.0", "function"),
-    (lambda: loop(lambda x: (x, x)).build(), "step", "1 value", "returned 2"),
-    (lambda: loop(lambda x: None).build(), "step", "x", "None", "not a tensor"),
+    (lambda: loop(lambda x: (x, x)).build(), "step returned 2 values", "expected 1"),
+    (lambda: loop(lambda x: None).build(), "step returned None", "x", "expected a tensor"),
     (
         lambda: loop(lambda x: x * 1.5, State("x", np.int64(1))).build(),
-        "expected dtype int64 for x, got float64",
+        "returned dtype float64 for x, expected int64",
     ),
-    (lambda: loop(lambda x: x.sum(), TWO).build(), "step", "1 dimensions", "0"),
+    (lambda: loop(lambda x: x.sum(), TWO).build(), "step", "0 dimensions", "expected 1"),
     (lambda: loop(lambda x, q: x).build(), "step", "'q'", "x"),
-    (lambda: loop(parameters=(Parameter("w", 1),)).build(), "step", "does not take w"),
+    (lambda: loop(parameters=(Parameter("w", 1),)).build(), "step", "must take the arguments w"),
     (lambda: loop(lambda x: x[0] + x[1]).build(), "step", "x as one value", "failed"),
     (missing_index, "scan_fn", "in its step", "IndexError"),
     # Derivatives and traces.
