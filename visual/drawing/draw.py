@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from lab.errors import ArgumentError, check_integer, check_type, listing
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, argument_error, check_integer, check_type, listing
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
@@ -40,22 +42,25 @@ def draw(
 ) -> Scene:
     """Draw the derivative of a loop, a graph, or a PyMC model; 64 pictures of loops are cached.
 
-    `picture` names the kind (see `PICTURES`).  A loop accepts `taps` (by state name, or for the
+    `picture` names the kind (see `PICTURES`). A loop accepts `taps` (by state name, or for the
     first state), `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode`, and `keep`, as in
-    `lab.Loop.trace`.  The derivative of a graph needs `given`, the values of its inputs.  A PyMC
-    model accepts `order`, `wrt`, and `at`; its other inputs have the values of the initial point.
-    All other arguments are options of the picture: `step`, for example, selects a step of a long
-    loop.  `scan` and `scans` count from 1, as headings do: 2 selects ``trace.scans[1]``.  Steps
-    count from 0.
+    `lab.Loop.trace`. A graph needs a `lab.Derivative` as `subject`, and `given`, the values of its
+    inputs. A PyMC model accepts `order`, `wrt`, and `at`; its other inputs have the values of the
+    initial point. All other arguments are options of the picture. For example, `step` selects a
+    step of a long loop. The numbers of Scans start at 1, as in headings: ``scan=2`` selects
+    ``trace.scans[1]``. The numbers of steps start at 0.
 
     For print, `width` is the width of the figure: "column" (85 mm), "page" (170 mm), "85mm", or
-    "3.4in".  Text then has at least 7 points, and the picture shows fewer columns.  A number is a
-    width in pixels.  ``steps="2:5"`` shows only these steps.  `no_legend` omits the legend.
+    "3.4in". Text then has at least 7 points, and the picture shows fewer columns. A number is a
+    width in pixels. ``steps="2:5"`` shows only the steps 2 to 4. `no_legend` omits the legend.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.pdf")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
+    if isinstance(subject, Variable):
+        advice = "for a graph, expected visual.draw(lab.derivative(cost, wrt), picture, given={…})."
+        raise argument_error("subject", subject, advice)
     THEMES[theme]  # raises ArgumentError for an unknown name
     choices, options = split_options(chosen)
     options = PICTURES[picture].check(options)
