@@ -1,6 +1,6 @@
 """A machine as JSON: `as_data` writes the records that `picture.js` and `machine.js` read.
 
-A record becomes an object with its fields; the typedefs in ``picture.js`` list them.
+Each record becomes an object with the same fields, which the typedefs in ``picture.js`` list.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from visual.pictures.machine.places import NumberStyle, Numeral
 from visual.pictures.machine.tracks import group_tracks
 from visual.player.state import as_text
 
-MOST_NESTED = 12  # steps of a Scan whose inner Scans a page contains
-WIDE, PHONE = 800.0, 320.0  # pixels: of a page, which may scale it
+MOST_NESTED = 12  # steps of a Scan; the data contains no Scans inside the steps of longer Scans
+WIDE, PHONE = 800.0, 320.0  # widths in pixels; a page can scale the picture
 
 
 def for_page(machine: MachineContent, trace: Trace | None = None) -> dict[str, Any]:
@@ -36,12 +36,12 @@ def inside(trace: Trace | None) -> list[dict[str, Any]]:
         {
             "scan": number,
             "step": step,
-            "names": listing(scan.name for scan in inner.scans),
-            "data": for_page(machine_of(inner), inner),
+            "names": listing(scan.name for scan in run.scans),
+            "data": for_page(machine_of(run), run),
         }
         for number, nested in few
-        for step, inner in enumerate(nested)
-        if any(scan.steps for scan in inner.scans)
+        for step, run in enumerate(nested)
+        if any(scan.steps for scan in run.scans)
     ]
 
 
@@ -68,9 +68,9 @@ def as_data(arrangement: Arrangement) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ()) -> Any:
-    """Return a record as a dictionary without some fields; round its numbers if `digits` is set."""
+    """Return a record as a dictionary of its compared fields; round numbers if `digits` is set."""
     if is_dataclass(value):
-        names = (field.name for field in fields(value) if field.name not in without)
+        names = (each.name for each in fields(value) if each.compare and each.name not in without)
         return {name: _plain(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
         return {key: _plain(each, digits) for key, each in value.items()}
@@ -82,7 +82,7 @@ def _plain(value: Any, digits: int | None = None, without: tuple[str, ...] = ())
 
 
 def _first(machine: MachineContent) -> int:
-    """Return the moment to open: the first wrong number, or the filled tape of a gradient."""
+    """Return the first moment to show: the first wrong number, or the filled tape of a gradient."""
     if machine.mistake is not None and machine.mistake.first_wrong is not None:
         return machine.mistake.first_wrong
     return next((scan.events.start + 1 for scan in machine.scans if scan.order and scan.events), 0)
@@ -110,12 +110,11 @@ def _cell(machine: MachineContent, cell: SlotCell) -> dict[str, Any]:
 
 
 def _given(cell: SlotCell) -> int | None:
-    """Return the place of the given value in a cell at moment 0."""
+    """Return the place of the initial value in a cell, or None without an initial value."""
     first = cell.keys[0]
-    text = first.text
-    if not isinstance(text, Numeral) or text.style is not NumberStyle.PLAIN:
+    if not isinstance(first.text, Numeral) or first.text.style is not NumberStyle.PLAIN:
         return None
-    return text.place if first.role == SlotRole.INPUT else None
+    return first.text.place if first.role == SlotRole.INPUT else None
 
 
 def _event(arrangement: Arrangement, event: MachineEvent) -> dict[str, Any]:

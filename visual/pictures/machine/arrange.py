@@ -1,7 +1,7 @@
 """The places of a machine: one box for each cell, one path for each value that travels.
 
 No place depends on the moment: a machine is arranged once, and playing only changes states.
-Columns are aligned by time, rows are tapes.  Two heights of rows exist, `TALL` for a loop and its
+Columns are aligned by time, rows are tapes. Two heights of rows exist, `TALL` for a loop and its
 gradient, `COMPACT` for more; the pitch of columns follows from the width. `tracks` has the paths.
 """
 

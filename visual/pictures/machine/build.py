@@ -1,6 +1,6 @@
 """A run as a machine: `machine_of` arranges the events of a trace by cells and time.
 
-It decides no role and no sum itself; `lab.events` does.
+`lab.events` decides all roles and sums.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -53,9 +53,9 @@ def machine_of(
     """Return the machine of a run.
 
     A loop with more than `most` columns shows its ends and the columns around the step `around`.
-    Cells of arrays show the entry `entry`, or norms. With the `program` of the run, each number has
-    the place of its instruction. Raises GraphError for a run without Scans or steps, with more than
-    `MOST_ROWS` tapes, or with numbers that a page cannot compute.
+    Cells of arrays show the entry `entry` or, for None, norms. With the `program` of the run, each
+    number has the place of its instruction. Raises GraphError for a run without Scans or steps,
+    with more than `MOST_ROWS` tapes, or with numbers that a page cannot compute.
     """
     return _Builder(trace, around, entry, most, program).machine()
 
@@ -100,16 +100,16 @@ class _Builder:
                 f"trace: the run has {count:,} tapes; the machine plays at most {MOST_ROWS}. "
                 "Choose a lower order, or draw the tapes of one Scan."
             )
-        played = list(self._events())
-        ends = {event.number: moment for moment, event in enumerate(played, start=1)}
+        shown_events = list(self._events())
+        ends = {event.number: moment for moment, event in enumerate(shown_events, start=1)}
         cells = tuple(self._cell(place, ends) for place in self.columns.places)
         rows = tuple(tape_row(self.wording, *pair) for pair in self.columns.tapes)
         return MachineContent(
-            title=title_of(self.trace, common_factor(played, cells, rows)),
-            scans=tuple(scan_rows(self.wording, self.columns, played)),
+            title=title_of(self.trace, common_factor(shown_events, cells, rows)),
+            scans=tuple(scan_rows(self.wording, self.columns, shown_events)),
             rows=rows,
             cells=cells,
-            events=tuple(played),
+            events=tuple(shown_events),
             times=self.columns.shown,
             results=tuple(results(self.trace, self.wording, self.places)),
         )
@@ -139,24 +139,20 @@ class _Builder:
         )
 
     def _changes(self, slot: Slot, ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """Yield the moments at which role or number may change, with the moment of the run."""
+        """Yield each moment at which the role or the number may change, with the run's moment."""
         yield 0, 0
-        numbers = list(ends)
-        wanted = {n + d for n in self.events.moments(slot) for d in (0, 1)}
-        for after, number in enumerate(numbers):
-            before = numbers[after - 1] if after else 0
-            if (
-                any(before < n <= number for n in wanted)
-                if number - before > 1
-                else number in wanted
-            ):
-                yield ends[number], number
+        changes = {n + d for n in self.events.moments(slot) for d in (0, 1)}
+        before = 0
+        for number, moment in ends.items():
+            if not changes.isdisjoint(range(before + 1, number + 1)):
+                yield moment, number
+            before = number
 
     # Events.
 
     def _events(self) -> Iterator[MachineEvent]:
         skipped: RunEvent | None = None
-        for number in self._wanted():
+        for number in self._shown_events():
             event = self.events[number - 1]
             if self.places is not None:
                 self.places.learn_event(event)
@@ -173,8 +169,8 @@ class _Builder:
         if skipped is not None:
             yield self._skip(skipped)
 
-    def _wanted(self) -> list[int]:
-        """Return the events that touch a shown slot, and of a stretch without one the last."""
+    def _shown_events(self) -> list[int]:
+        """Return the events that touch a shown slot, and the last event of each other stretch."""
         total = len(self.events)
         if len(self.columns.times) == len(self.columns.places):
             return list(range(1, total + 1))
@@ -196,12 +192,13 @@ class _Builder:
             return
         is_quiet: dict[bool, list[Write]] = {True: [], False: []}
         for write in writes:
-            quiet = write.kind is WriteKind.RESTORED or _is_zero(write)
-            is_quiet[quiet].append(write)
-        if is_quiet[True]:
-            parts = tuple(self._part(event, write) for write in is_quiet[True])
-            yield PartGroup(parts, reason=self.wording.reason(event, is_quiet[True][0]))
-        for write in is_quiet[False]:  # last: the event rests on a sum
+            is_quiet[write.kind is WriteKind.RESTORED or _is_zero(write)].append(write)
+        if quiet := is_quiet[True]:
+            parts = tuple(self._part(event, write) for write in quiet)
+            zeros = sum(part.kind is PartKind.SUM for part in parts)
+            reason = self.wording.reason(event, quiet[0])
+            yield PartGroup(parts, reason=reason, hides_factors=zeros > 1)
+        for write in is_quiet[False]:  # these sums are last, because the event ends with its words
             yield PartGroup((self._part(event, write),), reason=self.wording.reason(event, write))
 
     def _part(self, event: RunEvent, write: Write) -> Part:
@@ -212,12 +209,12 @@ class _Builder:
 
 
 def key_of(wording: Wording, moment: int, role: str, value: np.ndarray | None) -> Key:
-    """Return the key of a cell that has a role and a value from a moment on."""
+    """Return the key of a cell with a role and a value, valid from a moment on."""
     full = "" if value is None else full_text(value)
     return Key(moment, role, wording.number(value), full, wording.entries(value))
 
 
-CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, if it has one
+CellOf = Callable[[Slot], int | None]  # the index of the cell of a slot, or None
 
 
 def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) -> Part:
@@ -247,7 +244,7 @@ def part_of(wording: Wording, cell_of: CellOf, event: RunEvent, write: Write) ->
 
 
 def _terms(wording: Wording, cell_of: CellOf, write: Write, target: int) -> Iterator[Movement]:
-    """Yield the terms of a sum; the values that a formula reads travel without a factor."""
+    """Yield the terms of a sum, or the values that a formula reads, without factors."""
     for read in () if write.terms else dict.fromkeys(write.reads):
         cell = None if read.slot is None else cell_of(read.slot)
         if cell not in (None, target):
@@ -280,5 +277,5 @@ def _is_elementwise(term: RunTerm) -> bool:
 
 
 def _is_zero(write: Write) -> bool:
-    """Return whether a sum of a derivative adds nothing but zeros."""
+    """Return whether all terms of a sum of a derivative are zero."""
     return bool(write.terms) and not any(np.any(term.value) for term in write.terms)

@@ -10,7 +10,7 @@ which the theme adds.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lab.traces.program import Instruction
@@ -22,29 +22,30 @@ class Ink(StrEnum):
     PLAIN = "plain"
     NAME = "name"
     OVERWRITTEN = "overwritten"  # the new value of a slot that the step reads
-    WRITTEN = "written"  # the value of a slot that the step only writes
+    WRITTEN = "written"  # the new value of a slot that the step does not read
     PRESERVED = "preserved"
     SAVED = "saved"
     OLD = "old"
     WRONG = "wrong"
-    SIGN = "sign"  # the equals sign of an equation, or ≈
+    SIGN = "sign"  # the sign = or ≈ of an equation
 
 
 class PartKind(StrEnum):
     """The effect of a part of an event on its target slot."""
 
-    SUM = "sum"  # a backward step: products of preserved values, perhaps plus the old value
-    FORMULA = "formula"  # a forward step
-    RESTORED = "restored"  # writes back the value that it read
-    FILL = "fill"  # an initial value, before the Scan runs
+    SUM = "sum"  # a backward step writes products of preserved values, perhaps plus the old value
+    FORMULA = "formula"  # a forward step writes the value of its formula
+    RESTORED = "restored"  # a step writes back the value that it read
+    FILL = "fill"  # the slot gets its initial value before the Scan runs
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A few characters of a sentence, and their meaning."""
+    """A few characters of a sentence, and their meaning; `full` is a number with all digits."""
 
     text: str
     ink: Ink = Ink.PLAIN
+    full: str = field(default="", compare=False)  # not in pages
 
 
 MOST_ENTRIES, LISTED = 64, 4
@@ -53,10 +54,11 @@ LINE = Phrase("\n")  # ends a line of a sentence
 
 @dataclass(frozen=True)
 class Key:
-    """The role and the number of a cell from a moment on, until the next key.
+    """The role and the number of a cell from `moment` to the next key.
 
-    `text` is the number in the cell, `full` the number with all digits. `entries` are the numbers
-    of an array with at most `MOST_ENTRIES`; a cell lists up to `LISTED`, and draws more as a strip.
+    `text` is the number in the cell, and `full` the number with all digits. `entries` are the
+    numbers of an array with at most `MOST_ENTRIES` entries. A cell lists up to `LISTED` of them,
+    and draws more as a strip.
     """
 
     moment: int
@@ -68,7 +70,7 @@ class Key:
 
 @dataclass(frozen=True)
 class TapeRow:
-    """A tape of a Scan; `scan` starts at 1, and continues in the second run of a machine."""
+    """A tape of a Scan; the numbers `scan` start at 1 and continue in the second run."""
 
     scan: int
     tape: str
@@ -91,7 +93,7 @@ class SlotCell:
 
     @property
     def lines(self) -> int:
-        """The maximum number of entries that it lists below each other."""
+        """The largest number of entries that the cell lists below each other."""
         counts = [len(key.entries) for key in self.keys]
         return max((n for n in counts if n <= LISTED), default=0)
 
@@ -104,8 +106,8 @@ class SlotCell:
 class Movement:
     """The value of the cell `source`, times a factor that the cells `saved` determine.
 
-    Cells are indices into `Machine.cells`. A term whose value is in no slot has the `source` None,
-    and its `product` enters from the side. `factor` is empty unless the term is a product of
+    Cells are indices into `MachineContent.cells`. If no slot contains the value, `source` is None,
+    and the `product` enters from the side. `factor` is empty unless the term is a product of
     numbers.
     """
 
@@ -119,11 +121,11 @@ class Movement:
 
 @dataclass(frozen=True)
 class Part:
-    """A sum of an event, which is written into the cell `target`.
+    """A sum that an event writes into the cell `target`.
 
-    `sentence` has the digits of the cells, `exact` enough digits for a true equation. `formula` is
-    the write with positions of the buffer. For pages, `check` computes the right side from its
-    printed numbers.
+    `sentence` has the digits of the cells, and `exact` enough digits for a true equation. `formula`
+    is the write with positions of the buffer. In pages, `check` computes the right side of the
+    equation from printed numbers.
     """
 
     kind: PartKind
@@ -142,19 +144,21 @@ class Part:
 
 @dataclass(frozen=True)
 class PartGroup:
-    """Parts that play at the same time: a single sum, or several that need little attention.
+    """Parts that play at the same time: a single sum, or several fills, restored values, or zeros.
 
-    `summary` is a sentence for all of them, or one for each run, separated by `LINE`; without it,
-    each part has its own sentence.
+    `summary` is a sentence for all parts, or a sentence for each run, separated by `LINE`. Without
+    a summary, each part has its own sentence. With `hides_factors`, lines have no factors, because
+    several sums add only zeros.
     """
 
     parts: tuple[Part, ...]
     summary: tuple[Phrase, ...] = ()
     reason: str = ""
+    hides_factors: bool = False
 
     @property
     def weight(self) -> float:
-        """Its duration, relative to a sum."""
+        """The duration, relative to the duration of a sum."""
         kinds = {part.kind for part in self.parts}
         if PartKind.FILL in kinds:
             return 0.8
@@ -165,8 +169,8 @@ class PartGroup:
 class MachineEvent:
     """A step of a Scan, or with `step` None the filling of its tapes; `scan` starts at 1.
 
-    `number` is its number on the clock of the run. An event without groups represents all events
-    since the previous one that affect no shown column.
+    `number` is the number of the event on the clock of the run. An event without groups represents
+    all events since the previous one, which affect no shown column.
     """
 
     number: int
@@ -177,15 +181,15 @@ class MachineEvent:
 
     @property
     def weight(self) -> float:
-        """Its duration, relative to a sum."""
+        """The duration, relative to the duration of a sum."""
         return sum(group.weight for group in self.groups) or 0.5
 
 
 @dataclass(frozen=True)
 class ScanRows:
-    """A Scan of the machine: its number in its run, its name, the printed name, its direction.
+    """A Scan of the machine, with its number in its run, its names, its events, and its taps.
 
-    `run` is the sign of its run if the machine has two.
+    `run` is the sign of the run if the machine has two runs.
     """
 
     number: int
@@ -207,10 +211,10 @@ class ScanRows:
 class RuleEffect:
     """A faulty rule: its change, the moments of its first effects, and all results.
 
-    `first_wrong` is the first moment with a wrong number, `first_read` the first event that reads
-    such a number, or None. Each row of `table` has the name of a derivative, its value by the
-    correct rule, by the faulty rule, and by finite differences, and the ratio of the first two. If
-    the rule has no effect on this machine, `example` has the choices of one that it affects.
+    `first_wrong` is the first moment with a wrong number, and `first_read` the first event that
+    reads a wrong number, or None. Each row of `table` has the name of a derivative, its value by
+    the correct rule, by the faulty rule, and by finite differences, and the ratio of the first two.
+    If the rule has no effect on this machine, `example` has the choices of a machine that changes.
     """
 
     rule: str

@@ -1,6 +1,6 @@
 """An eager recording as a machine: nodes are cells, and gradients return from the last node.
 
-Each tape has two rows, the values of its nodes and the sums of their gradients.  The columns are
+Each tape has two rows, the values of its nodes and the sums of their gradients. The columns are
 the nodes of all tapes, in the order in which the program appended them.
 """
 

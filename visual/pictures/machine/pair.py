@@ -1,7 +1,7 @@
 """Two runs in lockstep: by the correct rule and by a faulty rule, or of two loops.
 
-With a faulty rule, rows that never differ appear once. Each other row has a second row below it,
-and both versions of a sum play together.
+With a faulty rule, rows that never differ appear once. Below each other row is the row of the
+faulty run, and both versions of a sum play together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from visual.pictures.machine.content import (
 )
 from visual.pictures.machine.stack import aligned, common_summary, moved_part, stacked
 
-CLOSE = 1e-9  # relative: results of both rules that differ by less are equal
+CLOSE = 1e-9  # the largest relative difference of equal numbers
 SIGNS, LETTERS = ("✓", "✗"), ("A", "B")
 UNCOLORED = (Ink.PLAIN, Ink.NAME, Ink.SIGN)
 TWICE = (
@@ -38,7 +38,7 @@ TWICE = (
 
 def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineContent:
     """Return the machine of two runs, one above the other on a common clock."""
-    pairs = zip(_named(first), _named(second), strict=True)
+    pairs = zip(_run_names(first), _run_names(second), strict=True)
     names = [(a, b) for n, (a, b) in enumerate(pairs) if n == 0 or a != b]
     parts = [", ".join(filter(None, name)) for name in zip(*names, strict=True)]
     title = " · ".join(f"{run}: {name}" for run, name in zip(LETTERS, parts, strict=True))
@@ -46,7 +46,7 @@ def compared(first: Trace, second: Trace, entry: int | None = None) -> MachineCo
     return stacked(machines[0], machines[1], LETTERS, title)
 
 
-def _named(trace: Trace) -> list[str]:
+def _run_names(trace: Trace) -> list[str]:
     """Return the name of a run and its properties: taps, steps, order, and initial values."""
     loop = trace.scans[0] if trace.scans else None
     if loop is None:
@@ -65,14 +65,14 @@ def _named(trace: Trace) -> list[str]:
 def pair_of(breakage: Breakage, most: int = MOST_COLUMNS) -> MachineContent:
     """Return the machine of the correct run, with the rows in which the faulty rule differs."""
     correct, faulty = machine_of(breakage.true, most=most), machine_of(breakage.broken, most=most)
-    machine = _marked(_paired(correct, faulty))
+    machine = _with_red_numbers(_with_faulty_rows(correct, faulty))
     mistake = _mistake(machine, breakage)
     if mistake.rule == "accumulate-overwritten" and mistake.first_wrong is not None:
-        machine = _explained(machine, mistake.first_wrong)
+        machine = _with_explanation(machine, mistake.first_wrong)
     return replace(machine, title=_title(breakage), mistake=mistake, runs=SIGNS)
 
 
-def _explained(machine: MachineContent, first: int) -> MachineContent:
+def _with_explanation(machine: MachineContent, first: int) -> MachineContent:
     """Return a machine that explains both rules at its first wrong moment."""
     event = machine.events[first - 1]
     last = replace(event.groups[-1], reason=TWICE)
@@ -82,48 +82,48 @@ def _explained(machine: MachineContent, first: int) -> MachineContent:
     )
 
 
-def _marked(machine: MachineContent) -> MachineContent:
-    """Return a machine with red numbers, whose events end where the faulty rule differs, if any."""
+def _with_red_numbers(machine: MachineContent) -> MachineContent:
+    """Return a machine with red numbers; groups in which the faulty rule differs play last."""
     events = []
     for moment, event in enumerate(machine.events, start=1):
         wrong = {n for n, c in enumerate(machine.cells) if (c.wrong_from or moment + 1) <= moment}
 
-        def key(group: PartGroup, wrong: set[int] = wrong) -> tuple[bool, bool]:
+        def rank(group: PartGroup, wrong: set[int] = wrong) -> tuple[bool, bool]:
             second = [part.target for part in group.parts if part.is_second]
             return bool(wrong & {*second}), bool(second)
 
-        groups = map(_with_marks, sorted(event.groups, key=key))
+        groups = map(_with_marks, sorted(event.groups, key=rank))
         events.append(replace(event, groups=tuple(groups)))
     return replace(machine, events=tuple(events))
 
 
 def _with_marks(group: PartGroup) -> PartGroup:
-    """Return a group in whose sentences the wrong numbers of the faulty rule are red."""
+    """Return a group with red numbers where the faulty rule is wrong."""
     correct = {part.sentence[0].text: part.sentence for part in group.parts if not part.is_second}
-    marked = (
+    parts = (
         replace(part, sentence=_with_red(part.sentence, correct[part.sentence[0].text]))
         if part.is_second and part.sentence[0].text in correct
         else part
         for part in group.parts
     )
-    return replace(group, parts=tuple(marked))
+    return replace(group, parts=tuple(parts))
 
 
 def _with_red(faulty: tuple[Phrase, ...], correct: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
-    """Return the sentence of the faulty rule, with red numbers where the correct one differs.
+    """Return the sentence of the faulty rule, with red numbers where the correct sentence differs.
 
-    Of two sums with different terms, only the written values, after the names, are compared.
+    If the sums have different terms, only the written values are compared.
     """
     compared = len(faulty) if len(faulty) == len(correct) else 2
     pairs = zip(faulty[:compared], correct[:compared], strict=True)
     red = (
-        replace(a, ink=Ink.WRONG) if a.text != b.text and a.ink not in UNCOLORED else a
+        replace(a, ink=Ink.WRONG) if a.ink not in UNCOLORED and _differ(a.full, b.full) else a
         for a, b in pairs
     )
     return (*red, *faulty[compared:])
 
 
-def _paired(correct: MachineContent, faulty: MachineContent) -> MachineContent:
+def _with_faulty_rows(correct: MachineContent, faulty: MachineContent) -> MachineContent:
     """Return the correct run, with the faulty row below each row in which a number differs."""
     correct, faulty = aligned(correct, faulty)
     known = {_place(correct, cell): n for n, cell in enumerate(correct.cells)}
@@ -166,7 +166,11 @@ def _paired(correct: MachineContent, faulty: MachineContent) -> MachineContent:
 def _paired_groups(
     event: MachineEvent, other: MachineEvent, equal: Sequence[int | None], numbers: Sequence[int]
 ) -> Iterator[PartGroup]:
-    """Yield the groups of the correct run with the faulty sums in the same slots, then the rest."""
+    """Yield the groups of the correct run, with the faulty sums in the same slots, then the rest.
+
+    `equal` has the cell of the correct run for each cell of the faulty run, and `numbers` the cell
+    that shows the faulty number.
+    """
     own = {part.target for group in event.groups for part in group.parts}
     second = [
         [part for part in group.parts if numbers[part.target] != equal[part.target]]
@@ -175,12 +179,12 @@ def _paired_groups(
     filled = next((group.summary for group in other.groups), ())
     for group in event.groups:
         targets = {part.target for part in group.parts}
-        paired = [p for parts in second for p in parts if equal[p.target] in targets]
-        moved = tuple(moved_part(part, numbers) for part in paired)
+        pairs = [p for parts in second for p in parts if equal[p.target] in targets]
+        faulty = tuple(moved_part(part, numbers) for part in pairs)
         summary = group.summary
-        if moved and filled != summary:
+        if faulty and filled != summary:
             summary = common_summary(SIGNS, (summary, filled))
-        yield replace(group, parts=(*group.parts, *moved), summary=summary)
+        yield replace(group, parts=(*group.parts, *faulty), summary=summary)
     for group, parts in zip(other.groups, second, strict=True):
         rest = tuple(moved_part(p, numbers) for p in parts if equal[p.target] not in own)
         if rest:
@@ -195,18 +199,16 @@ def _place(machine: MachineContent, cell: SlotCell) -> tuple[int, str, int, str]
 def _first_difference(correct: SlotCell, faulty: SlotCell) -> int | None:
     """Return the first moment at which the numbers of two cells differ, or None."""
     moments = sorted({key.moment for cell in (correct, faulty) for key in cell.keys})
-    for moment in moments:
-        pair = correct.at(moment).full, faulty.at(moment).full
-        if pair[0] != pair[1] and not _are_close(*pair):
-            return moment
-    return None
+    differing = (m for m in moments if _differ(correct.at(m).full, faulty.at(m).full))
+    return next(differing, None)
 
 
-def _are_close(correct: str, faulty: str) -> bool:
+def _differ(correct: str, faulty: str) -> bool:
+    """Return whether two numbers differ by more than `CLOSE`, or whether two other texts differ."""
     try:
-        return bool(np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True))
+        return not np.isclose(float(correct), float(faulty), rtol=CLOSE, atol=0, equal_nan=True)
     except ValueError:  # an array, or an empty cell
-        return False
+        return correct != faulty
 
 
 def _title(breakage: Breakage) -> str:
@@ -225,7 +227,7 @@ def _title(breakage: Breakage) -> str:
 
 
 def _entry(breakage: Breakage) -> tuple[int, ...]:
-    """Return the index of the entry that the table shows: where the faulty rule errs most."""
+    """Return the index of the entry with the largest error, which the table of results shows."""
     wrong = (row for row in breakage.rows if row.order == breakage.visible)
     row = next(wrong, breakage.rows[-1])
     if row.broken is None or row.broken.shape != row.true.shape or not row.true.size:
@@ -252,10 +254,10 @@ def _mistake(machine: MachineContent, breakage: Breakage) -> RuleEffect:
     read = next(_wrong_reads(machine, wrong), None) if wrong else None
     entry, table = _entry(breakage), []
     for row in breakage.rows:
-        near = None if row.differences is None else row.differences.value
-        shown = [_number(value, entry) for value in (row.true, row.broken, near)]
+        estimate = None if row.differences is None else row.differences.value
+        texts = [_number(value, entry) for value in (row.true, row.broken, estimate)]
         ratio = _ratio(row.true[entry], None if row.broken is None else row.broken[entry])
-        table.append((_entry_name(row.name, entry), *shown, ratio))
+        table.append((_entry_name(row.name, entry), *texts, ratio))
     rule = breakage.rule
     example = EXAMPLES.get(rule.name) if breakage.visible is None else None
     return RuleEffect(rule.name, rule.change, first, read, tuple(table), example)

@@ -1,7 +1,7 @@
 """Two machines one above the other, on a common clock.
 
-Events of the same step of Scans with the same number end at the same moment; columns hold what the
-same step computes. A run without such an event rests meanwhile.
+Scans with the same number run in lockstep: their events of the same step end at the same moment,
+and a column shows what the same step computes. A run without such an event rests meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,7 @@ def aligned(first: MachineContent, second: MachineContent) -> tuple[MachineConte
     ticks = sorted({*events[0], *events[1]})
     times = with_gaps({t for m in (first, second) for t in m.times if t is not None})
     common = {tick: events[0].get(tick) or events[1][tick] for tick in ticks}
-    one, two = (_on_clock(machine, common, times) for machine in (first, second))
-    return one, two
+    return _on_clock(first, common, times), _on_clock(second, common, times)
 
 
 def _events(machine: MachineContent) -> dict[Tick, MachineEvent]:
@@ -54,8 +53,8 @@ def _on_clock(
         steps = [n for n, tick in enumerate(common) if tick[0] == scan.number]
         scans.append(replace(scan, events=range(steps[0], steps[-1] + 1) if steps else range(0)))
 
-    def placed(cell: SlotCell) -> SlotCell:
-        """Return a cell on the common clock; while its run rests, no step touches it."""
+    def on_clock(cell: SlotCell) -> SlotCell:
+        """Return a cell on the common clock; no step touches the cell while its run rests."""
         keys, last = [cell.keys[0]], 0
         for moment, tick in enumerate(common, start=1):
             last = own.get(tick, last)
@@ -68,7 +67,7 @@ def _on_clock(
     return replace(
         machine,
         scans=tuple(scans),
-        cells=tuple(map(placed, machine.cells)),
+        cells=tuple(map(on_clock, machine.cells)),
         events=tuple(played),
         times=times,
     )
@@ -80,26 +79,26 @@ def stacked(
     """Return the machine of two runs; `runs` are their signs, as ``A`` and ``B``."""
     both = aligned(first, second)
     first, second = both
-    scans, below = len(first.scans), len(first.rows)
+    scans, above = len(first.scans), len(first.rows)
     numbers = range(len(first.cells), len(first.cells) + len(second.cells))
     rows = (replace(row, scan=row.scan + scans, is_second=True) for row in second.rows)
-    moved_cells = (replace(cell, row=cell.row + below) for cell in second.cells)
+    moved_cells = (replace(cell, row=cell.row + above) for cell in second.cells)
     events = []
     for event, other in zip(first.events, second.events, strict=True):
-        count = max(len(event.groups), len(other.groups))  # at the end, both runs are explained
+        count = max(len(event.groups), len(other.groups))  # the last groups of both play together
         padded = [[*[None] * (count - len(e.groups)), *e.groups] for e in (event, other)]
         groups = tuple(_group(pair, runs, numbers) for pair in zip(*padded, strict=True))
         scan = event.scan if event.groups else event.scan + scans
         events.append(replace(event, scan=scan, groups=groups))
-    named = list(zip(runs, both, strict=True))
+    pairs = list(zip(runs, both, strict=True))
     return MachineContent(
         title,
-        tuple(replace(scan, run=run) for run, machine in named for scan in machine.scans),
+        tuple(replace(scan, run=run) for run, machine in pairs for scan in machine.scans),
         (*first.rows, *rows),
         (*first.cells, *moved_cells),
         tuple(events),
         first.times,
-        tuple((f"{run} {name}", value) for run, m in named for name, value in m.results),
+        tuple((f"{run} {name}", value) for run, m in pairs for name, value in m.results),
         runs=runs,
     )
 
@@ -107,22 +106,23 @@ def stacked(
 def _group(
     pair: Sequence[PartGroup | None], runs: tuple[str, str], cells: Sequence[int]
 ) -> PartGroup:
-    """Return the sums of both runs, which are played at the same time."""
+    """Return the sums of both runs, which play at the same time."""
     first, second = pair
-    moved = tuple(moved_part(part, cells) for part in second.parts) if second else ()
+    others = tuple(moved_part(part, cells) for part in second.parts) if second else ()
     reasons = [group.reason if group else "" for group in pair]
     both = [f"{run}: {reason}" for run, reason in zip(runs, reasons, strict=True) if reason]
     return PartGroup(
-        (*(first.parts if first else ()), *moved),
+        (*(first.parts if first else ()), *others),
         common_summary(runs, [group.summary if group else () for group in pair]),
         reasons[0] if reasons[0] == reasons[1] else "  ".join(both),
+        any(group.hides_factors for group in pair if group),
     )
 
 
 def common_summary(
     runs: Sequence[str], summaries: Sequence[tuple[Phrase, ...]]
 ) -> tuple[Phrase, ...]:
-    """Return the summaries of both runs with their signs, each in its line."""
+    """Return the summaries of both runs, each in a line that begins with the sign of the run."""
     lines = [
         (Phrase(f"{run} "), *summary)
         for run, summary in zip(runs, summaries, strict=True)

@@ -1,6 +1,6 @@
 """A machine at one moment as a `Scene`, and its film: one frame for each stage of each sum.
 
-A frame is a mapping from what it shows (a cell, an arrow, the sentence) to shapes.  A film draws
+A frame is a mapping from what it shows (a cell, an arrow, the sentence) to shapes. A film draws
 each shape once for each stretch of frames in which it does not change.
 """
 

@@ -47,12 +47,10 @@ def track(arrangement: Arrangement, part: Part, term: Movement) -> Track:
 def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]]:
     """Return the tracks of each part of a group, with factors that do not cover each other.
 
-    Several sums of one run play at the same time only if they add nothing but zeros; they show no
-    factors. Of two factors in the same place, the first stays; the sentences contain all.
+    Of two factors in the same place, only the first is shown; the sentences contain both.
     """
     routes, result = _Routes(arrangement), list[list[Track]]()
-    taken: list[tuple[float, float, float]] = []
-    has_zeros = sum(part.kind is PartKind.SUM and not part.is_second for part in group.parts) > 1
+    occupied: list[tuple[float, float, float]] = []
     for part in group.parts:
         tracks = []
         for term in part.terms:
@@ -60,12 +58,12 @@ def group_tracks(arrangement: Arrangement, group: PartGroup) -> list[list[Track]
             if way.chip is not None and (term.factor or term.symbol):
                 (x, y), size = way.chip, factor_size(arrangement)
                 half = text_width(factor_text(term), size, bold=True) / 2 + 4
-                if has_zeros or any(
-                    abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in taken
+                if group.hides_factors or any(
+                    abs(x - x0) < half + half0 and abs(y - y0) < CHIP for x0, y0, half0 in occupied
                 ):
                     way = replace(way, chip=None, drops=())
                 else:
-                    taken.append((x, y, half))
+                    occupied.append((x, y, half))
             tracks.append(way)
         result.append(tracks)
     return result
@@ -144,7 +142,7 @@ class _Routes:
         return Track(points, _between(*points, share), share)
 
     def _from_side(self, to: CellBox, cell: SlotCell) -> Track:
-        """Return the line of a value that is in no slot, from the previous side or from below."""
+        """Return the line of a value from no slot, which begins at the side or below the cell."""
         x = self._side(to, cell)
         if self.is_cramped:
             low = to.bottom + UNDER
@@ -184,7 +182,7 @@ class _Routes:
         return Track(points, ((first + last) / 2, low))
 
     def _down(self, start: CellBox, to: CellBox, cell: SlotCell) -> Track:
-        """Return a line to another row of the same column, through the gap beside it."""
+        """Return a line to another row of the same column, through the gap next to the column."""
         x = self._side(to, cell)
         way = 1 if x > to.x else -1
         edge = way * start.width / 2, way * to.width / 2

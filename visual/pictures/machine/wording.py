@@ -3,7 +3,8 @@
     4.790 ≈ 2.327 × 1.629 + 1
     x₃ = x₂² reads x₂ (step 2 of Scan 1).
 
-An equation has ``=`` if it holds to half a unit of its last digit as printed, else ``≈``.
+An equation has the sign ``=`` if the printed numbers satisfy it to half a unit of the last digit,
+otherwise ``≈``.
 """
 
 from dataclasses import dataclass, replace
@@ -18,24 +19,25 @@ from lab.notation import Call, Expression, Leaf, leaves_of, number_text, render
 from lab.records import cached_property
 from lab.traces.program import Instruction
 from lab.traces.trace import Formula, TapeTrace
+from visual.layout.cells import full_text
 from visual.pictures.machine.content import LISTED, MOST_ENTRIES, Ink, Phrase
 from visual.pictures.machine.places import NumberStyle, Places, check_of, numeral
 
 FOUR = 4  # digits of a number in a cell
 LONGEST = 48  # characters of a formula in a reason
-MOST_FACTORS = 2  # that a reason lists
-MARK, END = "\ue000", "\ue001"  # private-use characters: where a value stands in a formula
+MOST_FACTORS = 2  # the most factors in a reason
+MARK, END = "\ue000", "\ue001"  # private-use characters around the number of a value in a formula
 INKS = {SlotRole.PRESERVED: Ink.PRESERVED, SlotRole.OVERWRITTEN: Ink.OLD, SlotRole.READ: Ink.SAVED}
 
 
 def bracketed(number: str) -> str:
-    """Return a number as a factor or a later term: negative ones in parentheses."""
+    """Return a number as a factor or a later term; a negative number gets parentheses."""
     return f"({number})" if number.startswith("-") else number
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """An equation in numbers, the same with as many digits as make it true, and its check."""
+    """An equation in numbers, the same equation with enough digits to be true, and its check."""
 
     pieces: tuple[Phrase, ...]
     exact: str = ""
@@ -52,16 +54,18 @@ class PrintedOperand:
     place: int | None = None
 
     def text(self, digits: int = FOUR) -> str:
-        """Return the number as printed with so many digits."""
+        """Return the number with this number of digits."""
         written = number_text(self.value, digits)
         return written if self.style is NumberStyle.PLAIN else bracketed(written)
 
     def piece(self) -> Phrase:
         """Return the number as a piece of a sentence."""
-        return Phrase(numeral(self.text(), self.place, self.style), self.ink)
+        full = full_text(np.asarray(self.value))
+        return Phrase(numeral(self.text(), self.place, self.style), self.ink, full)
 
 
-# The right side of an equation: its text and numbers, the expression, and which number a leaf is.
+# The right side of an equation: its texts and numbers, its expression, and the index of the number
+# of each leaf.
 Right = tuple[list[str | PrintedOperand], Expression, dict[Leaf, int]]
 
 
@@ -119,15 +123,15 @@ class Wording:
         return None if self.places is None else self.places.of(value, entry)
 
     def entries(self, value: np.ndarray | None) -> tuple[str, ...]:
-        """Return all numbers of an array that is not too large, unless one entry is followed."""
+        """Return all numbers of an array that is not too large, unless `entry` selects a number."""
         if value is None or self.entry is not None or not 1 < np.size(value) <= MOST_ENTRIES:
             return ()
         return tuple(self.number(value, n) for n in range(np.size(value)))
 
     def each(self, value: np.ndarray) -> list["Wording"]:
-        """Return the words of each entry of an array whose numbers are listed; else none."""
-        alone = self.entry is None and self.places is None  # a page would have to check each
-        is_listed = alone and 1 < np.size(value) <= LISTED
+        """Return the wording of each entry of an array whose cell lists its entries."""
+        is_free = self.entry is None and self.places is None  # a page would need a check for each
+        is_listed = is_free and 1 < np.size(value) <= LISTED
         return [replace(self, entry=n) for n in range(np.size(value))] if is_listed else []
 
     def scalar(self, value: np.ndarray | None) -> float | None:
@@ -142,8 +146,8 @@ class Wording:
         """Return the color of a value that a sum reads."""
         if read is None:
             return Ink.SAVED
-        kept = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
-        return Ink.PRESERVED if kept else INKS.get(read.role, Ink.SAVED)
+        is_same = any(w.kind is WriteKind.RESTORED and w.slot == read.slot for w in event.writes)
+        return Ink.PRESERVED if is_same else INKS.get(read.role, Ink.SAVED)
 
     def quantity(self, slot: Slot) -> str:
         """Return the quantity in a slot: ``dC/dx₂``, or the partial sum ``dC/dw so far``."""
@@ -153,8 +157,8 @@ class Wording:
 
     def _new_value(self, write: Write) -> Phrase:
         """Return the written value, in color if it replaces a value that the step reads."""
-        is_first = write.kind is WriteKind.WRITTEN
-        return Phrase(self.number(write.new), Ink.WRITTEN if is_first else Ink.OVERWRITTEN)
+        ink = Ink.WRITTEN if write.kind is WriteKind.WRITTEN else Ink.OVERWRITTEN
+        return Phrase(self.number(write.new), ink, full_text(write.new))
 
     def _operand(self, value: np.ndarray, ink: Ink, style: NumberStyle) -> PrintedOperand | None:
         number = self.scalar(value)
@@ -166,13 +170,12 @@ class Wording:
         """Return the sentence of a write: its sum, or its formula."""
         name = Phrase(f"{self.quantity(write.slot)}:  ", Ink.NAME)
         if write.kind is WriteKind.RESTORED:
-            value = Phrase(self.number(write.new), Ink.PRESERVED)
+            value = Phrase(self.number(write.new), Ink.PRESERVED, full_text(write.new))
             return Sentence((name, value, Phrase(" is written back unchanged")))
         equation = self._sum(event, write) if write.terms else self._formula(event, write)
         new = self.scalar(write.new)
-        is_array = np.ndim(write.new) > 0  # then a sum of its entries would say nothing
-        if is_array and any(term.factor is None and term.reads for term in write.terms):
-            equation = None
+        if np.ndim(write.new) and any(term.factor is None and term.reads for term in write.terms):
+            equation = None  # the numbers of one entry do not explain a product of arrays
         if equation is None or new is None:
             return self._in_symbols(event, write, name)
         right, expression, leaves = equation
@@ -198,7 +201,7 @@ class Wording:
         return Sentence(tuple(pieces), exact, check)
 
     def _sum(self, event: Event, write: Write) -> Right | None:
-        """Return the right side of a sum as products of numbers; None if it is not one."""
+        """Return the right side of a sum as products of numbers; None for products of arrays."""
         pairs: list[list[tuple[np.ndarray, Ink]]] = []
         for term in write.terms:
             factor, source = term.factor, term.source
@@ -266,7 +269,7 @@ class Wording:
         return Sentence((name, new, Phrase(norm), Phrase(right)), write.formula)
 
     def reason(self, event: Event, write: Write) -> str:
-        """Return why a backward step writes this: the forward step that it passes back through."""
+        """Return the reason for a write of a backward step: the step that it differentiates."""
         if event.step is None:
             return ""
         named = self.named[event.scan]
