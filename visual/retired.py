@@ -1,6 +1,6 @@
 """Names, commands, options, and formats that version 0.3 removed, with their replacements.
 
-The next release removes the entries.  `visual.__getattr__` reads the names; the pictures and the
+The next release removes the entries. `visual.__getattr__` reads the names; the pictures and the
 command line read the other tables.
 """
 

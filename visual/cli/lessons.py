@@ -51,7 +51,7 @@ def _score(options: argparse.Namespace) -> None:
 
 
 def lessons() -> list[Path]:
-    """Return the texts of all lessons.  Raise LabError if the installation lacks them."""
+    """Return the texts of all lessons. Raise LabError if the installation lacks them."""
     paths = list(HERE.glob("*.md")) if (HERE / "01_loop.md").exists() else []
     if not paths:
         try:
@@ -92,8 +92,8 @@ def _write(lesson: Path, path: Path) -> Path:
 def _arrange_slides(cells: Iterable[Any]) -> None:
     """Set the slide type of each cell, with the names of JupyterLab and nbconvert.
 
-    A heading starts a slide, and the first code below it belongs to that slide.  Other code starts
-    a slide.  Prose becomes notes for the speaker.
+    A heading starts a slide, and the first code below it belongs to that slide. Other code starts
+    a slide. Prose becomes notes for the speaker.
     """
     is_below_heading = False
     for cell in cells:

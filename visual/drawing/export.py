@@ -41,9 +41,9 @@ def export(
 ) -> Path:
     """Write all pictures of a loop, a graph's derivative, or a PyMC model; return the index page.
 
-    `folder` is created if its parent exists.  `formats` lists suffixes of `Scene.save`; only some
-    pictures have .gif and .dot files.  `scale` applies to PNG.  `chosen` and `given` are as for
-    `draw`.  The page shows every picture, or the reason why it is missing.
+    `folder` is created if its parent exists. `formats` lists suffixes of `Scene.save`; only some
+    pictures have .gif and .dot files. `scale` applies to PNG.  `chosen` and `given` are as for
+    `draw`. The page shows every picture, or the reason why it is missing.
 
     Raises ArgumentError for an unknown format or theme, or a folder that cannot be created, and
     the first LabError if all pictures are impossible.

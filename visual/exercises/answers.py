@@ -23,7 +23,7 @@ DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 class AnswerOutcome(StrEnum):
-    """The result of checking an answer.  Only a wrong answer counts as a wrong try."""
+    """The result of checking an answer. Only a wrong answer counts as a wrong try."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -67,9 +67,9 @@ class AnswerForm(StrEnum):
 class Answer:
     """The right numbers, and the feedback for all others.
 
-    An answer may differ from a number by `tolerance`.  Each wrong try receives the next of the
+    An answer may differ from a number by `tolerance`. Each wrong try receives the next of the
     `hints`; after the last hint, it receives `working`, which also explains a right answer.
-    `incomplete` is the feedback for a part of the right numbers.  `mistakes` has the feedback for
+    `incomplete` is the feedback for a part of the right numbers. `mistakes` has the feedback for
     single wrong numbers, `together` for several, as in ``-2,-1``, and `otherwise` for all others.
     With `choices`, the answer is a choice or its number, from 1.
     """
@@ -158,7 +158,7 @@ class ExerciseTask:
 def read_numbers(answer: object, is_set: bool = True) -> tuple[float, ...]:
     """Return all numbers of an answer; empty if the answer contains anything else.
 
-    An answer is a text, a number, or a list, tuple, set, array, or generator of numbers.  In a
+    An answer is a text, a number, or a list, tuple, set, array, or generator of numbers. In a
     text, a comma between digits is a decimal comma if one number is expected (not `is_set`), or if
     semicolons separate the numbers.
     """

@@ -1,4 +1,4 @@
-// Questions in a page or a notebook: checks answers and stores the score.  Python has written all
+// Questions in a page or a notebook: checks answers and stores the score. Python has written all
 // feedback in advance; `check` only compares.
 
 const LONGEST = 120;

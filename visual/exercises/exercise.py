@@ -52,8 +52,8 @@ CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyT
 class Exercise(Single):
     """A question about a trace, as a widget.
 
-    `kind` is "overwritten" or "preserved" (slots of a step) or "taps" (of a gradient).  `seed`
-    selects among all questions of the kind.  Raises GraphError if the trace allows none.
+    `kind` is "overwritten" or "preserved" (slots of a step) or "taps" (of a gradient). `seed`
+    selects among all questions of the kind. Raises GraphError if the trace allows none.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ def content(tasks: Sequence[ExerciseTask]) -> str:
 def section(task: ExerciseTask, tag: str = "h2", call: str = "") -> str:
     """Return a question with its pictures and the input field.
 
-    The heading is an element `tag`; the script adds a number.  If no script runs, a `call` in
+    The heading is an element `tag`; the script adds a number. If no script runs, a `call` in
     Python answers the question.
     """
     instruction = (
@@ -107,7 +107,7 @@ def _field(answer: Answer) -> str:
 
 
 def fragment(tasks: Sequence[ExerciseTask]) -> str:
-    """Return the questions as a part of a page.  Without a script, Python answers them.
+    """Return the questions as a part of a page. Without a script, Python answers them.
 
     The script numbers all questions of the page and shows one score, below the last question.
     """

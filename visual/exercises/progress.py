@@ -3,8 +3,8 @@
     >>> saved_record("1: the tape of cubes")
     AnswerRecord(tries=2, points=2, done=True)
 
-The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names.  Pages store the
-same data in the browser and save it as the same file.  ``scantape score`` collects such files.
+The file is ``scantape-progress.json``, or the file that SCANTAPE_PROGRESS names. Pages store the
+same data in the browser and save it as the same file. ``scantape score`` collects such files.
 """
 
 import csv
@@ -59,7 +59,7 @@ def load(file: Path, is_optional: bool = True) -> dict[str, AnswerRecord]:
 
 
 def read_record(data: Mapping[str, object]) -> AnswerRecord:
-    """Return the record of one question.  Raise TypeError or ValueError for invalid data."""
+    """Return the record of one question. Raise TypeError or ValueError for invalid data."""
     record = AnswerRecord(**data)  # type: ignore[arg-type]  # checked below
     numbers = (record.tries, record.points)
     if not all(type(n) is int for n in numbers) or not isinstance(record.done, bool):
@@ -77,8 +77,8 @@ def saved_record(name: str) -> AnswerRecord:
 def save(records: Mapping[str, AnswerRecord], removed: Collection[str] = ()) -> None:
     """Merge `records` into the file, and delete the questions `removed`.
 
-    A finished question stays finished, with its best score, if another kernel answers it again.  A
-    lock, in a hidden file in the same folder, protects reading and writing.  Raises ArgumentError
+    A finished question stays finished, with its best score, if another kernel answers it again. A
+    lock, in a hidden file in the same folder, protects reading and writing. Raises ArgumentError
     if another process holds the lock for more than 10 seconds.
     """
     file = path()

@@ -2,7 +2,7 @@
 
     >>> puzzles().save("puzzles.html")
 
-The six puzzles become more difficult.  The feedback to each wrong answer exists before the reader
+The six puzzles become more difficult. The feedback to each wrong answer exists before the reader
 answers, so that a page without Python can quote the tape of the wrong answer.
 """
 

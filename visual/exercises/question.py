@@ -20,10 +20,10 @@ Given = float | str | tuple[float, ...]
 class Question(Single):
     """A question, its answer, and the reason.
 
-    `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` explains
-    the right answer.  `hint` follows the first wrong try; several hints form a tuple.  `mistakes`
-    maps wrong answers to reasons.  Numbers may differ by `tolerance` (default: 0.5 %; 0 for
-    integers).  `shown` is a picture of the question, `revealed` of the answer.
+    `answer` is a number, a tuple of numbers in any order, or one of the `choices`. `why` explains
+    the right answer. `hint` follows the first wrong try; several hints form a tuple. `mistakes`
+    maps wrong answers to reasons. Numbers may differ by `tolerance` (default: 0.5 %; 0 for
+    integers). `shown` is a picture of the question, `revealed` of the answer.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Questions about a trace: slots that a step overwrites or preserves, and taps of a gradient.
 
-A candidate builds its question only on demand.  The reasons follow from the taps of the tape.
+A candidate builds its question only on demand. The reasons follow from the taps of the tape.
 """
 
 from collections.abc import Callable, Iterator

@@ -44,9 +44,9 @@ NOTHING = (
 class Work:
     """A task called `name`: a function that returns the same numbers as `right` in all `cases`.
 
-    A case is a tuple of arguments.  The function returns numbers as a list, tuple, array,
-    generator, set (in any order), or a nested combination.  A `Trace` represents the tape of its
-    last gradient, in the order of time.  `also` are other right functions, `slips` wrong functions
+    A case is a tuple of arguments. The function returns numbers as a list, tuple, array,
+    generator, set (in any order), or a nested combination. A `Trace` represents the tape of its
+    last gradient, in the order of time. `also` are other right functions, `slips` wrong functions
     by their feedback, and `hints` follow wrong tries.
     """
 
@@ -69,7 +69,7 @@ class Work:
         check_sequence("hints", self.hints, "a tuple of texts", str)
 
     def __call__(self, written: Function) -> AnswerVerdict:
-        """Check a function and save the result.  nbgrader receives an AssertionError."""
+        """Check a function and save the result; in nbgrader, an error reports a wrong result."""
         before = saved_record(self.name)
         verdict = self.check(written, before.tries + 1)
         if verdict.is_right:
@@ -155,7 +155,7 @@ def _gradient(trace: Trace) -> int:
 
 
 def _numbers(value: object) -> list[float]:
-    """Return all numbers of a result in their order.  Raise TypeError or ValueError for others."""
+    """Return all numbers of a result in their order. Raise TypeError or ValueError for others."""
     if isinstance(value, Trace):
         value = value.scans[_gradient(value)].tapes[0].final[::-1]
     return list(islice(flatten(value), LONGEST))

@@ -2,7 +2,7 @@
 
 An arrow within a line is a bow below or above the cells. An arrow to another line is straight or,
 if the straight arrow meets a cell, runs through the gap between two columns. The factor of an edge
-is on its own arrow, where the text touches nothing else.
+is on its own arrow, at a point where the text touches no cell, arrow, or other text.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from visual.scene.theme import Role
 Point = tuple[float, float]
 Moment = tuple[int | None, str]  # the number of a moment of the run, and its name
 LETTERS, FINE = 11, 24  # the size of a label; the number of points on a curve
-DEPTH, NEST, OVER = 14, 3, 24  # of a bow below its cells, of the next bow, of a bow above
-FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # tracks between two columns
-ROOM = 60.0  # the width of a gap without a column behind it
-BELOW = 5.0  # the distance of the first track along a line
-SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # where arrows meet the side of a cell, of its height
-ASIDE = 0.3  # of the width of a cell
-NEIGHBOR = 30.0  # the largest gap between two neighbors
+DEPTH, NEST, OVER = 14, 3, 24  # depth of a bow, more depth of the next bow, height of a bow above
+FIRST, APART, WIDEST, MOST = 9.0, 3.0, 7.0, 4  # tracks between two columns: distances, and count
+ROOM = 60.0  # the width of the space next to the last column
+BELOW = 5.0  # the distance of the first track from the cells of a line
+SIDES = 0.3, -0.3, 0.17, -0.17, 0.4, -0.4  # ends of arrows at a side, as fractions of the height
+ASIDE = 0.3  # the distance of an end from the middle, as a fraction of the width of a cell
+NEIGHBOR = 30.0  # the largest gap between two neighboring cells
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Edge:
     """An arrow from cell to cell, by the ids of the cells.
 
     `labels` are texts below the target, from the longest to the shortest; the picture shows the
-    first that fits. `factor` is on the arrow if the text fits. A bow is below the cells or `over`
-    the cells. An arrow `beside` the cells connects the sides that face each other. A `plain` and a
-    `faint` arrow do not have the accent of arrows between gradients.
+    first text that fits. If the text `factor` fits, the arrow shows it. A bow is below the cells
+    or `over` the cells. An arrow `beside` the cells connects the sides that face each other. Only
+    an arrow that is neither `plain` nor `faint` has the accent color of gradients.
     """
 
     source: Hashable
@@ -56,27 +56,27 @@ def route(
     if not known:
         return
     heights = [cells[id].y for pair in known for id in pair]
-    near = [box for box in cells.values() if min(heights) <= box.y <= max(heights)]
+    obstacles = [box for box in cells.values() if min(heights) <= box.y <= max(heights)]
     ports, nested = _ports(known, cells), count()
     arrows, labels = list[Arrow](), list[Text]()
     for pair, edge in known.items():
-        source, target, into = cells[edge.source], cells[edge.target], ports[pair]
+        source, target, end_x = cells[edge.source], cells[edge.target], ports[pair]
         if edge.beside:
             alike = [cells[start] for start, end in known if end == edge.target]
             arrows.append(_beside(edge, source, target, sorted({box.y for box in alike})))
             continue
         if source.y != target.y:
-            arrows.append(_across(edge, source, target, into, detours))
+            arrows.append(_across(edge, source, target, end_x, detours))
             continue
         depth = DEPTH + NEST * next(nested) if edge.faint else DEPTH
-        arrows.append(_bow(edge, source, target, into, depth))
-        labels += _label(edge, target, into)
+        arrows.append(_bow(edge, source, target, end_x, depth))
+        labels += _label(edge, target, end_x)
     for edge, arrow in zip(known.values(), arrows, strict=True):
         step, moment = edge.moment
         is_group = edge.title or step is not None
         yield Group((arrow,), step, title=edge.title, moment=moment) if is_group else arrow
     yield from labels
-    yield from _factors([*known.values()], arrows, [*near, *labels])
+    yield from _factors([*known.values()], arrows, [*obstacles, *labels])
 
 
 def _ports(
@@ -111,33 +111,33 @@ def _is_next(source: Box, target: Box) -> bool:
     return source.y == target.y and 0 < target.x - source.x <= source.width + NEIGHBOR
 
 
-def _bow(edge: Edge, source: Box, target: Box, into: float, depth: float) -> Arrow:
+def _bow(edge: Edge, source: Box, target: Box, end_x: float, depth: float) -> Arrow:
     """Return a bow within a line, or a straight arrow to the next cell."""
-    out, low = source.x + source.width / 2, source.y + source.height + 2
+    start_x, low = source.x + source.width / 2, source.y + source.height + 2
     if not edge.over:
-        points = (out, low), (out, low + depth), (into, low + depth), (into, low)
+        points = (start_x, low), (start_x, low + depth), (end_x, low + depth), (end_x, low)
         return Arrow(points, accent=not (edge.plain or edge.faint), faint=edge.faint)
     if _is_next(source, target):
         middle = source.y + source.height / 2
         return Arrow(((source.x + source.width, middle), (target.x - 1, middle)))
     top = source.y
-    return Arrow(((out, top), (out, top - OVER), (into, top - OVER), (into, top - 1)))
+    return Arrow(((start_x, top), (start_x, top - OVER), (end_x, top - OVER), (end_x, top - 1)))
 
 
-def _across(edge: Edge, source: Box, target: Box, into: float, detours: "Detours") -> Arrow:
+def _across(edge: Edge, source: Box, target: Box, end_x: float, detours: "Detours") -> Arrow:
     """Return an arrow to another line."""
-    out, faint = source.x + source.width / 2, edge.faint or edge.over
+    start_x, faint = source.x + source.width / 2, edge.faint or edge.over
     if source.y < target.y:
-        straight = (out, source.y + source.height), (into, target.y - 1)
+        straight = (start_x, source.y + source.height), (end_x, target.y - 1)
     else:
-        out += _aside(source, target) if edge.factor else 0.0
-        straight = (out, source.y), (into, target.y + target.height + 1)
+        start_x += _aside(source, target) if edge.factor else 0.0
+        straight = (start_x, source.y), (end_x, target.y + target.height + 1)
     accent = not (faint or edge.plain)
     return detours.arrow(straight, source, target, accent=accent, faint=faint)
 
 
 def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> Arrow:
-    """Return a straight arrow from side to side; its end depends on its rank among `heights`."""
+    """Return a straight arrow from side to side; the rank of its source gives the end's height."""
     way = 1 if source.x < target.x else -1
     (x0, x1), share = (
         (
@@ -150,14 +150,14 @@ def _beside(edge: Edge, source: Box, target: Box, heights: Sequence[float]) -> A
     return Arrow(ends, accent=not (edge.plain or edge.faint), faint=edge.faint)
 
 
-def _label(edge: Edge, target: Box, into: float) -> Iterator[Text]:
-    """Yield the first label that fits below the target, where no other arrow has its label."""
+def _label(edge: Edge, target: Box, end_x: float) -> Iterator[Text]:
+    """Yield the first label that fits below the target of the arrow."""
     room = target.width + 14
     fitting = (label for label in edge.labels if text_width(label, LETTERS, mono=True) <= room)
     label = next(fitting, edge.labels[-1] if edge.labels else "")
     if label:
         y = target.y + target.height + 24
-        yield fitted(into, y, label, room, LETTERS, "middle", mono=True, muted=True)
+        yield fitted(end_x, y, label, room, LETTERS, "middle", mono=True, muted=True)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Label:
 def _factors(
     edges: Sequence[Edge], arrows: Sequence[Arrow], shapes: Sequence[Shape]
 ) -> Iterator[Group]:
-    """Yield the factors that fit, each on its own arrow; the formula has the others."""
+    """Yield the factors that fit on their arrows; the formulas contain the other factors."""
     if not any(edge.factor for edge in edges):
         return
     paths = [*map(points_along, arrows)]
@@ -186,28 +186,28 @@ def place_labels(
     paths: Sequence[Sequence[Point]],
     occupied: Iterable[Envelope],
 ) -> dict[int, Label]:
-    """Return, by the number of its arrow, the first of the `candidates` that touches nothing else.
+    """Return the first possible label of each arrow among its `candidates`, by the arrow's number.
 
     A label can touch the path of its own arrow, but no other path and no `occupied` rectangle. An
-    arrow whose candidates all touch something has no label.
+    arrow without a possible candidate has no label.
     """
     rooms = [envelope_of(Polyline(tuple(path))) for path in paths]
-    taken, placed = [*occupied], dict[int, Label]()
+    occupied_rooms, labels_by_arrow = [*occupied], dict[int, Label]()
 
     def is_free(label: Label, own: int) -> bool:
         room = label.room
         box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-        near = (n for n, other in enumerate(rooms) if n != own and _is_near(room, other))
-        return not any(map(room.meets, taken)) and not any(
-            meets(*piece, box) for n in near for piece in pairwise(paths[n])
+        others = (n for n, other in enumerate(rooms) if n != own and _is_near(room, other))
+        return not any(map(room.meets, occupied_rooms)) and not any(
+            meets(*piece, box) for n in others for piece in pairwise(paths[n])
         )
 
     for number, labels in candidates.items():
         free = next((label for label in labels if is_free(label, number)), None)
         if free is not None:
-            taken.append(free.room.padded(3, 1))
-            placed[number] = free
-    return placed
+            occupied_rooms.append(free.room.padded(3, 1))
+            labels_by_arrow[number] = free
+    return labels_by_arrow
 
 
 def _is_near(room: Envelope, other: Envelope) -> bool:
@@ -259,7 +259,7 @@ class Detours:
         return Arrow(self._around(source, target), straight=True, **look)
 
     def is_free(self, straight: tuple[Point, Point], source: Box, target: Box) -> bool:
-        """Return whether a straight arrow meets no other cell."""
+        """Return whether a straight arrow touches only its source and its target."""
         top, bottom = sorted((source.y, target.y))
         between = (b for b in self.boxes if top <= b.y <= bottom and b not in (source, target))
         return not any(meets(*straight, box) for box in between)
@@ -270,10 +270,10 @@ class Detours:
         enter = self._end(target, side, source)
         if abs(source.x - target.x) <= source.width + NEIGHBOR:  # the cells share a gap
             facing = side if source.x == target.x else -side
-            out = source.x + (source.width if facing > 0 else 0)
+            start_x = source.x + (source.width if facing > 0 else 0)
             leave = self._end(source, facing, source)
             x = self._down(edge, side, leave, enter, source)
-            return (out, leave), (x, leave), (x, enter), (edge + side, enter)
+            return (start_x, leave), (x, leave), (x, enter), (edge + side, enter)
         down = 1 if target.y > source.y else -1
         start = source.y + (source.height if down > 0 else 0)
         middle = source.x + source.width / 2

@@ -13,13 +13,13 @@ from visual.layout.legend import EVERY_ROLE, NOTHING, legend_shapes, notes, scal
 from visual.layout.names import integers_text
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted, sized
-from visual.scene.shapes import Box, Group, Scene, Text, folded, walk
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, folded, walk
 from visual.scene.theme import Role
 
 MARGIN = 24
 BASELINE = 16  # of a title
-INDENT = 4  # letters, of the later lines of a formula
-BETWEEN, HEIGHT = 20, 44
+INDENT = 4  # letters before the later lines of a formula
+BETWEEN, HEIGHT = 20, 44  # pixels between a part and its legend; the height of a cell
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
@@ -38,9 +38,9 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: s
 
 
 def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
-    """Split a formula into `most` lines of `letters` letters or fewer; later lines are indented.
+    """Split a formula into at most `most` lines of at most `letters` letters; indent later lines.
 
-    Lines break between words, and within a long word between factors.
+    Lines break between words, and a long word breaks between factors.
     """
     lines, room = [""], max(letters - indent, 1)
     for word in re.findall(r"\S+ *", content):
@@ -70,52 +70,32 @@ def scene_with_legend(
     seeds: str = "",
     wholes: Mapping[str, str] = NOTHING,
 ) -> Scene:
-    """Return the picture of a part with its legend and its notes.
+    """Return the picture of a part with a legend of its roles, and with notes.
 
-    Parameters
-    ----------
-    part
-        The content. If `width` is None, the picture adds margins on all sides.
-    words
-        The meanings of roles, for the legend of the roles that occur.
-    title, description, dot
-        The title, the description, and the DOT source of the scene.
-    sheet
-        The sheet with its margins. On a sheet without legend, the picture has no notes.
-    width
-        The width of the picture, for a part that is in its final position.
-    sentences
-        Notes, in addition to the notes about arrays, folds, and parts of gradients.
-    close
-        Whether each column of the legend is only as wide as its own words; otherwise all columns
-        have the same width.
-    seeds
-        The meaning of the role of seeds in this picture.
-    wholes
-        The sentences about the parts of gradients, by their labels.
-
+    Without `width`, the picture has margins on all sides; with `width`, the part is in its final
+    position. `words` has the meanings of roles, and `seeds` the meaning of the role of seeds. On a
+    `close` legend, each column is only as wide as its own words; otherwise all columns have the
+    same width. `sentences` are notes after the notes about arrays, folds, and parts of gradients,
+    which `wholes` explains by their labels. A sheet without legend has no notes either.
     """
     pause()
     margin, bottom = sheet.margin, part.envelope.bottom
     if width is None:
         part = shifted(part, margin - part.envelope.left, MARGIN - part.envelope.top)
         width, bottom = part.envelope.right + margin, part.envelope.bottom + BETWEEN
-    words = {**words, Role.SEED: seeds} if seeds else words
-    boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
-    drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-    words = {role: meaning for role, meaning in words.items() if role in drawn}
     shapes, scales = on_one_scale(with_distinct_numbers(part.shapes))
-    sentences, full = [*notes(shapes, wholes), *sentences], scale_words(scales)
+    words = {**words, Role.SEED: seeds} if seeds else words
+    words, sentences, full = _occurring(words, shapes), [*notes(shapes, wholes), *sentences], scales
     if not sheet.legend:
-        words, sentences, full = {}, [], []
+        words, sentences, full = {}, [], {}
     legend, low = legend_shapes(words, bottom, width, close, margin)
-    note_lines, ends = (
+    note_lines, scale_lines = (
         [line for sentence in sentences for line in folded(sentence, width - 2 * margin, 12)]
-        for sentences in (sentences, full)
+        for sentences in (sentences, scale_words(full))
     )
     lines = [
         Text(margin, low + 20 * number + 12, line, 12, muted=True)
-        for number, line in enumerate((*note_lines, *ends))
+        for number, line in enumerate((*note_lines, *scale_lines))
     ]
     scene = Scene(
         width=max([width, *(margin + line.width + margin for line in lines)]),
@@ -125,7 +105,7 @@ def scene_with_legend(
         description=description,
         dot=dot,
     )
-    if not (ends and scene.moments):
+    if not (scale_lines and scene.moments):
         return scene
     last, moment = max(scene.moments.items())  # earlier, the largest entries are unknown
     count = len(note_lines)
@@ -133,10 +113,17 @@ def scene_with_legend(
     return replace(scene, shapes=(*shapes, *legend, *lines[:count], at_end))
 
 
-def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
-    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape.
+def _occurring(words: Mapping[Role, str], shapes: Iterable[Shape]) -> dict[Role, str]:
+    """Return the meanings of the roles that occur in the shapes."""
+    boxes = [s for s in walk(shapes) if isinstance(s, Box) and s.heat is None]
+    roles = {Role.UNNEEDED if box.faded else box.role for box in boxes}
+    return {role: meaning for role, meaning in words.items() if role in roles}
 
-    With `in_short`, the text of a tape without a special purpose is empty.
+
+def kind_text(tape: TapeTrace, in_short: bool = False) -> str:
+    """Return ``mit-mot · reads 0, 1 · writes 1``, or the purpose of a tape with a special purpose.
+
+    With `in_short`, the text of all other tapes is empty.
     """
     if tape.is_total:
         return "running total over the steps"

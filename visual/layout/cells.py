@@ -13,12 +13,12 @@ from visual.scene.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
-MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # in a tooltip, and in a cell
+MOST_ENTRIES, LISTED_ENTRIES = 24, 4  # of an array in a tooltip, and in a cell
 NARROW = 60  # narrower cells have no names
 WITHOUT_INDEX = str.maketrans({"∂": "d", **dict.fromkeys("₀₁₂₃₄₅₆₇₈₉₋")})
-MOST_NAME = 0.7  # the largest part of a thin cell for its name
-TWO_LINES = 30  # higher thin cells have the value below the name
-USUAL = "1.234", "‖1.234‖"  # a number, a norm
+MOST_NAME = 0.7  # the largest fraction of a low cell for its name
+TWO_LINES = 30  # a low cell of this height or more has the value below the name
+USUAL = "1.234", "‖1.234‖"  # a typical number, and a typical norm
 LEAST_NORM = 47.0  # the width of a norm with two digits
 
 
@@ -30,7 +30,7 @@ def value_text(value: np.ndarray, digits: int = 4) -> str:
 
 
 def value_within(value: np.ndarray, room: float, size: float) -> str:
-    """Return a number or a norm, rounded to four digits or fewer so that it fits: ``-9e-3``."""
+    """Return a number or a norm with as many digits as fit, at most four: ``-9e-3``."""
     number = value.item() if value.ndim == 0 else norm(value)
     rounded = (number_text(number, digits) for digits in (4, 3, 2, 1))
     text = ""
@@ -92,7 +92,7 @@ def _entries(values: object) -> str:
 
 
 def draw_cell(each: Cell, box: Box) -> Group:
-    """Return a box with the value of a cell, and above the value its label or its old value.
+    """Return a box with the value of a cell, and the old value or the label above the value.
 
     A cell with lines has words below one another. A box that is too low for a value has the label.
     """
@@ -118,7 +118,7 @@ def draw_cell(each: Cell, box: Box) -> Group:
 
 
 def _group(each: Cell, shapes: tuple[Shape, ...], title: str) -> Group:
-    """Return the group of a cell, with its own title if it has one."""
+    """Return the group of a cell; a title of the cell replaces `title`."""
     step, moment = each.moment
     return Group(shapes, step, each.key, each.title or title, moment)
 
@@ -127,25 +127,25 @@ def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
     """Yield a number or a norm, and above it the old value or the name."""
-    alone = old is None and not label
+    is_single = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
     number = value_within(value, box.width - (4 if box.width < NARROW else 6), SMALL_SIZE)
-    yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number, bold)
-    if not alone:
+    yield _centred(box, bottom - (box.height / 2 - 4.5 if is_single else 9), number, bold)
+    if not is_single:
         yield _above(box, "middle", box.width - 8, old, label)
 
 
 def _array_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """Yield a strip, the norm and the shape below it, and the old norm or the name beside it."""
+    """Yield a strip, the norm and the shape below, and the old norm or the name to the left."""
     room = 0.0
     if old is not None or label:
-        beside = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
-        least = 0 if old is None else box.width / 2  # numbers in line
-        room = max(beside.width, least) + 4
-        yield beside
+        text = _above(box, "start", max(box.width / 2 + 2, LEAST_NORM), old, label)
+        least = 0 if old is None else box.width / 2  # so that the numbers of a column align
+        room = max(text.width, least) + 4
+        yield text
     yield from strip(box, value, room)
     shape = "×".join(map(str, value.shape))
     words, shown = f"{value_text(value)} {shape}", "×".join(map(str, sampled_shape(value)))
@@ -174,45 +174,45 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 
 
 def thin_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a thin cell for its name and its value, next to each other."""
+    """Return the width of a low cell that has its name next to its value."""
     return 14 + text_width(f"{name}{value_text(value)}", 11, mono=True)
 
 
 def usual_width(value: np.ndarray, name: str) -> float:
-    """Return the width of a thin cell for a number of typical length, the same for all values."""
+    """Return the width of a low cell for a number of typical length, whatever the value is."""
     if not value.any():
         return thin_width(value, name)
     return 14 + text_width(f"{name}{USUAL[min(value.ndim, 1)]}", 11, mono=True)
 
 
 def draw_low_cell(each: Cell, box: Box, label: str) -> Group:
-    """Return a low box with a `label` and the value; in a higher box, the value is below.
+    """Return a low box with a `label` next to the value, or above the value if there is space.
 
-    Without a value, the box has words.
+    A cell without a value has words instead.
     """
     value = each.value
     if value is None:
         return _group(each, (box, *_words(replace(each, label=label), box)), each.name)
     written, baseline = value_text(value, each.digits), box.y + box.height / 2 + 4
     if box.height >= TWO_LINES:
-        written, beside = value_within(value, box.width - 6, 11), 0.0
-        above, baseline = box.y + 12.5, box.y + box.height - 5.5
+        written, width = value_within(value, box.width - 6, 11), 0.0
+        first, baseline = box.y + 12.5, box.y + box.height - 5.5
     else:
-        named = min(text_width(label, 11, mono=True), MOST_NAME * (box.width - 10))
-        if box.width - 12 - named < text_width(written, 11, mono=True):
-            written = value_within(value, box.width - 12 - named, 11)
-        above, beside = baseline, text_width(written, 11, mono=True) + 2
-    label = shortened(label, box.width - 10 - beside, 11, mono=True)
-    left = inside(box, box.x + 5, above, label, 11, "start", mono=True, bold=True)
+        name = min(text_width(label, 11, mono=True), MOST_NAME * (box.width - 10))
+        if box.width - 12 - name < text_width(written, 11, mono=True):
+            written = value_within(value, box.width - 12 - name, 11)
+        first, width = baseline, text_width(written, 11, mono=True) + 2
+    label = shortened(label, box.width - 10 - width, 11, mono=True)
+    left = inside(box, box.x + 5, first, label, 11, "start", mono=True, bold=True)
     right = inside(box, box.x + box.width - 5, baseline, written, 11, "end", mono=True)
-    if not beside:
+    if not width:
         right = inside(box, box.x + box.width / 2, baseline, written, 11, mono=True)
     group = _group(each, (box, left, right), f"{each.name} = {full_text(value)}")
     return replace(group, quantity=quantity(each.name), value=value)
 
 
 def _words(each: Cell, box: Box) -> Iterator[Text]:
-    """Yield lines of text: the label, the value if the cell has a value, and further lines."""
+    """Yield the label, the value if the cell has a value, and the further lines of the cell."""
     room, value = box.width - 6, each.value
     number = [] if value is None else [value_within(value, room, SMALL_SIZE)]
     lines = [*filter(None, [each.label, *number, *each.lines])]
@@ -259,9 +259,9 @@ def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
-    """Yield the colored patches of a vector or a matrix; `on_one_scale` scales their colors.
+    """Yield the colored patches of a vector or a matrix; `on_one_scale` scales the colors.
 
-    Values near zero have the color of the page, so that a frame is necessary.
+    The strip has a frame, because values near zero have the color of the page.
     """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
@@ -279,10 +279,10 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Shape]:
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """Return the shapes with scaled patches, and the value that each quantity shows in full color.
+    """Return the shapes with scaled patches, and the value that has the full color by quantity.
 
-    All values of a quantity, and the parts (∂) of a gradient, have a common scale: the largest
-    finite magnitude that is shown.
+    All values of a quantity, and the parts (∂) of a gradient, have one scale: the largest finite
+    magnitude among their patches.
     """
     shapes = tuple(shapes)
     scales: dict[str, float] = {}
@@ -295,7 +295,7 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
 def with_distinct_numbers(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """Return the shapes with different texts for different numbers of a quantity in a row.
 
-    Numbers that differ after four digits have up to seven digits, or an ellipsis.
+    Numbers that have the same first four digits get up to seven digits, or an ellipsis.
     """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], set[float]] = {}
@@ -369,7 +369,7 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
 def quantity(name: str) -> str:
     """Return the quantity of a name: ``dC/dh`` for ``∂C/∂h₃``.
 
-    A formula or a slot can follow the name. A name of an operation is an intermediate result.
+    A formula or a slot after the name is ignored. Names of operations are intermediate results.
     """
     name = name.partition(" = ")[0].partition(": ")[0]
     if "▢" in name or not any(map(str.isalpha, name)):

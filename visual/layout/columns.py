@@ -1,7 +1,7 @@
 """Time from left to right: the column of each quantity, and the folded columns.
 
-Column t has the results of step t; initial values are to the left of column 0. Long loops are
-folded: a picture shows the first and last steps, and the neighbors of a chosen step. A gap shows
+Column t has the results of step t; initial values are to the left of column 0. Long loops have
+folds: a picture shows the first and last steps, and the neighbors of a requested step. A gap shows
 the number of hidden columns.
 """
 
@@ -82,12 +82,12 @@ def shown_numbers(count: int, most: int, wanted: Iterable[int]) -> tuple[int | G
     if count <= most:
         return tuple(range(count))
     items = with_gaps({0, count - 1, *wanted})
-    # a gap needs as much space as a single entry
+    # A gap needs as much space as a single number.
     return tuple(with_gaps(set(_filled(items))))
 
 
 def _filled(items: Iterable[int | Gap]) -> Iterator[int]:
-    """Yield the numbers, and each number that is alone in a gap."""
+    """Yield the numbers, and the hidden number of each gap with one number."""
     last = -1
     for item in items:
         if isinstance(item, Gap):
@@ -119,8 +119,8 @@ class TimeColumns:
 def timeline(root: ScanTrace) -> TimeColumns:
     """Return the columns of a loop.
 
-    A step's results and its values of sequences have the same column. States with the same number
-    of initial values have the same index in a column.
+    The results of a step and the values of sequences that the step reads have the same column.
+    States with the same number of initial values have the same index in a column.
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
     others = [sequence.axis.variable for sequence in root.sequences]  # without initial values

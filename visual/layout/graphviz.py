@@ -1,8 +1,8 @@
 """The layout of graphs by Graphviz: from boxes and edges to positions and curves.
 
-The picture draws the content of the boxes, so that every theme and format shows the same, and no
-label reaches Graphviz. `dot_source` writes the same graph with its labels, for other tools.
-The module imports pygraphviz, which contains Graphviz, on first use.
+Graphviz gets the sizes of the boxes and no labels; the picture draws the content of the boxes, in
+every theme and format. `dot_source` writes the graph with its labels, for other tools. The module
+imports pygraphviz, which contains Graphviz, on first use.
 """
 
 import json
@@ -46,7 +46,7 @@ class GraphEdge:
 
 @dataclass(frozen=True)
 class Layout:
-    """The positions, with y downward: upper left corners of nodes, and curves of edges."""
+    """The upper left corners of nodes, and the curves of edges; y points down."""
 
     width: float
     height: float
@@ -68,11 +68,11 @@ def lay_out(
     source = dot_source(nodes, edges, labelled=False)
     if rightwards:
         source = source.replace("rankdir=TB", "rankdir=LR")
-    drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
-    _, _, width, height = _numbers(drawn["bb"])
-    placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none
-    centres = {item["name"]: _numbers(item["pos"]) for item in placed}
-    arrows = {int(item["id"]): item for item in drawn.get("edges", ())}
+    output = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
+    _, _, width, height = _numbers(output["bb"])
+    boxes = [item for item in output.get("objects", ()) if "pos" in item]  # rows have no position
+    centres = {item["name"]: _numbers(item["pos"]) for item in boxes}
+    arrows = {int(item["id"]): item for item in output.get("edges", ())}
     corners = {}
     for number, node in enumerate(nodes):
         x, y = centres[f"n{number}"]

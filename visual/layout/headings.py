@@ -15,10 +15,10 @@ def block_heading(
     in_short: bool = False,
     in_full: bool = False,
 ) -> tuple[str, list[str]]:
-    """Return the title of a Scan, and lines about its purpose and about its `outputs` (or all).
+    """Return the title of a Scan, and lines about its purpose and its tapes.
 
-    With `in_short`, the lines omit the kinds and taps of tapes; with `in_full`, they contain the
-    definition of the differentiated cost.
+    `outputs` are the outputs to describe (default: all). With `in_short`, the lines omit the kinds
+    and taps of tapes. With `in_full`, the lines contain the definition of the differentiated cost.
     """
     scan, parent = named.scan, named.parent
     if scan.carries:
@@ -32,8 +32,8 @@ def block_heading(
         through = f"backward through {parent.numbered_name}"
         if scan.steps < parent.scan.steps:
             through += f", only its last {scan.steps} of {parent.scan.steps} steps"
-        of = named.differentiated if in_full else cost_name(scan.order)
-        lines = [f"{through} · gradient of {of}"]
+        cost = named.differentiated if in_full else cost_name(scan.order)
+        lines = [f"{through} · gradient of {cost}"]
     tapes: dict[tuple[str, str, str], list[str]] = {}  # a sequence has a gradient for each tap
     for tape in scan.held:
         if outputs is None or tape not in scan.outputs or tape in outputs:

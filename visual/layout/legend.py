@@ -23,11 +23,11 @@ FOLDS = "⋯ and a number: the number of hidden columns"
 def legend_shapes(
     words: Mapping[Role, str], y: float, width: float, close: bool = False, margin: float = 24.0
 ) -> tuple[list[Shape], float]:
-    """Return the shapes of a legend at height `y`, in as many columns as fit, and its lower end.
+    """Return the shapes of a legend at height `y`, in as many columns as fit, and the lower end.
 
     If `close`, each column is only as wide as its own words; otherwise all have the same width.
     """
-    apart = 50 if close else 60  # between words, including the box
+    apart = 50 if close else 60  # pixels between the words of two columns
     words = {role: role.legend_text(meaning) for role, meaning in words.items()}
     wide = [text_width(meaning, 12) + apart for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
@@ -55,14 +55,15 @@ def notes(shapes: Iterable[Shape], wholes: Mapping[str, str] = NOTHING) -> list[
 
     `wholes` has the sentences about the parts of gradients, by their labels.
     """
-    drawn = list(walk(shapes))
-    words = [shape.content for shape in drawn if isinstance(shape, Text)]
-    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
+    flat = list(walk(shapes))
+    words = [shape.content for shape in flat if isinstance(shape, Text)]
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in flat)
     sentences = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         sentences.append(SAMPLED)
     parts = (content for content in words if content.startswith("∂") and "/∂" in content)
-    direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}  # of a cost
+    # contributions to the gradient of a cost
+    direct = {part for part in parts if part.lstrip(f"∂{INDEX}").startswith("C")}
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         sentences.append(TOTAL)
     if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):

@@ -8,7 +8,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 
 
 def integers_text(numbers: Iterable[int], nothing: str = "nothing") -> str:
-    """Return numbers as text: ``−1, 0``."""
+    """Return numbers as text, as ``−1, 0``; for no number, return `nothing`."""
     return integers(*numbers) or nothing
 
 
@@ -19,7 +19,7 @@ class NamedScan(Quantities):
     """
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
-        """Return the key of a value of a variable, from its index in time or from its row."""
+        """Return the key of a variable's value, by its index in time or, for None, by its row."""
         if index is None:
             return f"{self.number}:{name}:r{row}"
         return f"{self.root.number}:{name}:{index}"
@@ -71,7 +71,7 @@ def seeds_of(trace: Trace, shown: Iterable[int]) -> str:
 
 
 def wholes_of(trace: Trace) -> Mapping[str, str]:
-    """Return a sentence for each numbered part of a gradient, as ``∂₂C′/∂a``: the whole sum."""
+    """Return a sentence about the whole sum for each numbered part of a gradient, ``∂₂C′/∂a``."""
     parts: dict[str, list[tuple[int, str]]] = {}
     for named in NamedScan.each(trace):
         for tape in named.scan.held:
@@ -88,7 +88,7 @@ def wholes_of(trace: Trace) -> Mapping[str, str]:
 
 
 def at_moment(trace: Trace, moment: int) -> tuple[int, int]:
-    """Return the number of a Scan and its step at a moment: the inverse of `NamedScan.moment`."""
+    """Return the number and the step of a Scan at a moment; the inverse of `NamedScan.moment`."""
     for number, scan in enumerate(trace.scans):
         if moment < scan.steps:
             return number, moment

@@ -1,7 +1,7 @@
 """The layout of tables: which steps and columns are shown, and where their cells are.
 
-Of a long loop, `lay_out` shows as many steps at both ends as fit, and the requested steps. If one
-step has too many columns, the columns in the middle are folded.
+From a long loop, `lay_out` shows the requested steps, and as many steps at both ends as fit. If a
+single step has too many columns, `lay_out` folds the columns in the middle.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -21,20 +21,21 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, folded, text_width
 from visual.scene.theme import Role
 
-SMALL, LINE = 11, 15  # letters next to cells, the height of a line of a formula
-LOW, HEADS, STEPS = 20, 34, 64.0  # a low cell, the names above columns, the names of steps
-WIDEST_FOLD, WIDE_PITCH = 64.0, 80.0  # narrower columns have narrower folds
-ROOMY = 66.0  # the least distance of columns for optional columns
-PARTS, TITLE = 26.0, 300.0  # between two parts, the least width of the last
-BEFORE, AFTER = 14.0, 14.0  # distances before a heading, except the first, and after the table
-LOW_APART = 10.0  # below low cells, unless a part has its lines farther apart
-STACKED, MOST_LINES = 4, 3  # low cells in a column, lines of a formula
-ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # space for arrows
-OVERLAID = 1  # the block that begins where block 0 does
+SMALL, LINE = 11, 15  # the size of letters next to cells; the height of a line of a formula
+LOW, HEADS = 20, 34  # the heights of a low cell, and of the names above columns
+STEPS = 64.0  # the width of the names of steps
+WIDEST_FOLD, WIDE_PITCH = 64.0, 80.0  # the width of a fold between columns of this width or more
+ROOMY = 66.0  # optional columns are shown if columns are at least this far apart
+PARTS, TITLE = 26.0, 300.0  # the distance between two parts; the least width of the last part
+BEFORE, AFTER = 14.0, 14.0  # the distances before a later heading, and after the table
+LOW_APART = 10.0  # the least distance below low cells
+STACKED, MOST_LINES = 4, 3  # the most low cells in a column, and the most lines of a formula
+ABOVE, BAND, BETWEEN, WIDE = 20, 24, 28, 36  # heights of the space for arrows
+OVERLAID = 1  # the block that begins at the left edge of block 0
 
 
 @dataclass
-class Placed:
+class PlacedPart:
     """The columns and the folds of a part with their left edges, and the width of a cell."""
 
     part: TablePart
@@ -81,7 +82,7 @@ class Drawing:
 def lay_out(
     table: Table, sheet: Sheet, requested: tuple[int, ...] = (), all: bool = False
 ) -> Drawing:
-    """Lay out a table on a sheet; with `all`, without folds and as wide as necessary."""
+    """Lay out a table on a sheet; if `all`, the table has no folds and any width."""
     layout = _Layout(table, sheet, all)
     for ends in (None,) if all else (None, 3, 2, 1, 0):
         fold = Fold(ends, requested, sheet)
@@ -127,7 +128,7 @@ def _blocks(columns: Collection[Key], every: Mapping[int, range]) -> dict[int, l
 
 
 def _pitch(part: TablePart, blocks: Mapping[int, list[int | Gap]], room: float) -> float:
-    """Return the distance of columns that makes the blocks fill the room."""
+    """Return the distance of columns at which the blocks fill a width, at most ``part.wide``."""
     sizes = {b: (sum(isinstance(i, Gap) for i in items), len(items)) for b, items in blocks.items()}
     overlaid = max((sizes.pop(b, (0, 0)) for b in (0, OVERLAID)), key=lambda size: size[1])
     sums = [sum(numbers) for numbers in zip(overlaid, *sizes.values(), strict=True)]
@@ -144,7 +145,7 @@ class _Layout:
         self.left = sheet.labels if len(table.parts) == 1 else sheet.margin + STEPS
         self.left = self.left if table.label_width is None else sheet.margin + table.label_width
         self.right = sheet.width - sheet.margin
-        self.parts: list[Placed] = []
+        self.parts: list[PlacedPart] = []
         self.boxes: dict[Hashable, Box] = {}
         self.detours = Detours(self.boxes.values())
         self.shapes: list[Shape] = []
@@ -154,7 +155,7 @@ class _Layout:
     # Columns.
 
     def place(self, shown: Sequence[set[Key]], is_last: bool) -> bool:
-        """Place the columns of all parts; return whether they fit."""
+        """Place the columns of all parts; return whether the columns fit."""
         x, self.parts = self.left, []
         natural = sum(part.wide * len(c) for part, c in zip(self.table.parts, shown, strict=True))
         share = (self.right - x - PARTS * (len(shown) - 1)) / max(natural, 1)
@@ -163,7 +164,7 @@ class _Layout:
             room = self.right - x
             pitch = part.wide if self.all else max(part.narrow, part.wide * min(1, share))
             is_filling = part.title or len(shown) == 1
-            if not (is_filling or self.all):  # fold columns of parts that are too narrow
+            if not (is_filling or self.all):  # a part without a title keeps its share of the width
                 room = part.wide * len(columns) * min(1, share)
                 columns = self._fitting(part, columns, every, room, fold=True)
                 pitch = min(
@@ -174,11 +175,11 @@ class _Layout:
                 pitch = _pitch(part, _blocks(columns, every), room)
                 if pitch < part.narrow and not is_last:
                     return False
-            placed = Placed(part, x, pitch)
+            placed = PlacedPart(part, x, pitch)
             placed.place(_blocks(columns, every))
-            if self.parts and part.title and not self.all:  # at the right, under its title
+            if self.parts and part.title and not self.all:  # at the right edge, below the title
                 wide = max(placed.right - x - placed.apart, TITLE)
-                placed = Placed(part, max(x, self.right - wide), pitch)
+                placed = PlacedPart(part, max(x, self.right - wide), pitch)
                 placed.place(_blocks(columns, every))
             self.parts.append(placed)
             x = max(placed.right, x + part.least * self.sheet.width) + PARTS
@@ -193,7 +194,7 @@ class _Layout:
         room: float,
         fold: bool,
     ) -> set[Key]:
-        """Return the columns that fit, without folds of one column; optional columns come last."""
+        """Return the columns that fit; no fold hides a single column, optional columns are last."""
 
         def fits(chosen: Collection[Key]) -> bool:
             return _pitch(part, _blocks(chosen, every), room) >= part.narrow
@@ -288,7 +289,7 @@ class _Layout:
             if text_width(placed.part.note, 12) <= end - x:
                 yield Text(x, y, placed.part.note, 12, muted=True)
 
-    def _heads(self, placed: Placed, line: Line, y: float) -> Iterator[Text]:
+    def _heads(self, placed: PlacedPart, line: Line, y: float) -> Iterator[Text]:
         room = placed.pitch - 4
         for key, head in line.heads.items():
             if key not in placed.left:
@@ -321,7 +322,7 @@ class _Layout:
         for number, note in enumerate(notes):
             yield fitted(x, y + 32 + 13 * number, note, room, SMALL, "end", muted=True)
 
-    def _cells(self, placed: Placed, line: Line, y: float) -> Iterator[Shape]:
+    def _cells(self, placed: PlacedPart, line: Line, y: float) -> Iterator[Shape]:
         """Yield the cells of a line, and the marks of its folds."""
         for key, each in line.cells:
             x = placed.left.get(key) if key is not None else placed.start
@@ -333,8 +334,8 @@ class _Layout:
             yield draw_cell(each, box)
         yield from placed.fold_marks(line.blocks, y + placed.part.height / 2 + 4)
 
-    def _low(self, placed: Placed, line: Line, y: float) -> tuple[list[Shape], float]:
-        """Return low cells, at most `STACKED` in a column, and their lower edge."""
+    def _low(self, placed: PlacedPart, line: Line, y: float) -> tuple[list[Shape], float]:
+        """Return low cells, at most `STACKED` in a column, and the lower edge of the last."""
         stacks: dict[float, list[Cell]] = {}
         for key, each in line.cells:
             x = placed.start if key is None else placed.left.get(key, placed.start)
@@ -345,7 +346,7 @@ class _Layout:
             row = {x: cells[level] for x, cells in stacks.items() if level < len(cells)}
             values = {x: np.asarray(c.value) for x, c in row.items() if c.value is not None}
             labels = {x: self._low_label(c, placed, values.get(x)) for x, c in row.items()}
-            width = thin_width if self.all else usual_width  # other values move nothing
+            width = thin_width if self.all else usual_width  # the layout ignores the values
             widest = max((width(value, labels[x]) for x, value in values.items()), default=0.0)
             high = TWO_LINES if widest > most else LOW
             for x, each in row.items():
@@ -363,7 +364,7 @@ class _Layout:
             shapes.append(Text(self.left - 12, y - 9, text, SMALL, "end", muted=True))
         return shapes, y
 
-    def _low_label(self, each: Cell, placed: Placed, value: np.ndarray | None) -> str:
+    def _low_label(self, each: Cell, placed: PlacedPart, value: np.ndarray | None) -> str:
         """Return the label of a low cell, or the short name if the label does not fit."""
         if each.short is not None and not each.short[1] and value is not None:
             return each.short[0] if thin_width(value, each.label) > placed.cell else each.label
@@ -399,7 +400,7 @@ class _Layout:
 
 
 def _folded(note: str, room: float) -> list[str]:
-    """Return a note in lines; a note with positions breaks only at the arrow."""
+    """Return the lines of a note; a note with positions breaks only at the arrow."""
     read, arrow, written = note.partition(" → ")
     if arrow and text_width(note, SMALL) > room:
         return [read, f"→ {written}"]
@@ -408,14 +409,14 @@ def _folded(note: str, room: float) -> list[str]:
     return folded(note, room, SMALL)
 
 
-def _has_bow_above(placed: Placed, line: Line, bows: Sequence[Edge]) -> bool:
+def _has_bow_above(placed: PlacedPart, line: Line, bows: Sequence[Edge]) -> bool:
     """Return whether an arrow runs above other cells; the arrow to the next cell is straight."""
     lefts = {each.id: placed.left.get(key, 0.0) for key, each in line.cells if key is not None}
     far = 1.5 * placed.pitch
     return any(e.over and abs(lefts[e.target] - lefts[e.source]) > far for e in bows)
 
 
-def _beneath(placed: Placed, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
+def _beneath(placed: PlacedPart, bows: Sequence[Edge], edges: Sequence[Edge], more: bool) -> float:
     """Return the height below a line for bows, labels, and arrows to the next line."""
     if placed.part.height < TWO_LINES:
         return 6

@@ -10,7 +10,7 @@ from lab.traces.trace import ScanTrace
 class Sheet:
     """The width of a picture in pixels; the smallest letters have 11 pixels.
 
-    `steps` are the only shown steps; None means the default. `on_paper` is whether the reader
+    `steps` are the only shown steps; None means the default. `on_paper` means that the reader
     cannot change the options of the picture.
     """
 
@@ -35,7 +35,7 @@ class Sheet:
         return self.width - 2 * self.margin
 
     def hint(self, words: str, before: str = ": ") -> str:
-        """Return `before` and `words`, a hint at an option; on paper, an empty text."""
+        """Return `before` and the hint `words` about an option; on paper, an empty text."""
         return "" if self.on_paper else before + words
 
     def steps_of(self, scan: ScanTrace) -> range:

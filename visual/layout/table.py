@@ -1,8 +1,8 @@
-"""Tables of cells: a picture lists its rows, `placing.lay_out` decides where the cells are.
+"""Tables of cells: a picture lists its rows, and `placing.lay_out` computes positions.
 
-A `Table` has rows, a row has lines, and a line has cells by their column. A column belongs to a
-block, `Key = (block, number)`: blocks are next to each other, except that block 1 begins where
-block 0 does.
+A `Table` has rows, a row has lines, and a line has cells, each with the key of its column. A key
+contains a block and a number. Blocks are next to each other, except that blocks 0 and 1 have the
+same left edge.
 """
 
 from abc import ABC, abstractmethod
@@ -26,8 +26,8 @@ Key = tuple[int, int]  # of a column: its block, and its number
 class Cell:
     """A quantity in its role; `value` is None in uninitialized memory.
 
-    The cell shows `label`, the tooltip `name`. `short` is a name for a low cell that is too narrow
-    for the label, with the meaning that a note explains; an empty meaning needs no note. `lines`
+    The cell shows `label`, and the tooltip shows `name`. `short` is a name for a low cell that is
+    too narrow for the label, with the meaning for a note; an empty meaning needs no note. `lines`
     are further lines of a high cell. A cell with lines and without a value has only words.
     """
 
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The two lines above a column; `bold` is the look of the first, `short` as in a cell."""
+    """The two lines above a column, the first in `bold` or not; `short` is as in a `Cell`."""
 
     label: str
     place: str
@@ -61,7 +61,7 @@ class Line:
     """Cells next to each other, with notes at the left.
 
     In a `low` line, the value is next to the name, and cells of the same column are below each
-    other. Low cells without a column begin at the left. The line marks the folds of `blocks`.
+    other. Low cells without a column begin at the left edge. The line marks the folds of `blocks`.
     """
 
     cells: Sequence[tuple[Key | None, Cell]]
@@ -94,8 +94,8 @@ class TableHeading:
 class Row:
     """Lines with a name, edges between their cells, formulas, and the moment of the row.
 
-    A row can begin with a `heading`; `becomes` is to the left of the heads.
-    A `note` replaces hidden rows.
+    A row can begin with a `heading`. The text `becomes` is to the left of the heads. A `note`
+    replaces hidden rows.
     """
 
     name: str = ""
@@ -112,9 +112,10 @@ class Row:
 class TablePart:
     """Columns in a part of the table, at least `narrow` and at most `wide` pixels apart.
 
-    Cells that are too low for a value have a label only. The part has at least the fraction `least`
-    of the sheet. The columns of the block `optional` are shown if they fit. A cell fills the
-    fraction `full` of its column; arrows run through the rest. Lines without arrows are `apart`.
+    `height` is the height of cells; cells that are too low for a value have only a label. The part
+    has at least the fraction `least` of the sheet. The block `optional` is shown if its columns
+    fit. A cell fills the fraction `full` of its column, and arrows run through the rest. Lines
+    without arrows are `apart` pixels apart.
     """
 
     narrow: float = 54.0
@@ -130,7 +131,10 @@ class TablePart:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rule that selects steps: `ends` steps at both ends, None for the default number."""
+    """The rule that selects steps: the `requested` ones, and `ends` steps at both ends.
+
+    For `ends` None, the number of steps at both ends is the default.
+    """
 
     ends: int | None
     requested: tuple[int, ...]
@@ -161,5 +165,5 @@ class Table(ABC):
         """Return the rows of the shown steps, with the cells of the shown columns."""
 
     def every(self) -> Mapping[int, range]:
-        """Return all columns of the blocks that also have folds at their ends."""
+        """Return all columns of each block that can have folds at both ends."""
         return {}

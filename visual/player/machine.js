@@ -3,7 +3,7 @@
 const NARROW = 600; // pixels
 const SPEEDS = [0.5, 1, 2, 4];
 
-/** One machine in its element.  `data` is the result of `visual.player.data.as_data`. */
+/** One machine in its element. `data` is the result of `visual.player.data.as_data`. */
 class Machine {
   /** @param {any} data @param {Element=} parent @param {any=} options */
   constructor(data, parent, options = {}) {

@@ -1,12 +1,12 @@
 """Combine pictures: beside or above each other.
 
 A `Piece` consists of shapes and their envelope, the rectangle that they occupy. Every function
-returns a new piece. The envelope of a named piece can be found by its name, wherever it was moved:
+returns a new piece. The anchors of a piece are the envelopes of its named parts:
 
     >>> row = beside(named(words("x₀", 12), "x"), gap(60), words("x₁", 12))
     >>> row.anchors["x"]
 
-After chalk, https://github.com/chalk-diagrams/chalk, whose envelopes may be of any form.
+The design follows https://github.com/chalk-diagrams/chalk, whose envelopes can have any form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Envelope:
         return self.left + across * self.width, self.top + down * self.height
 
     def moved(self, right: float, down: float) -> "Envelope":
-        """Return the rectangle at another place."""
+        """Return the rectangle, moved by `right` and `down` pixels."""
         return Envelope(self.left + right, self.top + down, self.right + right, self.bottom + down)
 
     def padded(self, across: float, down: float) -> "Envelope":
@@ -54,7 +54,7 @@ class Envelope:
         )
 
     def meets(self, other: "Envelope") -> bool:
-        """Return whether both rectangles overlap in more than an edge."""
+        """Return whether the rectangles overlap; a common edge is not an overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
@@ -72,8 +72,8 @@ class Envelope:
 class Piece:
     """Shapes, the rectangle that they occupy, and the rectangles of named parts.
 
-    `placed` stores shapes with their offsets. `shapes` applies the offsets once, even if the piece
-    was combined many times.
+    `placed` contains shapes with their offsets. `shapes` applies the offsets only once, however
+    many combinations contain the piece.
     """
 
     placed: tuple[tuple[float, float, tuple[Shape, ...]], ...] = ()
@@ -121,7 +121,7 @@ def words(content: str, size: float, **look: object) -> Piece:
 
 
 def shifted(part: Piece, right: float, down: float) -> Piece:
-    """Return the piece at another place."""
+    """Return the piece, moved by `right` and `down` pixels."""
     return Piece(
         tuple((x + right, y + down, shapes) for x, y, shapes in part.placed),
         part.envelope.moved(right, down),
@@ -151,15 +151,16 @@ def above(*parts: Piece, apart: float = 0.0, align: float = 0.0) -> Piece:
 
 
 def _in_a_row(parts: Sequence[Piece], apart: float, align: float, across: bool) -> Piece:
+    """Arrange pieces from left to right if `across`, otherwise from top to bottom."""
     placed: list[Piece] = []
     for part in parts:
         if placed:
-            before, here = placed[-1].envelope, part.envelope
-            (x0, y0), (x1, y1) = before.place(align, align), here.place(align, align)
+            before, own = placed[-1].envelope, part.envelope
+            (x0, y0), (x1, y1) = before.place(align, align), own.place(align, align)
             if across:
-                part = shifted(part, before.right + apart - here.left, y0 - y1)
+                part = shifted(part, before.right + apart - own.left, y0 - y1)
             else:
-                part = shifted(part, x0 - x1, before.bottom + apart - here.top)
+                part = shifted(part, x0 - x1, before.bottom + apart - own.top)
         placed.append(part)
     return over(*placed)
 

@@ -15,7 +15,7 @@ SANS = "'DejaVu Sans',Arial,sans-serif"
 MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
 EM = 2048  # units per em of DejaVu
 MONO_WIDTH = 1233 / EM
-UNKNOWN = EM  # another font draws the character; an ideograph is 1 em wide
+UNKNOWN = EM  # the width of a character from another font, such as an ideograph
 
 
 def folder() -> Path:
@@ -46,24 +46,24 @@ def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     data = (folder() / name).read_bytes()
 
-    def words(at: int, count: int = 1, form: str = ">u2") -> list[int]:
-        return np.frombuffer(data, form, count, at).tolist()
+    def words(offset: int, count: int = 1, form: str = ">u2") -> list[int]:
+        return np.frombuffer(data, form, count, offset).tolist()
 
     entries = range(12, 12 + 16 * words(4)[0], 16)
-    tables = {data[at : at + 4]: words(at + 8, form=">u4")[0] for at in entries}
+    tables = {data[entry : entry + 4]: words(entry + 8, form=">u4")[0] for entry in entries}
     (count,) = words(tables[b"hhea"] + 34)
     widths = words(tables[b"hmtx"], 2 * count)[::2]
     cmap = tables[b"cmap"]
-    places = [cmap + words(cmap + 8 + 8 * n, form=">u4")[0] for n in range(words(cmap + 2)[0])]
-    start = next(place for place in places if words(place) == [4])
+    starts = [cmap + words(cmap + 8 + 8 * n, form=">u4")[0] for n in range(words(cmap + 2)[0])]
+    start = next(start for start in starts if words(start) == [4])
     segments = words(start + 6)[0] // 2
-    at = [start + 14 + skip + 2 * segments * n for n, skip in enumerate((0, 2, 2, 2))]
+    arrays = [start + 14 + skip + 2 * segments * n for n, skip in enumerate((0, 2, 2, 2))]
     advance_of = {}
     for n, (last, first, delta, offset) in enumerate(
-        zip(*(words(place, segments) for place in at), strict=True)
+        zip(*(words(array, segments) for array in arrays), strict=True)
     ):
         codes = range(first, last + 1)
-        glyphs = words(at[3] + 2 * n + offset, len(codes)) if offset else codes
+        glyphs = words(arrays[3] + 2 * n + offset, len(codes)) if offset else codes
         for code, glyph in zip(codes, glyphs, strict=True):
             number = (glyph + delta) % 65536
             if number and code < 0xFFFF:

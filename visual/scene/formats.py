@@ -19,13 +19,13 @@ from visual.retired import RETIRED_FORMATS, refuse_retired
 
 MOVING = (".gif",)
 SUFFIXES = (".svg", ".pdf", ".png", *MOVING, ".html", ".txt", ".dot")
-PACE, HOLD = 800, 3000  # milliseconds per moment, and for the last moment
-MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # more would need too much memory
+PACE, HOLD = 800, 3000  # the milliseconds of a moment, and of the last moment
+MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # a larger image would need too much memory
 MOST_SIDE = 1e12  # pixels; an error message reports no larger side
-SMALLEST_SCALE = 0.1  # below, text disappears
+SMALLEST_SCALE = 0.1  # text is illegible at a smaller scale
 # Flags for a new file: opening fails if the name exists, as a file or as a link.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # of POSIX; of Windows
+NEW |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # on POSIX; on Windows
 
 
 Writer = Callable[..., str | bytes]
@@ -64,7 +64,7 @@ def _check_folder(path: Path) -> None:
 
 
 def check_path(path: Path, animate: bool = False) -> None:
-    """Raise ArgumentError unless a picture, with `animate` a film, can be written to `path`."""
+    """Raise ArgumentError if `path` cannot be a picture, or with `animate` cannot be a film."""
     suffix = path.suffix.lower()
     refuse_retired(suffix, RETIRED_FORMATS, "format {}")
     if suffix not in SUFFIXES:
@@ -100,8 +100,8 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the same folder, then move the new file to `path`.
 
-    A link is unchanged, and its target is replaced. An existing file keeps its permissions, which
-    the new file has before it has content. Raises ArgumentError if the file cannot be written.
+    If `path` is a link, its target is replaced. The new file gets the permissions of an existing
+    file before it gets content. Raises ArgumentError if the file cannot be written.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
@@ -110,7 +110,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
             raise OSError(EACCES, "the file is read-only")
         if mode is not None and not S_ISREG(mode):
-            raise OSError(EINVAL, "it is not a regular file")
+            raise OSError(EINVAL, "not a regular file")
         part = target.with_name(f".{token_hex(8)}.part")
         descriptor = os.open(part, NEW, 0o666 if mode is None else S_IMODE(mode))
         try:

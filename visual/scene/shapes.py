@@ -1,8 +1,7 @@
 """Pictures as values: frozen boxes, texts, arrows, lines, and groups.
 
-Coordinates are pixels; y points down. A picture function returns a `Scene`. Jupyter displays it,
-`Scene.save` writes it in the format that the suffix of the file names, and every format is a walk
-over the same shapes.
+Coordinates are pixels; y points down. A picture function returns a `Scene`, which Jupyter displays
+and `Scene.save` writes to a file. Every format is a walk over the same shapes.
 """
 
 import os
@@ -75,7 +74,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text at its baseline, in the text color of `role` or, without one, of the page."""
+    """A line of text at its baseline, in the text color of its `role` or, for None, of the page."""
 
     x: float
     y: float
@@ -185,12 +184,13 @@ class Group:
     """Shapes that belong together, for example a moment of the run or a cell with its tooltip.
 
     `step` is the number of a moment and `moment` its name; several groups can share a moment.
-    `cell` is the key of the quantity in a cell. `reads` is the key at the start of an arrow. With
-    `until`, a film shows the shapes from moment `step` to the moment before `until`. A moving SVG
-    carries a group with a `path` along this line, which starts at the center of the group; for a
-    part of a moment, `step` and `until` have fractions.
-    `value` is the value in a cell, and `quantity` the quantity that has it at some index; cells of
-    a quantity have one scale.
+    `cell` is the key of the quantity in a cell. `reads` contains the keys at the start of an arrow.
+    `value` is the value in a cell. `quantity` is the name of the quantity without its index; all
+    cells of a quantity share a color scale.
+
+    In a film, the shapes are visible from moment `step` to the moment before `until`. Both numbers
+    have fractions if the shapes are visible for a part of a moment. A moving SVG moves a group
+    along its `path`, a line that starts at the center of the group.
     """
 
     shapes: tuple["Shape", ...]
@@ -213,7 +213,7 @@ Segment = tuple[tuple[float, float], tuple[float, float]]
 
 
 def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
-    """Yield the hatch lines of a box, at least one pixel from its edge."""
+    """Yield the lines of a hatch in a box, at least one pixel from the edge of the box."""
     left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
     if hatch is Hatch.LEVEL:
         for y in _every(HATCH, high):
@@ -248,28 +248,28 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     """Return a copy of a shape, moved by `right` and `down` pixels."""
     if not (right or down):
         return shape
-    made: Shape = object.__new__(type(shape))  # `replace` takes five times as long
-    here = vars(made)
-    here.update(vars(shape))
+    copy: Shape = object.__new__(type(shape))  # `replace` takes five times as long
+    attributes = vars(copy)
+    attributes.update(vars(shape))
     if isinstance(shape, Group):
-        here["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
-        here["path"] = tuple([(x + right, y + down) for x, y in shape.path])
+        attributes["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
+        attributes["path"] = tuple([(x + right, y + down) for x, y in shape.path])
     elif isinstance(shape, LINES):
-        here["points"] = tuple([(x + right, y + down) for x, y in shape.points])
+        attributes["points"] = tuple([(x + right, y + down) for x, y in shape.points])
     else:
-        here["x"], here["y"] = shape.x + right, shape.y + down
-    return made
+        attributes["x"], attributes["y"] = shape.x + right, shape.y + down
+    return copy
 
 
 @dataclass(frozen=True)
 class Scene:
     """A complete picture, with a `title` and a `description` for screen readers.
 
-    `dot` is the source of a picture that Graphviz laid out. `twin` is the picture as text; if it is
-    empty, the text is derived from the shapes. `trace` is the run that its numbers come from, for
-    provenance. `millimetres` is the width on paper; the shapes are laid out on `width` pixels.
-    Shapes have roles and no colors: backends take the colors from `theme`, which `themed` replaces.
-    `film` returns the scene to write in an animated format, if it is a different one.
+    `dot` is the source of a picture that Graphviz laid out. `twin` is the picture as text; for an
+    empty `twin`, `text` derives the text from the shapes. `trace` is the run that computed the
+    numbers. The shapes are laid out on `width` pixels, and `millimetres` is the width on paper, or
+    0. Shapes have roles and no colors: backends take the colors from `theme`, which `themed`
+    replaces. If the animated formats have another picture, `film` returns that scene.
     """
 
     width: float
@@ -358,7 +358,7 @@ class Scene:
         suffix = path.suffix.lower()
         if not self.can_be(suffix) or (animate and not self.can_move):
             others = listing(s for s in SUFFIXES if self.can_be(s))
-            reason = "moving pictures are made of those that have steps to walk through."
+            reason = "only a picture with several moments can move."
             if suffix == ".dot":
                 reason = (
                     ".dot exists only for pictures laid out by Graphviz, the step graph and the "
@@ -415,10 +415,10 @@ class Scene:
 
 
 def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Result]:
-    """Decorate a picture function: a scene records the trace that the function draws."""
+    """Return `draw` with two additions: removed options are errors, and scenes have their trace."""
 
     @wraps(draw)
-    def drawn(*arguments: Options.args, **options: Options.kwargs) -> Result:
+    def draw_with_trace(*arguments: Options.args, **options: Options.kwargs) -> Result:
         for name in options:
             refuse_retired(name, PICTURE_OPTIONS)
             refuse_retired(f"{draw.__name__}.{name}", PICTURE_OPTIONS)
@@ -429,7 +429,7 @@ def picture_function(draw: Callable[Options, Result]) -> Callable[Options, Resul
             return replace(result, trace=next(traces, result.trace))
         return result
 
-    return drawn
+    return draw_with_trace
 
 
 def fitted(
@@ -444,7 +444,7 @@ def fitted(
     muted: bool = False,
     role: Role | None = None,
 ) -> Text:
-    """Return a text no wider than `room`; the tooltip has the full content if it is shortened."""
+    """Return a text no wider than `room`; the tooltip of a shortened text has the full content."""
     short = shortened(content, room, size, mono, bold)
     title = content if short != content else ""
     return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
@@ -474,9 +474,9 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
 def shortened(
     content: str, width: float, size: float, mono: bool = False, bold: bool = False
 ) -> str:
-    """Return `content`, shortened with an ellipsis if it is wider than `width`.
+    """Return `content`, shortened with an ellipsis if its text is wider than `width`.
 
-    An index at the end is kept if it fits, because it distinguishes cells.
+    An index at the end stays if there is space, because the index distinguishes cells.
     """
     if text_width(content, size, mono, bold) <= width:
         return content

@@ -128,9 +128,9 @@ second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #fff
 third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #ffffff #000000 #000000
 """
 HATCHING = "#8c8c8c"  # hatch lines, light enough to read text over them
-# Signs of numbers, in strips and heat maps: colours of no role, in every theme.
+# The colors of negative and positive numbers in strips and heat maps, the same in every theme.
 NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
-SHADES = 16  # of each
+SHADES = 16  # of each of these colors
 
 
 def contrast(first: str, second: str) -> float:

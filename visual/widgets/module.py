@@ -1,6 +1,6 @@
 """The ES modules and style sheets of widgets, joined from files.
 
-A widget is one ES module, which can import no other.  `bundle` joins files in order; each file
+A widget is one ES module, which can import no other. `bundle` joins files in order; each file
 calls functions of the files before it.
 """
 

@@ -2,8 +2,8 @@
 
     >>> ipywidgets.VBox([visual.machine(trace), visual.Exercise(trace)])
 
-JupyterLab shows a widget while its kernel runs.  A front end without a kernel shows the static form
-that it supports: a page with a script, images, or plain text.  Without anywidget, all front ends
+JupyterLab shows a widget while its kernel runs. A front end without a kernel shows the static form
+that it supports: a page with a script, images, or plain text. Without anywidget, all front ends
 show the static forms.
 """
 

@@ -3,7 +3,7 @@
     >>> opened(gallery.loops["square"]).changed(order=2, taps={"x": (-2, -1)}).picture.save("x.svg")
 
 Start with `Bench`: its `state` contains only numbers, texts, and tuples, `changed` returns another
-bench, and `picture` draws its view.  Caches store the correct derivatives of recent benches, which
+bench, and `picture` draws its view. Caches store the correct derivatives of recent benches, which
 the workbench compares with the derivatives of faulty rules.
 """
 

@@ -171,7 +171,7 @@ const LOOKS = [100, 300, 600, 1000]; // ms after the first display, in which a n
 
 /**
  * Scroll back to a new workbench if the notebook scrolls past it, or if a low window shows little of
- * the picture.  Stops as soon as the reader does anything; returns a function that stops.
+ * the picture. Stops as soon as the reader does anything; returns a function that stops.
  */
 function appear(root) {
   const ended = new AbortController();

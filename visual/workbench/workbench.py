@@ -73,14 +73,14 @@ class Workbench(Widget):
     """A loop, or a PyTensor graph, with controls for all choices about it.
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
-    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  A PyMC
-    ``Workbench(model)`` shows its log-density at its initial point.  A text, as in
-    ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from its `link`.  `choices`
-    are the fields of `BenchState`.  `moment` is the moment of the machine, or -1 for the start of
+    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph. A PyMC
+    ``Workbench(model)`` shows its log-density at its initial point. A text, as in
+    ``Workbench("loop=square&order=2&moment=7")``, restores a workbench from its `link`. `choices`
+    are the fields of `BenchState`. `moment` is the moment of the machine, or -1 for the start of
     its derivatives.
 
     Each choice and `loop` are traits: they can be set, observed, and linked to traits of other
-    widgets.  An impossible value raises TraitError and changes nothing.
+    widgets. An impossible value raises TraitError and changes nothing.
 
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
 
@@ -169,8 +169,8 @@ class Workbench(Widget):
     def set(self, **choices: object) -> None:
         """Change choices, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
-        Choices are the fields of `BenchState`, and `loop`, a `lab.Loop`.  An impossible choice
-        raises LabError and changes nothing.  A request of the page that is not answered is
+        Choices are the fields of `BenchState`, and `loop`, a `lab.Loop`. An impossible choice
+        raises LabError and changes nothing. A request of the page that is not answered is
         cancelled.
         """
         self._cancel()
