@@ -17,7 +17,7 @@ class Machine {
     this.stage = html("div", { class: "stage" }, this.root);
     this.root.append(this.foot);
     this.controls(html("div", { class: "bar" }, this.foot));
-    this.legend(html("p", { class: "legend" }, this.root));
+    this.footer(html("div", { class: "legend" }, this.root));
     this.inner = html("details", { class: "inside" }, this.root);
     this.inner.append(document.createElement("summary"), document.createElement("div"));
     this.inner.ontoggle = () => this.inside(this.nested);
@@ -40,6 +40,7 @@ class Machine {
     this.root.classList.toggle("brief", !data.events.some((event) => event.groups.some(isLong)));
     this.contribute(this.options.contributor);
     this.words.open(data, this.options.onExample);
+    showLegend(this.legend, data);
     this.bar.open(data);
     this.bar.mark(data.mistake, (moment) => this.jump(moment));
     this.inner.hidden = !data.inside?.length;
@@ -84,9 +85,9 @@ class Machine {
     this.counter = html("output", { class: "counter" }, parent);
   }
 
-  /** @param {Element} parent */
-  legend(parent) {
-    legend(parent);
+  /** The legend and the switch for buffers. @param {Element} parent */
+  footer(parent) {
+    this.legend = html("p", {}, parent);
     const label = html("label", { title: "positions in buffers, and formulas in buf[…]" }, parent, "buffers");
     this.buffers = html("input", { type: "checkbox" });
     label.prepend(this.buffers);

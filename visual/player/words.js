@@ -10,7 +10,7 @@ const LEGEND = [
   ["restored", "↺ restored", "written back"],
   ["seed", "◤ seed", "initial gradient"],
   ["pending", "pending", "nothing added yet"],
-  ["result", "result", "used by the cost, or returned"],
+  ["written", "new or result", "written now, used by the cost, or returned"],
 ];
 
 /**
@@ -63,9 +63,11 @@ function provenance(data, number, at) {
   return { part: computed, readers, sentence, reason, history: history.filter(Boolean).join(" · ") };
 }
 
-/** Append the legend. @param {Element} parent */
-function legend(parent) {
-  for (const [kind, term, meaning] of LEGEND)
+/** Show the legend of the roles that occur in a machine. @param {Element} parent @param {any} data */
+function showLegend(parent, data) {
+  const roles = new Set(data.cells.flatMap(({ keys }) => keys.map(({ role }) => role)));
+  parent.replaceChildren();
+  for (const [kind, term, meaning] of LEGEND.filter(([kind]) => roles.has(kind)))
     html("i", {}, html("span", { class: kind, title: `${term}: ${meaning}` }, parent, term), `: ${meaning}`);
 }
 
