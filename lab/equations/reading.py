@@ -27,7 +27,7 @@ LONGEST = 30  # operations in the printed expression of an argument
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # names of unnamed computed arguments
 
 ROLES: Mapping[Kind, VariableRole] = {
-    Kind.SEQUENCE: VariableRole.INPUT,
+    Kind.SEQUENCE: VariableRole.SEQUENCE,
     Kind.MIT_MOT: VariableRole.STATE,
     Kind.MIT_SOT: VariableRole.STATE,
     Kind.SIT_SOT: VariableRole.STATE,

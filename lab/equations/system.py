@@ -40,7 +40,7 @@ class VariableRole(StrEnum):
 
     STATE = "state"
     OUTPUT = "output"
-    INPUT = "input"
+    SEQUENCE = "sequence"
     PARAMETER = "parameter"
     NON_NUMERIC = "non-numeric state"
 
@@ -50,10 +50,10 @@ class Quantity:
     """A variable of a system.
 
     `argument` is the number of the variable among the Scan's arguments; leaves of equations
-    contain this number.  At step k, an input is row `first` + `way`·k of the array `symbol`.  A
+    contain this number.  At step k, a sequence is row `first` + `way`·k of the array `symbol`.  A
     negative `first` counts from the end of the array.  If `length` is "n", the number of steps is
     added to the row.  `now` is the row of time t at step 0.  `given` is the expression of the
-    initial values, of an input, or of a parameter.
+    initial values, of a sequence, or of a parameter.
     """
 
     symbol: str
@@ -164,7 +164,7 @@ class System:
 ROLE_ORDER = (
     VariableRole.STATE,
     VariableRole.OUTPUT,
-    VariableRole.INPUT,
+    VariableRole.SEQUENCE,
     VariableRole.PARAMETER,
     VariableRole.NON_NUMERIC,
 )
@@ -189,7 +189,7 @@ class Writer:
         if quantity.kind is Kind.MIT_MOT:
             place = index_formula(leaf.tap or 0, style=self.style)
             return slot_symbol(self.tape(quantity), place, self.style)
-        if quantity.role is not VariableRole.INPUT:
+        if quantity.role is not VariableRole.SEQUENCE:
             return tap_symbol(quantity.symbol, leaf.tap or 0, self.style)
         first, way, length = quantity.first, quantity.way, quantity.length
         if way == 1 and not length and first >= 0:
@@ -217,7 +217,7 @@ class Writer:
                 and quantity.kind is not Kind.MIT_MOT
             ):
                 starts[quantity.symbol] = quantity.tape.origin
-            elif quantity.role is VariableRole.INPUT and quantity.way == 1 and quantity.first >= 0:
+            elif quantity.role is VariableRole.SEQUENCE and quantity.way == 1 and quantity.first >= 0:
                 starts.setdefault(quantity.symbol, quantity.now)
         return offsets_text(starts, self.style)
 
@@ -288,7 +288,7 @@ class Writer:
                 role += f" ({quantity.kind})"
                 if quantity.kind is not Kind.MIT_MOT:
                     values = "; ".join(filter(None, (self.buffer(quantity), values)))
-            case VariableRole.INPUT:
+            case VariableRole.SEQUENCE:
                 reads = self.term(Leaf(quantity.symbol, None, quantity.argument))
             case VariableRole.PARAMETER | VariableRole.NON_NUMERIC:
                 reads = writes = ""

@@ -51,7 +51,7 @@ LEGEND = (
     "function. _outer: in the outer graph."
 )
 NAMES = {  # PyTensor's words for an input and an output
-    Kind.SEQUENCE: ("input", ""),
+    Kind.SEQUENCE: ("sequence", ""),
     Kind.PARAMETER: ("parameter", ""),
     Kind.NIT_SOT: ("", "output"),
     Kind.UNTRACED: ("non-numeric input state", "non-numeric output state"),

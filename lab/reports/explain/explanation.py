@@ -77,7 +77,7 @@ def _gradients(outcomes: Iterable[Outcome], system: System) -> Iterator[tuple[st
         if outcome.kind is Kind.NIT_SOT:
             continue
         name, variable = quantity.symbol, ""
-        if quantity.role is VariableRole.INPUT:
+        if quantity.role is VariableRole.SEQUENCE:
             name = writer.term(Leaf(name, None, quantity.argument))
         if quantity.role is VariableRole.STATE and quantity.dtype[0] in "fc":
             back = quantity.tape.reverse()

@@ -148,7 +148,7 @@ def test_what_a_sequence_was_cut_from():
     assert "u₋₃₋ₖ" in printed
     assert "u₋₁₋ₖ" in printed
     assert "n = n" not in printed
-    (letter,) = {q.symbol for q in system.of_role(VariableRole.INPUT)} - {"u"}
+    (letter,) = {q.symbol for q in system.of_role(VariableRole.SEQUENCE)} - {"u"}
     told = re.search(rf"{letter} = (.*)", printed)[1]
     assert told == "exp(u[k:])"
     assert f"{letter}₋₁₋ₖ" in printed
@@ -194,7 +194,7 @@ def _is(variable):
 def test_two_arrays_of_one_name_are_two_inputs():
     first, second, x0 = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0")
     xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])
-    symbols = [q.symbol for q in lab.system(xs).of_role(VariableRole.INPUT)]
+    symbols = [q.symbol for q in lab.system(xs).of_role(VariableRole.SEQUENCE)]
     assert len(set(symbols)) == 2
 
 
