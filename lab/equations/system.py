@@ -217,8 +217,9 @@ class Writer:
                 and quantity.kind is not Kind.MIT_MOT
             ):
                 starts[quantity.symbol] = quantity.tape.origin
-            elif quantity.role is VariableRole.SEQUENCE and quantity.way == 1 and quantity.first >= 0:
-                starts.setdefault(quantity.symbol, quantity.now)
+            elif quantity.role is VariableRole.SEQUENCE and quantity.way == 1:
+                if quantity.first >= 0:
+                    starts.setdefault(quantity.symbol, quantity.now)
         return offsets_text(starts, self.style)
 
     def right(self, expression: Expression) -> str:
