@@ -212,13 +212,10 @@ class Writer:
         """The indices of the values at tap 0: ``step k: x[t] is xₖ₊₁``."""
         starts = {}
         for quantity in self.system.quantities:
-            if (
-                quantity.role in (VariableRole.STATE, VariableRole.OUTPUT)
-                and quantity.kind is not Kind.MIT_MOT
-            ):
-                starts[quantity.symbol] = quantity.tape.origin
-            elif quantity.role is VariableRole.SEQUENCE and quantity.way == 1:
-                if quantity.first >= 0:
+            match quantity.role:
+                case VariableRole.STATE | VariableRole.OUTPUT if quantity.kind is not Kind.MIT_MOT:
+                    starts[quantity.symbol] = quantity.tape.origin
+                case VariableRole.SEQUENCE if quantity.way == 1 and quantity.first >= 0:
                     starts.setdefault(quantity.symbol, quantity.now)
         return offsets_text(starts, self.style)
 
