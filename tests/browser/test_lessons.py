@@ -3,14 +3,8 @@
 import re
 
 import pytest
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import pytestmark  # noqa: F401 (marks)
 from sites import LESSONS, ROOT, build
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open lessons"),
-]
-
 
 REFERENCE = [f"reference/{path.stem}" for path in (ROOT / "notebooks/reference").glob("*.md")]
 

@@ -11,17 +11,12 @@ from threading import Thread
 
 import pypdfium2
 import pytest
-from in_browser.chromium import CHROMIUM
+from in_browser.chromium import CHROMIUM, pytestmark  # noqa: F401 (marks)
 from sites import ROOT, small_site
 
 import visual
 from lab.loops import gallery
 from visual.backends import dark as dark_colours
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium to open pages"),
-]
 
 
 @pytest.fixture

@@ -101,22 +101,6 @@ def test_printed_text_is_escaped_and_in_order(pages):
     assert places == sorted(places)
 
 
-def test_formulas_are_mathml_and_solutions_are_collapsed(pages):
-    source = pages["02_second.html"].source
-    assert "<details><summary>One solution</summary>" in source
-    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in source
-    assert source.count("<math") == 3
-
-
-def test_only_pictures_of_moderate_width_are_fitted():
-    small, large = (
-        visual.figure(1),
-        visual.unrolled(gallery.loops["square"].with_steps(12).trace(), scans=(1, 2)),
-    )
-    assert 'class="picture scene light"' in small._repr_mimebundle_()["text/html"]
-    assert 'class="picture scene light vast"' in large._repr_mimebundle_()["text/html"]
-
-
 TRUSTED = "class A:\n  def _repr_html_(self):\n    return '{}'\nA()"
 FAILED = r"Executing notebook failed: CellExecutionError(?s:.*?)--\n{}\n--(?s:.*?){}"
 LOADS = "the page contains forbidden content: "

@@ -3,12 +3,10 @@
 Their derivatives, and those of the gallery's loops, are built once, and run once.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.scan.utils import until
 
 import lab
 from lab.loops import gallery
@@ -40,16 +38,6 @@ def five_states():
     return lab.Loop(
         step, states=tuple(lab.State(n, 0.1 * i) for i, n in enumerate(names)), n_steps=3
     )
-
-
-def cancelling():
-    """Newton's method for two steps too many: at √2, ½ − 1/x² is next to nothing."""
-
-    def step(x, a):
-        better = (x + a / x) / 2
-        return better, until(abs(better - x) < 1e-9)
-
-    return replace(gallery.loops["newton"], step=step)
 
 
 LOOPS = {
@@ -89,25 +77,16 @@ TAPES = {
 }
 
 
-def strange_trace(name, order):
-    return LOOPS[name].trace(order=order, **WRT.get(name, {}))
-
-
 @cache
-def trace_of(name, order):
+def trace_of(name, order=1):
     """Return the frozen trace of a loop; run it once only."""
-    return (
-        gallery.loops[name].trace(order=order)
-        if name in gallery.loops
-        else strange_trace(name, order)
-    )
+    return {**gallery.loops, **LOOPS}[name].trace(order=order, **WRT.get(name, {}))
 
 
 @cache
 def derivative_of(name, order):
     """The derivative of a gallery loop or of a strange one."""
-    loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
-    return loop.derivative(order, **WRT.get(name, {}))
+    return {**gallery.loops, **LOOPS}[name].derivative(order, **WRT.get(name, {}))
 
 
 @cache

@@ -8,7 +8,7 @@ case. Kinds and options come from the catalog, so the test includes new kinds an
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pytensor.tensor as pt
@@ -68,7 +68,7 @@ KNOWN = re.compile(
 def of_loop(name: str, order: int) -> Iterator[Drawn]:
     """Draw all kinds of pictures of a loop without options."""
     for kind in PICTURES:
-        yield Drawn(name, kind, draw(name, kind, order=order))
+        yield Drawn(name, kind, draw(name, kind, order=order), order=order)
     yield Drawn(name, "tapes", draw(name, "tapes", order=order, width=360), {"width": 360})
 
 
@@ -113,7 +113,9 @@ def routes(_: str) -> Iterator[Drawn]:
 
 def eager_tapes(_: str) -> Iterator[Drawn]:
     for name, run in {**RUNS, **FOLDED}.items():
-        yield Drawn(name, "eager", visual.eager(run()))
+        recorded = run()
+        for tape in range(len(recorded.tapes)):
+            yield Drawn(name, "eager", visual.eager(recorded, tape=tape or None))
     for name, wrt in TWO_TAPES:
         yield Drawn(name, "two tapes", visual.two_tapes(gallery.loops[name], wrt=wrt))
     for name, loop in STRANGE.items():
@@ -158,6 +160,13 @@ def step_graphs(_: str) -> Iterator[Drawn]:
             yield Drawn(name, "stepgraph", draw(name, "stepgraph", order=order, scan=scan))
 
 
+def exercises(_: str) -> Iterator[Drawn]:
+    for name in ("square", "coupled", "rnn", "hostile name"):
+        for task in visual.Exercises.of(EVERY[name].trace()).tasks:
+            for scene in filter(None, (task.shown, task.revealed)):
+                yield Drawn(name, "exercise", scene)
+
+
 GROUPS = {
     "figures": figures,
     "taps": taps_alone,
@@ -166,6 +175,7 @@ GROUPS = {
     "routing": routes,
     "eager": eager_tapes,
     "transposed": transposes,
+    "exercises": exercises,
 }
 
 
@@ -201,7 +211,31 @@ def test_every_picture(request, name, order, measures):
             differ, known = conflicts((picture.kind, picture.svg) for picture in found)
             assert len(known) >= 4
             wrong += differ
+            if name == "square":
+                assert unlike_by_hand(known) == []
     assert [one for one in wrong if not KNOWN.match(one)] == []
+
+
+def unlike_by_hand(known):
+    """Return quantities of the square loop that pictures lack or whose values they change."""
+    x = [0.95**2**i for i in range(5)]
+    values = {f"x{'₀₁₂₃₄'[i]}": x[i] for i in range(5)} | {"dC/dx₁": 8 * x[3] * x[2] * x[1]}
+    told = {symbol: [float(value) for value in known[symbol].values()] for symbol in values}
+    wanted = {symbol: pytest.approx([values[symbol]] * len(told[symbol])) for symbol in values}
+    return [symbol for symbol in values if not told[symbol] or told[symbol] != wanted[symbol]]
+
+
+def test_a_conflict_is_seen():
+    cell = "<title>x₁ = 0.9025</title>"
+    assert conflicts([("tapes", cell), ("ssa", "<title>x₁ = 0.9025 (3)</title>")])[0] == []
+    for other in ([cell + "<title>x₁ = 0.8</title>"], [cell, "<title>x₁ = 0.8145</title>"]):
+        assert conflicts(enumerate(other))[0]
+    assert "x₁" in unlike_by_hand({f"x{n}": {} for n in "₀₁₂₃₄"} | {"dC/dx₁": {}})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind not in ("ssa", "phases")])
+def test_order_0_is_drawn(kind):
+    assert problems(Drawn("square", kind, draw("square", kind, order=0))) == []
 
 
 @pytest.mark.parametrize("kind", PICTURES)
@@ -223,14 +257,19 @@ def test_the_same_input_gives_the_same_bytes():
 import hashlib, visual
 from lab.loops import gallery
 from visual.drawing.catalogue import PICTURES
+from visual.backends.page import to_page
 for kind in PICTURES:
     scene = visual.draw(gallery.loops["coupled"], kind, order=2)
-    print(kind, hashlib.sha256((scene.svg() + scene.dot).encode()).hexdigest())
+    files = [scene.svg().encode(), scene.dot.encode()]
+    files += [scene.pdf(), scene.png(), to_page(scene).encode()] * (kind in ("tapes", "values"))
+    print(kind, *(hashlib.sha256(file).hexdigest() for file in files))
 """
-    hashes = dict(line.split() for line in printed_with_two_seeds(code).decode().splitlines())
+    told = (line.split() for line in printed_with_two_seeds(code).decode().splitlines())
+    hashes = {kind: found for kind, *found in told}
     assert hashes.keys() == {*PICTURES}
+    assert len({*hashes["tapes"]} | {*hashes["values"]}) == 9  # both have no DOT
     own = draw("coupled", "tapes", order=2).svg()
-    assert hashes["tapes"] == hashlib.sha256(own.encode()).hexdigest()
+    assert hashes["tapes"][0] == hashlib.sha256(own.encode()).hexdigest()
     with pytest.raises(AssertionError):
         printed_with_two_seeds("print(set('abcdefgh'))")
 
@@ -273,11 +312,14 @@ class Silent(Scene):
         return "marks:\n"
 
 
-class Tagged(Scene):
-    """A tag in its SVG."""
+@dataclass(frozen=True)
+class Rewritten(Scene):
+    """With another word in its SVG."""
+
+    words: tuple[str, str] = ("</svg>", "<SCRIPT/></svg>")
 
     def svg(self):
-        return super().svg().replace("</svg>", "<SCRIPT/></svg>")
+        return super().svg().replace(*self.words, 1)
 
 
 BENT = Arrow(((25, 20), (25, 50), (225, 50), (225, 100)), straight=True)
@@ -286,6 +328,11 @@ WRONG = {
         lambda s: replace(s, theme=replace(LIGHT, background="url(#a)")),
         lambda s: with_more(s, Box(9, 9, -4, 9, Role.INPUT)),
         lambda s: with_more(s, Box(float("nan"), 9, 9, 9, Role.INPUT)),
+        lambda s: Rewritten(**vars(s), words=("<rect ", '<rect onclick="alert(1)" ')),
+        lambda s: Rewritten(**vars(s), words=("<rect ", '<rect style="fill:red" ')),
+        lambda s: Rewritten(**vars(s), words=("</svg>", "<script/></svg>")),
+        lambda s: Rewritten(**vars(s), words=("</svg>", '<image href="x"/></svg>')),
+        lambda s: Rewritten(**vars(s), words=('role="img"', "")),
     ],
     "sized": [
         lambda s: replace(s, width=WIDEST + 1),
@@ -325,7 +372,7 @@ WRONG = {
         lambda s: replace(s, twin="a bell \x07\n"),
         lambda s: replace(s, twin="without an end"),
     ],
-    "escaped": [lambda s: Silent(**vars(s)), lambda s: Tagged(**vars(s))],
+    "escaped": [lambda s: Silent(**vars(s)), lambda s: Rewritten(**vars(s))],
     "named": [
         lambda s: with_more(s, *(Group((), cell=f"{n}:x:r0", title="x = 1") for n in (7, 8))),
     ],
@@ -337,6 +384,7 @@ WRONG = {
         lambda s: with_more(s, Text(9, 20, "⋯1")),
     ],
     "summed": [lambda s: with_more(s, Text(9, 20, "∂₁C′/∂y"))],
+    "opened": [lambda s: renamed(s, "2 · ", "1 · square")],
     "titled": [lambda s: renamed(s, "2 · ", "a Scan")],
     "timeless": [lambda s: with_more(s, Text(9, 20, "buf[1] ← x[3]·2"))],
 }
@@ -347,7 +395,7 @@ def test_a_checker_sees_what_is_wrong(checker):
     loop = "hostile name" if checker.__name__ == "escaped" else "square"
     kind = "unrolled" if checker.__name__ in ("routed", "crowded", "summed") else "tapes"
     chosen = {"scan": 2} if checker.__name__ == "titled" else {}
-    good = Drawn(loop, kind, draw(loop, kind, order=1, **chosen), chosen)
+    good = Drawn(loop, kind, draw(loop, kind, order=1, **chosen), chosen, 1)
     assert list(checker(good)) == []
     for wrong in WRONG[checker.__name__]:
         assert list(checker(replace(good, scene=wrong(good.scene)))), wrong

@@ -96,9 +96,3 @@ def faults_of(page, svgs):
         page.set_content("<body style='margin:0' data-measures='texts'></body>")
         found = page.evaluate(MEASURE, svgs)
     return found
-
-
-def measured(page, svg):
-    """What is wrong with the texts of a picture."""
-    (found,) = faults_of(page, [svg])
-    return found

@@ -107,40 +107,6 @@ def keyed_values(scene):
     return found
 
 
-def later(trace, number, step):
-    """Return the numbers that only steps after `step` of Scan `number`, or later Scans, write."""
-    made, known = set(), set()
-    for index, scan in enumerate(trace.scans):
-        for tape in scan.held:
-            known |= {*tape.initial.ravel().tolist()} if index <= number else set()
-            for access in tape.writes:
-                steps = len(access.values) if index < number else step + 1 if index == number else 0
-                known |= {*access.values[:steps].ravel().tolist()}
-                made |= {*access.values[steps:].ravel().tolist()}
-    rounded = {float(f"{value:.4g}") for value in known}
-    hidden = {value for value in made if float(f"{value:.4g}") not in rounded}
-    return {value for value in hidden if value != round(value, 2)}  # a formula may contain 0.81
-
-
-def numbers_at(scene, moment):
-    """Return all numbers, in texts or tooltips, up to a moment.
-
-    Factors such as ∂x₄/∂x₃ = 1.327 are excluded: a later quantity may have the same number.
-    """
-    told = []
-
-    def take(shapes):
-        for shape in shapes:
-            if isinstance(shape, Group) and (shape.step is None or shape.step <= moment):
-                told.append(shape.title)
-                take(shape.shapes)
-            elif isinstance(shape, Text) and not re.match(r"∂.*/∂.* = ", shape.title):
-                told.extend((shape.content, shape.title))
-
-    take(scene.shapes)
-    return {float(n) for one in told for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", one)}
-
-
 # What arrows meet on their way: boxes that are not theirs, other arrows, and texts.
 
 

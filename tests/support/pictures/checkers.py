@@ -7,12 +7,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import unescape
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import numpy as np
 from oracles import symbols_of
+from strange_loops import trace_of
 
 from lab.loops import gallery
 from pictures import ambiguous, arrows, pieces, stands_alone, through_boxes
@@ -26,14 +28,17 @@ LONGEST = 200_000  # bytes
 MARK = "×"  # a mark for nan and infinity on the lines of a plot
 SWATCH = 24, 15  # the box in front of a word of a legend, and no other box
 SLOTS = {Role.READ, Role.REUSED, Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING}
-FREE = ("machine", "phases")  # their arrows do not end at boxes of cells
+FREE = ("machine", "exercise", "phases")  # their arrows do not end at boxes of cells
 # Their heads of arrows may lie over one another.
-CLOSE = ("machine", "stepgraph", "tapes", "taps", "two tapes", "routing")
+CLOSE = ("machine", "exercise", "stepgraph", "tapes", "taps", "two tapes", "routing")
 EAGER = ("eager", "two tapes")
 TABLES = ("tapes",)
 PYTHON = ("phases", "eager", "two tapes", "routing", "transposed", "dot product")
 TIMED = re.compile(r"(?<![\w₀-₉])(?!buf)\w+\[[−-]?\d+\]")
 OWN_WORDS = ("memory", "eager", "transposed", "dot product")  # without steps that read slots
+# Charts have words in the place of swatches.
+WORDS = {"values": "a panel shows one quantity", "influence": "a cell: the derivative of"}
+OPENED = ("tapes", "unrolled", "ssa", "stepgraph", "phases")  # they show one Scan in full
 CELL = re.compile(r"\d+:[^:]+:")  # keys of values: a Scan, a variable, a row or an index
 
 
@@ -45,11 +50,17 @@ class Drawn:
     kind: str
     scene: Scene
     options: Mapping[str, object] = field(default_factory=dict)
+    order: int | None = None
 
-    @property
+    @cached_property
     def svg(self) -> str:
         """The SVG of the picture."""
         return self.scene.svg()
+
+    @cached_property
+    def twin(self) -> str:
+        """The text twin of the picture."""
+        return self.scene.text()
 
     @property
     def is_usual(self) -> bool:
@@ -171,16 +182,15 @@ def crossed(drawn: Drawn) -> Iterable[object]:
     """No line runs through a text, unless a box between them is the ground of the text."""
     shapes = list(drawn.scene.walk())
     lines = [(n, _points(s)) for n, s in enumerate(shapes) if isinstance(s, Arrow | Polyline)]
+    owners = np.concatenate([np.full(len(points), n) for n, points in lines] or [[]])
+    x, y = np.concatenate([points for _, points in lines] or [np.empty((0, 2))]).T
     for number, text in enumerate(shapes):
         if not isinstance(text, Text) or not text.content.strip() or text.content == MARK:
             continue
         left, right = text.left + 1, text.left + text.width - 1
         top, low = text.y - 0.62 * text.size, text.y - 0.5  # as high as an x has its letters
-        for n, points in lines:
-            x, y = points.T
-            if np.any((left < x) & (x < right) & (top < y) & (y < low)) and not any(
-                _covers(box, left, top, right, low) for box in shapes[n:number]
-            ):
+        for n in {*owners[(left < x) & (x < right) & (top < y) & (y < low)].astype(int)}:
+            if not any(_covers(box, left, top, right, low) for box in shapes[n:number]):
                 yield text.content
 
 
@@ -206,6 +216,8 @@ def explained(drawn: Drawn) -> Iterable[object]:
     scene = drawn.scene
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.heat is None]
     shown = {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
+    if drawn.kind == "exercise":  # a question hides the roles of some slots
+        shown -= {Role.INTERMEDIATE}
     told = set()
     for box, text in pairwise(scene.walk()):
         if not isinstance(box, Box) or box.heat is not None or not isinstance(text, Text):
@@ -218,13 +230,17 @@ def explained(drawn: Drawn) -> Iterable[object]:
             own = drawn.kind in OWN_WORDS or role not in SLOTS
             if not own and text.content not in (role, role.word):
                 yield f"{role.name} is explained as {text.content}"
-    if not drawn.options.get("no_legend"):
-        yield from (f"{role.name} is not explained" for role in shown - told)
+    is_bare = drawn.options.get("no_legend", False)
+    yield from (f"the legend: {role.name}" for role in (told if is_bare else shown - told))
+    if drawn.kind in WORDS and drawn.is_usual:
+        contents = (s.content for s in scene.walk() if isinstance(s, Text))
+        if is_bare == any(WORDS[drawn.kind] in content for content in contents):
+            yield "the words of the chart"
 
 
 def twinned(drawn: Drawn) -> Iterable[object]:
     """The text twin has every text of the picture, but for signs that a terminal cannot show."""
-    twin = drawn.scene.text()
+    twin = drawn.twin
     if not drawn.scene.twin:
         words = (s.content for s in drawn.scene.walk() if isinstance(s, Text))
         yield from (word for word in words if word.isprintable() and word not in twin)
@@ -236,7 +252,7 @@ def escaped(drawn: Drawn) -> Iterable[object]:
     """A name in the form of a tag is text, in the picture and in its twin."""
     if re.search("<script", drawn.svg, re.IGNORECASE):
         yield "a tag"
-    if drawn.loop == "hostile name" and "<script" not in drawn.scene.text():
+    if drawn.loop == "hostile name" and "<script" not in drawn.twin:
         yield "the name is missing"
 
 
@@ -291,10 +307,28 @@ def titled(drawn: Drawn) -> Iterable[object]:
             yield f"no title of Scan {scan}"
 
 
+def opened(drawn: Drawn) -> Iterable[object]:
+    """The last open Scan has the result on its tape, and no other small tape is marked."""
+    if drawn.order and drawn.kind in OPENED and drawn.loop in ("square", "coupled", "rnn"):
+        trace = trace_of(drawn.loop, drawn.order)
+        result = trace.outputs[-1].ravel()
+        holders = [
+            number
+            for number, scan in enumerate(trace.scans, start=1)
+            for row in (row.ravel() for tape in scan.held for row in tape.final)
+            if row.size and (row[: result.size] == result[: row.size]).all()
+        ]
+        bold = [s for s in drawn.scene.walk() if isinstance(s, Text) and s.bold]
+        told = [(s.size, int(n[1])) for s in bold if (n := re.match(r"(\d+) · ", s.content))]
+        if max((n for size, n in told if size > 12), default=0) != max(holders):
+            yield f"Scan {max(holders)} is not open"
+        yield from (f"Scan {n} is marked" for size, n in told if size == 12 and n != max(holders))
+
+
 def timeless(drawn: Drawn) -> Iterable[object]:
     """Brackets contain no concrete time, except in Python's notation."""
     if drawn.kind not in PYTHON:
-        yield from TIMED.findall(drawn.scene.text())
+        yield from TIMED.findall(drawn.twin)
 
 
 CHECKERS: tuple[Checker, ...] = (
@@ -312,6 +346,7 @@ CHECKERS: tuple[Checker, ...] = (
     whole,
     summed,
     titled,
+    opened,
     timeless,
 )
 

@@ -2,29 +2,23 @@
 
 import io
 import re
-import signal
-import subprocess
-import sys
-import time
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from in_browser.chromium import needs_browser
 from PIL import Image, ImageSequence
+from strange_loops import trace_of
 
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.progress import Interrupted, watch_work
 from visual.backends.films import frames
 from visual.scene.shapes import Text
 
 pytestmark = pytest.mark.same
 
-ROOT = Path(__file__).parents[3]
 SQUARE = gallery.loops["square"]
 KINDS = ("tapes", "unrolled")
 
@@ -88,42 +82,23 @@ def test_a_faulty_film_is_detected():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["square", "gap", "coupled"])
 def test_no_frame_shows_a_later_value(kind, name):
-    """The result of the last step is in the last frame only; earlier frames only add shapes."""
-    scene = visual.draw(gallery.loops[name], kind)
+    """A gradient that a step computes is in no earlier frame; frames only add shapes."""
+    scene, trace = visual.draw(gallery.loops[name], kind), trace_of(name)
     seen = [told(frame) for frame in frames(scene)]
     assert len(seen) == len(scene.moments)
+    assert seen[-1] == told(scene)
     for before, after in pairwise(seen):
         assert len(set(after)) >= len(set(before))
         assert set(before) <= set(after)
-    assert seen[-1] == told(scene)
-    trace = gallery.loops[name].trace()
-    result = f"{float(np.ravel(trace.outputs[-1])[0]):.3f}".rstrip("0")
-    assert any(result in word for word in seen[-1])
-    assert not any(result in word for frame in seen[:-1] for word in frame)
-
-
-def test_a_film_can_be_interrupted():
-    def stop():
-        raise Interrupted
-
-    with pytest.raises(Interrupted), watch_work(stop):
-        visual.draw(SQUARE).rendered(".gif")
-
-
-def test_ctrl_c_leaves_no_file(tmp_path):
-    """At a scale that takes long: no file remains, and the message is the usual one."""
-    words = ["draw", "tapes", "--loop", "square", "--order", "2", "--scale", "3"]
-    command = [sys.executable, "-m", "scantape", *words]
-    path = tmp_path / "walk.gif"
-    with subprocess.Popen(
-        [*command, "-o", str(path)], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    ) as run:
-        time.sleep(4)
-        run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=60)
-    assert run.returncode == 130
-    assert said.endswith("scantape: stopped.\n")
-    assert list(tmp_path.iterdir()) == []
+    loop, gradient = trace.scans
+    values = [v for tape in loop.tapes for v in tape.final] + [0, 1]
+    known = {f"{float(v):.3f}" for v in values}
+    for step in range(gradient.steps):
+        results = {f"{w.values[step]:.3f}" for t in gradient.tapes for w in t.writes} - known
+        early = [word for frame in seen[: loop.steps + step] for word in frame]
+        assert not any(result in word for word in early for result in results)
+        known |= results
+    assert any(result in word for word in seen[-1] for result in results)
 
 
 def moving_svg(scene):

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from base64 import b64encode
-from contextlib import redirect_stdout
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,18 +16,17 @@ import pypdfium2
 import pytest
 from in_browser.chromium import needs_browser
 from PIL import Image
-from strange_loops import HOSTILE, strange_trace, trace_of
+from strange_loops import HOSTILE, trace_of
 
 import lab
 import visual
 from lab.errors import ArgumentError
-from lab.loops import gallery
 from visual.backends.page import document, to_page
 from visual.pictures.plots.values import values
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene import fonts
 from visual.scene.formats import check_path
-from visual.scene.shapes import Arrow, Box, Scene, Text, walk
+from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import LIGHT, THEMES, Role
 
 pytestmark = pytest.mark.same
@@ -121,24 +119,6 @@ def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
     assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
 
 
-def changed(shapes, number, change):
-    """Return `shapes`; `change` replaces the shape `number` in drawing order."""
-    found, count = [], 0
-    for shape in shapes:
-        inside = list(walk((shape,)))
-        if count <= number < count + len(inside):
-            if inside == [shape]:
-                found += change(shape)
-            else:
-                found.append(
-                    replace(shape, shapes=tuple(changed(shape.shapes, number - count, change)))
-                )
-        else:
-            found.append(shape)
-        count += len(inside)
-    return found
-
-
 WRONG = {
     "a box moved": (Box, lambda shape: [replace(shape, x=shape.x + 6, y=shape.y + 6)]),
     "a box missing": (Box, lambda shape: []),
@@ -152,7 +132,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def square(page):
     """A picture, and how Chromium draws it."""
-    scene = visual.tapes(gallery.loops["square"].trace(order=1))
+    scene = visual.tapes(trace_of("square", 1))
     return scene, in_browser(page, scene)
 
 
@@ -161,11 +141,12 @@ def square(page):
 def test_a_faulty_picture_is_detected(square, wrong):
     scene, seen = square
     kind, change = WRONG[wrong]
-    numbers = [n for n, shape in enumerate(scene.walk()) if isinstance(shape, kind)]
-    for number in numbers[:: max(1, len(numbers) // 2)]:
-        other = replace(scene, shapes=tuple(changed(scene.shapes, number, change)))
-        assert other != scene
-        assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
+    shapes = list(scene.walk())
+    assert difference(grey(replace(scene, shapes=tuple(shapes)).png(SHARP)), seen) < TOLERANCE
+    numbers = [n for n, shape in enumerate(shapes) if isinstance(shape, kind)]
+    for n in numbers[:: max(1, len(numbers) // 2)]:
+        other = replace(scene, shapes=(*shapes[:n], *change(shapes[n]), *shapes[n + 1 :]))
+        assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, shapes[n]
 
 
 def test_the_size_of_an_image_is_the_scenes_times_its_scale():
@@ -208,29 +189,11 @@ def one_state(name, step=lambda x: x * 0.5, start=1.0, n_steps=3):
 
 
 def test_pdfs_contain_their_fonts_and_a_title():
-    data = visual.tapes(gallery.loops["square"].trace()).pdf()
+    data = visual.tapes(trace_of("square")).pdf()
     assert b"/FontFile2" in data  # TrueType
     assert b"CreationDate" not in data
     about = pypdfium2.PdfDocument(data).get_metadata_dict()
     assert about["Title"] == "Tapes of square, derivative of order 1"
-
-
-def test_the_same_input_gives_the_same_bytes():
-    code = (
-        "import hashlib, visual; from lab import gallery\n"
-        "from visual.pictures.plots.values import values\n"
-        "trace = gallery.loops['rnn'].trace(order=1)\n"
-        "from visual.backends.page import to_page\n"
-        "for p in (visual.tapes(trace), values(trace)):\n"
-        "    for made in (p.pdf(), p.png(), p.svg().encode(), to_page(p).encode()):\n"
-        "        print(hashlib.sha256(made).hexdigest())"
-    )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
-    told = io.StringIO()
-    with redirect_stdout(told):
-        exec(code, {})
-    assert told.getvalue() == other.stdout.decode()
-    assert len(set(told.getvalue().split())) == 8
 
 
 # Files
@@ -238,58 +201,13 @@ def test_the_same_input_gives_the_same_bytes():
 DOT = replace(Scene(10, 10, (), "t", "d"), dot="digraph { a -> b }")
 
 
-@pytest.mark.parametrize("suffix", ["svg", "pdf", "png", "html", "txt", "PDF"])
-def test_a_picture_is_saved_in_the_format_of_its_suffix(tmp_path, suffix):
-    picture = values(gallery.loops["square"].trace())
-    path = picture.save(tmp_path / f"picture.{suffix}")
-    starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
-    assert path.read_bytes().startswith(starts.get(suffix.lower(), b""))
-    assert path.stat().st_size > 300
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_dot_is_saved_if_the_picture_has_it(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
+    assert DOT.save(tmp_path / "a.PDF").read_bytes().startswith(b"%PDF")
     check_path(tmp_path / "a.dot")
     with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"):
-        visual.tapes(gallery.loops["square"].trace()).save(tmp_path / "b.dot")
+        visual.tapes(trace_of("square")).save(tmp_path / "b.dot")
     assert not (tmp_path / "b.dot").exists()
-
-
-@pytest.mark.parametrize(
-    ("scale", "says"),
-    [
-        (0, "scale = 0: expected a number of 0.1"),
-        (math.nan, "scale = nan: expected a number"),
-        (math.inf, "scale = inf: expected a number"),
-        (True, "scale = True: expected a number"),
-        ("2", "scale = '2': expected a number"),
-        (1e6, r"scale = 1000000.0 would make .* scale of up to \d+"),
-        (30, r"scale = 30 would make .* pixels; this picture can have a scale of up to \d+"),
-    ],
-)
-def test_impossible_scales(tmp_path, scale, says):
-    picture = visual.tapes(gallery.loops["coupled"].trace())
-    with pytest.raises(ArgumentError, match=says):
-        picture.save(tmp_path / "picture.png", scale=scale)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
-        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.gif, \.html, \.txt, and \.dot"),
-        ("tape", "suffix"),
-        ("missing/tape.pdf", "does not exist"),
-        ("folder.pdf", "cannot be written"),
-        (b"tape.svg", "expected the name of a file"),
-    ],
-)
-def test_impossible_paths(tmp_path, path, says):
-    (tmp_path / "folder.pdf").mkdir()
-    with pytest.raises(ArgumentError, match=f"path = .*{says}"):
-        DOT.save(path if isinstance(path, bytes) else tmp_path / path)
-    assert [p.name for p in tmp_path.iterdir()] == ["folder.pdf"]
 
 
 # Pages
@@ -298,7 +216,7 @@ def test_impossible_paths(tmp_path, path, says):
 @pytest.mark.parametrize("make", [visual.tapes, values])
 @pytest.mark.parametrize("theme", THEMES)
 def test_pages_allow_their_own_style_and_nothing_else(make, theme):
-    made = to_page(make(strange_trace("hostile name", 1)).themed(theme))
+    made = to_page(make(trace_of("hostile name", 1)).themed(theme))
     assert "<script" not in made
     style = re.search(r"<style>(.*?)</style>", made, re.S)[1]
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', made)[1]
@@ -314,7 +232,7 @@ def test_pages_allow_their_own_style_and_nothing_else(make, theme):
 @needs_browser
 def test_pages_work_from_a_file(page, tmp_path):
     """The policy admits style and picture, and the page requests nothing from the network."""
-    trace = strange_trace("hostile name", 1)
+    trace = trace_of("hostile name", 1)
     path = visual.tapes(trace).save(tmp_path / "page.html", theme="dark")
     asked, wrong = [], []
     page.on("request", lambda request: asked.append(request.url))

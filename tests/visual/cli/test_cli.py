@@ -1,31 +1,12 @@
 """The command line, as users type it."""
 
 import re
-import subprocess
-import sys
 from importlib import metadata
-from pathlib import Path
 
 import pytensor
 import pytest
 
-import visual
-from lab.loops import gallery
 from visual.cli.main import main
-
-ROOT = Path(__file__).parents[3]
-
-
-def run(*arguments, **options):
-    command = [sys.executable, "-m", "scantape", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, **options)
-
-
-def test_the_gallery_is_listed_with_reasons(capsys):
-    assert main(["loops"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [*gallery.loops]
-    assert any(line.startswith("square") and "x squared" in line for line in lines)
 
 
 def test_every_option_changes_the_picture(capsys):
@@ -45,19 +26,6 @@ def test_every_option_changes_the_picture(capsys):
         drawn("--at", "hunters=0.5", "--at", "birth=1"),
     ]
     assert len(set(pictures)) == len(pictures)
-
-
-def test_a_warning_about_many_scans_goes_to_standard_error():
-    done = run("draw", "tapes", "--loop", "square", "--steps", "1", "--order", "5", "-o", "-")
-    assert done.returncode == 0, done.stderr
-    assert "about 32 Scans" in done.stderr
-
-
-def test_a_figure_has_a_width_and_steps(tmp_path):
-    path = tmp_path / "figure.svg"
-    assert main(["draw", "figure7", "-o", str(path), "--width", "page", "--steps", ":4"]) == 0
-    expected = visual.figure(7, width="page", steps=":4").svg()
-    assert path.read_text(encoding="utf-8") == expected
 
 
 def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):

@@ -10,8 +10,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import lab
-from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from visual.drawing.figures import FIGURES, figure
 from visual.pictures.unrolled.graph import unrolling
@@ -92,19 +90,9 @@ def graph_of(number):
     return unrolling(trace, [number - 1 for number in chosen.scans], chosen.all_direct)
 
 
-def colour(node):
-    letter = COLOURS[node.role]
-    return letter.lower() if node.faded else letter
-
-
-@pytest.mark.parametrize("number", EXPECTED)
-def test_nodes_and_edges_of_the_figures(number):
-    nodes, edges = EXPECTED[number]
-    graph = graph_of(number)
-    assert {node.label: colour(node) for node in graph.nodes} == nodes
-    assert len(graph.nodes) == len(nodes)
-    found = [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
-    assert sorted(found) == sorted(edges)
+def colour(box):
+    letter = COLOURS[box.role]
+    return letter.lower() if box.faded else letter
 
 
 @pytest.mark.parametrize("number", EXPECTED)
@@ -117,7 +105,8 @@ def test_the_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge(number):
     scene, (nodes, edges) = figure(number), EXPECTED[number]
     cells = [group for group in scene.groups() if group.cell]
     boxes = {cell.title.split(" = ")[0]: cell.shapes[0] for cell in cells}
-    assert (len(cells), set(boxes)) == (len(nodes), set(nodes))
+    assert {name: colour(box) for name, box in boxes.items()} == nodes
+    assert len(cells) == len(nodes)
     found = []
     for arrow in (shape for shape in scene.walk() if isinstance(shape, Arrow)):
         (start,) = [n for n, box in boxes.items() if touches(arrow.points[0], box)]
@@ -145,17 +134,3 @@ def test_a_weighted_cost_has_a_direct_gradient_for_every_state():
     assert float(nodes["∂C/∂x₁"].value) == 1.0
     assert float(nodes["∂C/∂x₃"].value) == 2.0
     assert float(nodes["dC/dx₄"].value) == 3.0
-
-
-def test_a_faulty_rule_is_detected():
-    """A pullback that accumulates at overwritten taps changes the graph at order 3."""
-    loop = gallery.loops["square"].with_steps(2)
-    graph = loop.build()
-    wrong = PullbackRule(accumulates=lambda tape: tape.reads)
-    right = lab.derivative(loop.cost(graph), graph.inputs["x"], 3)
-    broken = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=wrong)
-    values = [
-        [float(n.value) for n in unrolling(lab.trace(d.values, graph.given)).nodes]
-        for d in (right, broken)
-    ]
-    assert values[0] != values[1]

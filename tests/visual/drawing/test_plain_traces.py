@@ -1,7 +1,5 @@
 """Pictures use plain data: a copy of a trace gives the same picture."""
 
-import copy
-import pickle
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
@@ -19,7 +17,6 @@ PICTURES = (
     visual.genealogy,
     visual.stepgraph,
 )
-TRACES = [("square", 2), ("gap", 1), ("rnn", 1), ("coupled", 1), ("window", 2), ("walk", 0)]
 PLAIN = (str, int, float, bool, type(None), np.ndarray, np.generic)
 
 
@@ -64,14 +61,3 @@ def test_a_function_and_a_variable_are_detected():
     scan = replace(trace.scans[0], formulas=lambda: ())
     wrong = replace(trace, scans=(scan,), inputs=(loops["square"].build().node.outputs[0],))
     assert list(strangers(wrong)) == ["trace.scans[0].formulas", "trace.inputs[0]"]
-
-
-@pytest.mark.parametrize(("name", "order"), TRACES)
-def test_copies_draw_the_same(name, order):
-    trace = loops[name].trace(order)
-    copies = pickle.loads(pickle.dumps(trace)), copy.deepcopy(trace)
-    for picture in PICTURES:
-        expected = drawn(trace, picture)
-        for again in copies:
-            assert again == trace
-            assert drawn(again, picture) == expected

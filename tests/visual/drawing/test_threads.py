@@ -3,8 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
-
 import visual
 from lab import gallery
 from visual.drawing.catalogue import PICTURES
@@ -24,8 +22,7 @@ def drawn(task, folder):
     return written
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_threads_draw_the_same_bytes(number, tmp_path):
+def test_threads_draw_the_same_bytes(tmp_path):
     themes = ("light", "dark", "print", "light")
     kinds = [*PICTURES, *["values"] * 5]
     tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]

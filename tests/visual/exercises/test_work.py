@@ -234,23 +234,3 @@ def test_the_better_answer_of_two_windows_is_saved(tmp_path, monkeypatch):
     save({"Open?": AnswerRecord(3)})
     save({"Open?": AnswerRecord(1)})
     assert saved_record("Open?").tries == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((1, cubes, ((1,),)), "name = 1"),
-        (("a", 1, ((1,),)), "right = 1: expected a function"),
-        (("a", cubes, ()), r"cases = \(\): expected tuples"),
-        (("a", cubes, (1,)), r"cases = \(1,\): expected tuples"),
-        (("a", cubes, ((1,),), "hint"), "hints = 'hint': expected a tuple"),
-        (("a", cubes, ((1,),), (), ["x"]), "slips = .'x'.: expected functions by feedback"),
-        (("a", cubes, ((1,),), (), {"x": 1}), "right = 1: expected a function"),
-        (("a", cubes, ((1,),), (), {}, (1,)), "right = 1: expected a function"),
-    ],
-)
-def test_invalid_arguments_are_named(arguments, words):
-    with pytest.raises(ArgumentError, match=words):
-        visual.Work(*arguments)
-    with pytest.raises(ArgumentError, match="written = 1"):
-        WORK.check(1)

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from strange_loops import cancelling
 
-import visual
 from visual.layout.cells import draw_cell, strip, with_distinct_numbers
 from visual.layout.table import Cell
 from visual.scene.combinators import envelope_of
-from visual.scene.shapes import Box, Group, Text, walk
+from visual.scene.shapes import Box, Text, walk
 from visual.scene.theme import THEMES, Role, contrast, heat_colour
 
 
@@ -43,17 +41,6 @@ def test_of_other_quantities_and_rows_nothing_is_changed():
     other = cell_of(Box(100, 0, 90, 40, Role.SPENT), 1.4143, "y₀", "y")
     below = cell_of(Box(0, 50, 90, 40, Role.SPENT), 1.4143, "x₁", "z")
     assert with_distinct_numbers([first, other, below]) == (first, other, below)
-
-
-def test_the_last_values_of_newton_are_told_apart():
-    groups = visual.draw(cancelling(), "tapes").groups()
-    found = {
-        g.cell: [s.content for s in g.shapes if isinstance(s, Text)]
-        for g in groups
-        if isinstance(g, Group)
-    }
-    assert "1.414…" in found["0:x:5"] + found["0:x:6"]
-    assert "1.415" in found["0:x:3"]
 
 
 @pytest.mark.parametrize("theme", THEMES.values())

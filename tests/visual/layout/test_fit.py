@@ -10,7 +10,6 @@ from strange_loops import LOOPS, trace_of
 
 import lab
 import visual
-from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.sheet import Sheet
 from visual.scene.shapes import Box, Text
@@ -50,14 +49,15 @@ def rows_of(scene):
 
 @pytest.mark.parametrize("order", [4, 6])
 @pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
-def test_of_many_scans_those_are_named_that_are_folded(order):
+def test_of_many_scans_the_last_is_shown_and_others_are_counted(order):
     trace = trace_of("square", order)
-    scene = visual.tapes(trace)
-    assert faults(scene) == []
-    assert rows_of(scene) == [0, 1, 2, 3]
-    told = scene.text()
-    assert f"{2**order} Scans, " in told
-    assert "of them not shown" in told
+    tapes, unrolled = visual.tapes(trace), visual.unrolled(trace)
+    assert faults(tapes) == faults(unrolled) == []
+    assert rows_of(tapes) == [0, 1, 2, 3]
+    assert re.search(rf"{2**order} Scans, .*\n?.*of them not shown", tapes.text())
+    bold = [s.content for s in unrolled.walk() if isinstance(s, Text) and s.bold and s.size == 13]
+    assert bold[0].startswith("1 · square")
+    assert re.search(rf"{2**order} · ∇C\S+ through 1\b", " ".join(bold))
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -88,19 +88,13 @@ def test_both_ends_of_a_long_loop_are_shown_and_the_requested_steps(kind):
         assert {"x₀", "x₃₀", "x₆₀"} <= names[1]
 
 
-def test_a_step_that_there_is_not_is_refused():
-    with pytest.raises(ArgumentError, match="step = 60"):
-        visual.tapes(gallery.loops["square"].with_steps(60).trace(), step=60)
-
-
-@pytest.mark.parametrize("order", [4, 6])
-@pytest.mark.filterwarnings("ignore:order 6 builds about 64 Scans")
-def test_of_many_scans_the_last_is_unrolled_below_its_loop(order):
-    scene = visual.draw(gallery.loops["square"], "unrolled", order=order)
-    assert faults(scene) == []
-    drawn = [s.content for s in scene.walk() if isinstance(s, Text) and s.bold and s.size == 13]
-    assert drawn[0].startswith("1 · square")
-    assert re.search(rf"{2**order} · ∇C\S+ through 1\b", " ".join(drawn))
+@pytest.mark.parametrize(
+    ("steps", "rows"), [("1:3", [1, 2]), (range(1, 3), [1, 2]), (":2", [0, 1]), (6, [*range(6)])]
+)
+def test_some_steps_are_selected(steps, rows):
+    scene = visual.draw(gallery.loops["square"], steps=steps)
+    assert rows_of(scene) == rows
+    assert ("1 step is not shown" in scene.text()) == (1 in rows and 0 not in rows)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

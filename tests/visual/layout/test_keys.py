@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from strange_loops import trace_of
 
 import visual
 from lab.loops import gallery
@@ -63,7 +64,7 @@ def strange(found, known):
 @pytest.mark.parametrize("picture", [*ONE_STEP, "unrolled"])
 @pytest.mark.parametrize("loop", LOOPS)
 def test_under_each_key_stands_a_value_that_the_quantity_has(loop, picture):
-    trace = gallery.loops[loop].trace(order=2)
+    trace = trace_of(loop, 2)
     known, compared = held(trace), 0
     for scan in range(1, len(trace.scans) + 1):
         scene = drawn(loop, picture, scan=scan)
@@ -74,7 +75,7 @@ def test_under_each_key_stands_a_value_that_the_quantity_has(loop, picture):
 
 
 def test_the_checker_sees_another_quantity():
-    trace = gallery.loops["rnn"].trace(order=2)
+    trace = trace_of("rnn", 2)
     known = held(trace)
     wrong = {"0:h:1": {full_text(trace.scans[1].tapes[0].final[3])}}
     assert strange(wrong, known) == wrong
@@ -82,7 +83,7 @@ def test_the_checker_sees_another_quantity():
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_what_a_step_graph_reads_and_writes_is_in_the_tapes(loop):
-    trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes", all=True))
+    trace, tapes = trace_of(loop, 2), cells(drawn(loop, "tapes", all=True))
     for scan, of in enumerate(trace.scans, start=1):
         scene = drawn(loop, "stepgraph", scan=scan)
         inside = {key for key in cells(scene) if re.fullmatch(r"\d+:node \d+", key)}

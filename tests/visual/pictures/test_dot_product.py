@@ -79,24 +79,6 @@ def test_sequences_meet_where_their_gradient_is_complete():
     assert [p.left[0] for p in products_by_step(test).end] == ["gx"]
 
 
-def test_entries_that_are_not_read_meet_at_the_end():
-    loop = lab.Loop(
-        lambda x, u: x * u,
-        states=(lab.State("x", 2.0),),
-        sequences=(lab.Sequence("u", np.arange(1.0, 6.0)),),
-        n_steps=3,
-    )
-    test = lab.dot_product(loop)
-    found = products_by_step(test)
-    assert [[p.left[0] for p in products] for products in found.backward] == [
-        ["gu₂"],
-        ["gu₁"],
-        ["gu₀"],
-    ]
-    assert sum(p.value for p in found.end if "u" in p.left[0]) == 0
-    visual.dot_product(test)
-
-
 def test_a_wrong_gradient_is_seen_in_the_sums():
     test = lab.dot_product(gallery.loops["square"])
     wrong = replace(test, gradients={"x": 2 * test.gradients["x"]})

@@ -15,12 +15,12 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
 from pytensor.graph.traversal import ancestors, toposort
-from strange_loops import HOSTILE
+from strange_loops import HOSTILE, trace_of
 from twins import assert_twin
 
 import lab
 from lab.equations.numbers import array_of
-from lab.gradients.decisions import ReadingGroup, decisions_of
+from lab.gradients.decisions import decisions_of
 from lab.loops import gallery
 from lab.notation import Leaf, Number, leaves_of, number_text
 from lab.records import find_reachable
@@ -28,7 +28,6 @@ from lab.scans.node import read_node
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
-from visual.options import selected_scan
 from visual.pictures.genealogy import explanation, genealogy
 from visual.pictures.stepgraph.nodes import (
     StepNodes,
@@ -52,7 +51,7 @@ EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
     draw, loop, order, options = TWINS[name]
-    assert_twin(name, draw(gallery.loops[loop].trace(order=order), **options))
+    assert_twin(name, draw(trace_of(loop, order), **options))
 
 
 def traced(name, order=1):
@@ -172,7 +171,7 @@ def test_the_check_sees_what_is_wrong(wrong):
 @pytest.mark.parametrize(("name", "order"), EVERY)
 def test_boxes_and_arrows_of_a_step_are_its_nodes_and_edges(name, order):
     """Each box contains its value, and each arrow joins the boxes of a node and of its reader."""
-    trace = gallery.loops[name].trace(order=order)
+    trace = trace_of(name, order)
     for number, scan in enumerate(trace.scans):
         nodes, step = StepNodes(ScanOf(trace, number)), scan.steps // 2
         scene = stepgraph(trace, number + 1, step)
@@ -195,23 +194,6 @@ def test_boxes_and_arrows_of_a_step_are_its_nodes_and_edges(name, order):
                 box = around[key]
                 assert box.x - 1 <= x <= box.x + box.width + 1
                 assert box.y - 1 <= y <= box.y + box.height + 1
-
-
-@pytest.mark.parametrize(
-    ("name", "saved"),
-    [  # by hand, from the step and its derivative
-        ("rnn", "h[t] = tanh(W @ h[t−1] + U @ x[t])"),
-        ("extra", "x[t] = exp(x[t−1]·w)"),
-        ("logistic", ""),
-        ("gap", ""),
-    ],
-)
-def test_the_heading_lists_reused_forward_results(name, saved):
-    trace = gallery.loops[name].trace()
-    words = stepgraph(trace).text()
-    assert f"reused, not recomputed: {saved}" in words if saved else "reused" not in words
-    read = [s.group for s in trace.scans[1].sequences]
-    assert (ReadingGroup.RESULT in read) == bool(saved)
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
@@ -241,37 +223,10 @@ def test_feeds_are_the_connections_of_the_graph(name, order):
         assert {(f.scan, f.variable) for f in trace.feeds if f.into == i} == connected(output)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrt", "counts"),
-    [
-        ("square", None, (1, 2, 4, 8, 16)),
-        ("rnn", None, (1, 2, 4, 8)),
-        ("coupled", "birth", (1, 2, 4)),
-        ("fibonacci", None, (1, 2, 2)),
-        ("sequence", None, (1, 2, 2)),
-        ("window", "u", (1, 2, 3)),
-    ],
-)
-def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
-    loop = gallery.loops[name]
-    for order, count in enumerate(counts):
-        derivative = loop.derivative(order, wrt)
-        trace = loop.trace(order, wrt)
-        everything = scan_nodes([*derivative.values])
-        assert len(trace.scans) == count
-        assert len(everything) in (
-            count,
-            count - 1,
-        )  # the trace contains the forward loop, used or not
-        assert sum(bool(group.cell) for group in genealogy(trace, all=True).groups()) == count
-        if order:
-            assert explanation(trace)[-2].endswith(f"= {count}.")
-
-
 @pytest.mark.parametrize("name", ["square", "coupled", "window", "walk"])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_arrows_of_the_genealogy_are_those_of_the_trace(name, order):
-    trace = gallery.loops[name].trace(order=order)
+    trace = trace_of(name, order)
     scene = genealogy(trace, all=True)
     assert through_boxes(scene) == []
     rows = {g.shapes[0]: g.cell for g in scene.groups() if g.cell}
@@ -282,7 +237,7 @@ def test_arrows_of_the_genealogy_are_those_of_the_trace(name, order):
 
 def test_of_many_scans_the_last_of_each_order_are_drawn():
     """Orders 0 to 4 have 1, 1, 2, 4, and 8 Scans; the picture shows the last two of the 8."""
-    trace = gallery.loops["square"].trace(order=4)
+    trace = trace_of("square", 4)
     scene = genealogy(trace)
     assert scene.width <= 840
     assert "⋯ 6 more Scans of order 4: all=True shows them" in scene.text()
@@ -304,7 +259,9 @@ def test_the_numbers_of_scans_and_of_step_functions(name):
         ", ".join(str(len(kind(ops)) or int(not order)) for order, ops in by_order.items())
         for kind in (list, set)
     )
-    told = explanation(loop.trace(3))[-1]
+    total = sum(len(ops) or int(not order) for order, ops in by_order.items())
+    *_, whole, told = explanation(trace_of(name, 3))
+    assert whole.endswith(f"= {total}.")
     assert told == f"Scans of order 0 to 3: {counts}. Distinct step functions: {distinct}."
 
 
@@ -336,7 +293,7 @@ def test_hostile_names_are_labels_and_nothing_else(name):
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
 def test_what_is_shared_makes_what_the_run_has_recorded(name, order):
     """Evaluate each result from its inputs in the picture; the picture has no other inputs."""
-    trace = gallery.loops[name].trace(order=order)
+    trace = trace_of(name, order)
     for number in range(len(trace.scans)):
         for shared in (True, False):
             quantities = StepNodes(ScanOf(trace, number), shared=shared)
@@ -367,7 +324,7 @@ def used_by(scan, source):
 
 
 def test_a_result_that_is_drawn_wrongly_is_seen():
-    trace = gallery.loops["coupled"].trace()
+    trace = trace_of("coupled")
     quantities, scan = StepNodes(ScanOf(trace, 1)), trace.scans[1]
     first, second, *rest = quantities.results
     for wrong in (replace(first, term=second.term), replace(first, inputs=first.inputs[1:])):
@@ -376,32 +333,22 @@ def test_a_result_that_is_drawn_wrongly_is_seen():
         assert wrong_results(broken, scan)
 
 
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
-def test_a_step_is_read_at_a_glance(name):
-    """A step has at most fifteen boxes: arguments, results, and a shared value."""
-    for order in (1, 2, 3):
-        trace = gallery.loops[name].trace(order=order)
-        scene = stepgraph(trace)
-        scan = trace.scans[selected_scan(trace)]
-        read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
-        assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
-        assert scene.height <= 700
-        assert through_boxes(scene) == []
-
-
 def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(lab.LabError, match="pip install pygraphviz"):
-        stepgraph(gallery.loops["square"].trace())
+        stepgraph(trace_of("square"))
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
-def test_by_default_no_step_multiplies_zeros_alone(name):
-    """The default step receives a nonzero gradient, and the heading explains the choice."""
+def test_by_default_a_step_that_is_read_at_a_glance_receives_a_nonzero_gradient(name):
+    """The heading explains the step, and its boxes are arguments, results, and a shared value."""
     for order in (1, 2, 3):
-        trace = gallery.loops[name].trace(order)
+        trace = trace_of(name, order)
         scan, scene = trace.scans[-1], stepgraph(trace)
         step = int(re.search(r": step (\d+) as a graph", scene.text())[1])
+        read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
+        assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
+        assert scene.height <= 700
         assert any(access.values[step].any() for tape in scan.tapes for access in tape.reads[:1])
         reason = f"step {step} combines two nonzero slots"
         assert (reason in scene.text()) == (step > 0)

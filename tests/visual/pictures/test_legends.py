@@ -9,7 +9,6 @@ import lab
 import visual
 from lab import check
 from lab.loops import gallery
-from visual.layout.cells import quantity
 from visual.layout.names import NamedScan, wholes_of
 from visual.scene.shapes import Box, Group, Text
 
@@ -66,27 +65,6 @@ def test_a_larger_vector_is_never_paler():
         if isinstance(group, Group) and group.title.startswith("v"):
             sizes[group.title[:2]] = max(abs(patch.share) for patch in patches)
     assert sizes == pytest.approx({"v₀": 1 / 64, "v₁": 1 / 8, "v₂": 1.0})
-
-
-def test_a_strip_of_many_entries_says_how_many_it_shows():
-    loop = lab.Loop(lambda v: v * 0.5, (lab.State("v", np.arange(64.0)),), n_steps=2)
-    told = visual.draw(loop, "tapes").text()
-    assert "a strip of more than 8 entries shows 8" in told
-    assert "strip of more than 8" not in visual.draw(gallery.loops["rnn"], "tapes").text()
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("∂₂C″/∂x₃", "dC″/dx"),
-        ("dC′/d(dC/dx₁₂)", "dC′/d(dC/dx)"),
-        ("prey[3]", "prey"),
-        ("infected₀", "infected"),
-        ("n₃ = n₂ ** 2", "n"),
-    ],
-)
-def test_quantities(name, expected):
-    assert quantity(name) == expected
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("newton", "a"), ("coupled", "birth")])

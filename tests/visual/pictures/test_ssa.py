@@ -1,6 +1,7 @@
 """The letters of the SSA form: one for each slot that holds several values."""
 
 import pytest
+from strange_loops import trace_of
 
 import lab
 import visual
@@ -33,7 +34,7 @@ def test_every_letter_of_the_ssa_form_is_one_slot_and_has_a_name():
 @pytest.mark.parametrize("name", gallery.loops)
 def test_slots_that_hold_several_values_have_a_column(name):
     """Each result of the open Scan has a column, and so has each input if all inputs fit."""
-    trace = gallery.loops[name].trace(order=2)
+    trace = trace_of(name, 2)
     expected, read = 0, 0
     for tape in trace.scans[-1].tapes:
         if not tape.is_total:

@@ -7,11 +7,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import cells
-from strange_loops import LOOPS, TAPES, derivations_of
+from strange_loops import LOOPS, TAPES, derivations_of, trace_of
 from twins import assert_twin
 
-from lab.errors import ArgumentError
-from lab.loops import gallery
 from lab.notation import integers, leaves_of, tap_symbol
 from lab.scans.node import is_scan
 from lab.tape import Kind, Tape
@@ -19,7 +17,6 @@ from visual.pictures.tap_rules import TapRule, conversions, reverse
 from visual.pictures.taps import taps
 from visual.scene.theme import Role
 
-SIT = TAPES["one"]
 # The table of "How Scan.L_op Works": taps of a tape, of its reverse, and overwritten taps.
 DOCUMENT = [
     ((-1,), (0,), {0, 1}, {1}, {1}),
@@ -61,7 +58,7 @@ def test_text_twins(name):
 
 
 def test_text_twin_of_a_trace():
-    assert_twin("taps-trace", taps(gallery.loops["extra"].trace(), 1))
+    assert_twin("taps-trace", taps(trace_of("extra"), 1))
 
 
 @pytest.mark.parametrize(("reads", "writes", "back_reads", "back_writes", "over"), DOCUMENT)
@@ -142,7 +139,7 @@ def test_real_derivatives_have_the_tapes_that_the_rules_give(name):
 
 @pytest.mark.parametrize("name", ["square", "gap", "extra", "newton", "rnn", "fibonacci"])
 def test_arcs_and_names_are_those_of_the_formulas_that_steps_compute(name):
-    trace = gallery.loops[name].trace(order=3)
+    trace = trace_of(name, 3)
     scene = taps(trace, 3)
     titles = [group.title for group in scene.groups() if " goes into " in group.title]
     number, tape = 0, trace.scans[0].tapes[0]
@@ -199,21 +196,3 @@ def test_variables_with_the_same_taps_share_a_strip():
     scene = taps(LOOPS["five states"].trace(order=0), 5)
     assert "p, q, r, s, t · sit-sot" in scene.text()
     assert len(scene.svg()) < 100_000
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        (lambda: taps(3), ["tapes = 3", "Tape"]),
-        (lambda: taps({}), ["tapes = {}", "Tape"]),
-        (lambda: taps({"x": (-1,)}), ["tapes", "Tape"]),
-        (lambda: taps(SIT, -1), ["orders = -1", "0 to"]),
-        (lambda: taps(SIT, True), ["orders = True", "integer"]),
-        (lambda: taps(SIT, 1.5), ["orders = 1.5", "integer"]),
-    ],
-)
-def test_bad_input_is_told(wrong, says):
-    with pytest.raises(ArgumentError) as caught:
-        wrong()
-    for part in says:
-        assert part in str(caught.value)

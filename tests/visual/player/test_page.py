@@ -12,7 +12,7 @@ from strange_loops import HOSTILE, LOOPS
 
 import lab
 import visual
-from lab import Loop, Parameter, Sequence, State
+from lab import Loop, Sequence
 from lab.errors import ArgumentError, LabError
 from lab.loops import gallery
 from lab.notation import number_text
@@ -183,49 +183,7 @@ def test_taps_of_sequences_and_of_loops_without_states():
     window = visual.Page(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
     found = [taps.words for taps in window.grid.taps["window"]]
     assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
-    with pytest.raises(ArgumentError, match="the loop has only sequences"):
-        pattern(loop, (-1,))
     assert len(visual.Page([loop], orders=[1], costs=["sum"]).runs) == 1
-
-
-WRONG = [
-    ({"loops": "circle"}, ["circle", "square"]),
-    ({"loops": []}, ["loops", "at least one"]),
-    ({"loops": [3]}, ["3", "lab.Loop"]),
-    ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, ["scan_fn", "name"]),
-    ({"taps": {"gap": [(-1,)]}, "loops": "square"}, ["gap", "square"]),
-    ({"taps": [(-1,)]}, ["taps", "by the names of loops"]),
-    ({"taps": {"square": (-2, -1)}}, ["square", "(-2, -1)", "[(-1,), (-2, -1)]"]),
-    ({"taps": {"square": {"x": (-1,)}}}, ["square", "several patterns"]),
-    ({"taps": {"square": []}}, ["square", "at least one"]),
-    ({"taps": {"square": [{"x": -1}]}}, ["x", "as in (-1,)"]),
-    ({"taps": {"square": [(0,)]}}, ["below 0"]),
-    ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
-    ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
-    ({"orders": [-1]}, ["-1", "an integer, 0 to 6"]),
-    ({"orders": [True]}, ["True", "integer"]),
-    ({"orders": ["1"]}, ["'1'", "integer"]),
-    ({"costs": ["mean"]}, ["mean", "last or sum"]),
-    ({"costs": [(0, 0, 1)]}, ["(0, 0, 1)", "visual.Workbench(loop, cost="]),
-    ({"rules": ["correct", "never"]}, ["never", "never-accumulate"]),
-    ({"title": " "}, ["title", "not empty"]),
-]
-
-
-@pytest.mark.parametrize(("chosen", "says"), WRONG)
-def test_mistakes_are_told(chosen, says):
-    with pytest.raises(ArgumentError) as told:
-        visual.Page(**chosen).page()
-    for words in says:
-        assert words in str(told.value)
-
-
-def test_a_parameter_that_is_taken_by_name_has_no_taps():
-    loop = Loop(
-        lambda x, w: w * x, states=(State("x", 1.0),), parameters=(Parameter("w", 2.0),), n_steps=2
-    )
-    with pytest.raises(ArgumentError, match="states and sequences are x"):
-        pattern(loop, {"w": (-1,)})
 
 
 def test_the_command_writes_a_page(tmp_path, capsys):
@@ -244,38 +202,19 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.html"]
 
 
-MISTYPED = [
-    (["--out", "x.svg"], "ends in .html"),
-    (["--out", "nowhere/x.html"], "does not exist"),
-    (["--loops", "circle"], "the gallery has"),
-    (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
-    (["--taps=-1"], "expected the name of a loop first"),
-    (["--taps=ring=-1"], "expected a loop of this page"),
-    (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
-    (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
-    (["--loops", "square", "--taps=0"], "below 0"),
-    (["--orders", "one"], "--orders one"),
-    (["--costs", "mean"], "--costs mean: expected last or sum"),
-    (["--rules", "none"], "none"),
-    (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "says"), MISTYPED)
-def test_what_is_mistyped_is_told_in_one_line(tmp_path, monkeypatch, capsys, arguments, says):
-    monkeypatch.chdir(tmp_path)
-    assert main(["page", "--out", "x.html", *arguments]) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("scantape: ")
-    assert says in message
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("words", "work"),
+    [
+        (["page", "--out", "x.html"], "visual.player.grid.cached_study"),
+        (["draw", "tapes", "--loop", "square", "--out", "x.gif"], "visual.backends.films.frames"),
+    ],
+)
+def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys, words, work):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("visual.player.grid.cached_study", interrupt)
-    assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(work, interrupt)
+    assert main(words) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())

@@ -3,12 +3,9 @@
 import math
 from urllib.parse import parse_qsl
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lab
 from visual.player.state import as_text, from_text
 
 numbers = st.integers() | st.floats(allow_nan=False) | st.booleans()
@@ -62,29 +59,3 @@ def test_types_of_numbers_are_kept():
     assert math.isnan(read["at"]["z"])
     assert read["at"]["b"] == (True, False)
     assert read["options"] == {"scan": 2}
-
-
-@pytest.mark.parametrize(
-    ("text", "start"),
-    [
-        ("order", "text: 'order': expected a pair"),
-        ("taps=-1", "text: 'taps=-1': expected a pair"),
-        ("order.x=1", "text: 'order.x=1': expected a pair"),
-        ("order=two", "text: 'two': expected a number"),
-        ("at.x=1,two", "text: 'two': expected a number"),
-        ("ordr=2", "key = 'ordr': did you mean 'order'?"),
-        (3, "text = 3: expected text"),
-    ],
-)
-def test_a_bad_text_is_refused(text, start):
-    with pytest.raises(lab.LabError) as error:
-        from_text(text)
-    assert str(error.value).startswith(start)
-
-
-@pytest.mark.parametrize(
-    "state", [{"moments": 1}, {"at": 3}, {"at": {"x": np.zeros((1, 1, 1, 1)).tolist()}}]
-)
-def test_a_state_without_a_text_is_refused(state):
-    with pytest.raises(lab.LabError):
-        as_text(state)

@@ -58,16 +58,6 @@ def is_inside(shape, room, slack=1e-6):
     )
 
 
-@given(PIECES, PIECES, PIECES, APART, ALIGNED, st.sampled_from([beside, above]))
-def test_how_three_are_bracketed_changes_no_extent(a, b, c, apart, align, join):
-    left = join(join(a, b, apart=apart, align=align), c, apart=apart, align=align)
-    right = join(a, join(b, c, apart=apart, align=align), apart=apart, align=align)
-    flat = join(a, b, c, apart=apart, align=align)
-    wanted = extent(flat)
-    for part in (left, right):
-        assert (part.envelope.width, part.envelope.height) == wanted
-
-
 @given(PIECES, PIECES, APART)
 def test_sizes_add_up(a, b, apart):
     row, stack = beside(a, b, apart=apart).envelope, above(a, b, apart=apart).envelope

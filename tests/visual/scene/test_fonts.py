@@ -7,7 +7,7 @@ from in_browser.chromium import CHROMIUM
 import visual
 from lab.loops import gallery
 from visual.scene.fonts import EM, advances, folder, text_width
-from visual.scene.shapes import Text
+from visual.scene.shapes import Text, shortened
 
 LENGTHS = """svg => {
     document.body.innerHTML = svg;
@@ -39,3 +39,10 @@ def test_no_text_is_drawn_wider_than_it_is_measured(page, kind):
 def test_letters_that_no_font_has_take_an_em():
     assert text_width("梯", 10) == text_width("梯", 10, mono=True) == 10
     assert text_width("→", 10, mono=True) == text_width("x", 10, mono=True) != text_width("→", 10)
+
+
+def test_texts_are_shortened_to_their_width():
+    assert shortened("short", 100, 12) == "short"
+    cut = shortened("a very long name indeed", 60, 12)
+    assert cut.endswith("…")
+    assert text_width(cut, 12) <= 60

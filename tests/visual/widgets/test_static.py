@@ -1,12 +1,12 @@
 """The output without a kernel: HTML with its script, and plain text."""
 
 import pytest
+from strange_loops import trace_of
 
 import visual
-from lab.loops import gallery
 from visual.widgets.widget import in_notebook
 
-TRACE = gallery.loops["square"].trace()
+TRACE = trace_of("square")
 LIVE = "application/vnd.jupyter.widget-view+json"
 STILL = ("text/html", "image/svg+xml", "image/png", "text/plain")
 
@@ -48,10 +48,3 @@ def test_a_workbench_without_a_kernel_is_a_page_or_its_picture():
     fixed = visual.Workbench(order=2, view="tapes")._repr_mimebundle_()["text/html"]
     assert "data-lesson" not in fixed
     assert visual.Workbench(order=2, view="tapes").picture.svg() in fixed
-
-
-def test_without_a_script_an_exercise_names_the_call_that_answers():
-    told = "Answer with <code>{}(…)</code>"
-    assert told.format("exercise.check") in visual.Exercise(TRACE)._repr_mimebundle_()["text/html"]
-    several = visual.Exercises.of(TRACE, ("taps", "preserved"))._repr_mimebundle_()["text/html"]
-    assert all(told.format(f"exercises.tasks[{n}].check") in several for n in (0, 1))

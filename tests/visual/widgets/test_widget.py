@@ -63,6 +63,7 @@ def test_answers_can_be_observed():
 
 
 def test_a_widget_without_a_page_is_not_kept(monkeypatch):
+    gc.freeze()  # collect only the objects of this test
     monkeypatch.setattr("visual.widgets.rerun._running", lambda: ("cell", "1"))
     kept = [weakref.ref(MADE["Question"]()) for _ in range(3)]
     gc.collect()

@@ -66,15 +66,6 @@ def test_a_job_runs_in_a_thread_if_an_event_loop_runs_and_reports_in_this_one():
     assert reported is here
 
 
-@in_a_loop
-async def test_an_error_of_a_job_is_its_outcome():
-    found = []
-    begin(lambda: 1 / 0, Job(), found.append)
-    await until(lambda: found)
-    with pytest.raises(ZeroDivisionError):
-        found[0].result()
-
-
 def endless(started):
     def make():
         started.set()
@@ -83,17 +74,6 @@ def endless(started):
             time.sleep(0.001)
 
     return make
-
-
-@in_a_loop
-async def test_a_canceled_job_ends_without_an_outcome():
-    started, work, found = threading.Event(), Job(), []
-    begin(endless(started), work, found.append)
-    await until(started.is_set)
-    (thread,) = at_work()
-    work.cancel()
-    await until(lambda: not thread.is_alive())
-    assert found == []
 
 
 def test_a_job_that_lets_another_run_first_ends_too():

@@ -3,10 +3,10 @@
 import ipywidgets
 import pytest
 import traitlets
+from strange_loops import trace_of
 from workbenches import ask
 
 import visual
-from lab.errors import ArgumentError
 from lab.loops import gallery
 
 
@@ -46,13 +46,8 @@ def test_a_choice_is_linked_to_a_slider_in_both_directions():
     assert bench.state.order == 2
     bench.set(order=3)
     assert slider.value == 3
-    box = ipywidgets.VBox([slider, bench, visual.machine(gallery.loops["square"].trace())])
+    box = ipywidgets.VBox([slider, bench, visual.machine(trace_of("square"))])
     assert bench in box.children
-
-
-def test_a_retired_choice_names_its_replacement():
-    with pytest.raises(ArgumentError, match=r"Workbench\.step was removed"):
-        visual.Workbench(step=3)
 
 
 def test_the_place_in_a_run_is_kept_in_another_view_that_has_it():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import pytest
-from eager.programs import REFUSED, STRANGE, TWO_TAPES
+from eager.programs import REFUSED, TWO_TAPES
 from pictures import (
     at_step,
     keyed_boxes,
@@ -177,15 +177,6 @@ def test_long_loops_fold_and_say_so():
     assert sum(hidden) + len(shown) == 1000
     steps = [name for name in scene.moments.values() if name.endswith("of the loop")]
     assert steps == [f"step {step} of the loop" for step in sorted(shown)]
-
-
-@pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
-def test_all_cells_are_drawn_on_demand(case):
-    loop, wrt = (STRANGE[case], None) if case in STRANGE else (loops[case[0]], case[1])
-    scene = visual.two_tapes(loop, wrt=wrt)
-    whole = visual.two_tapes(loop, wrt=wrt, all=True)
-    known = {(key, title) for key, title, _ in keyed_boxes(whole)}
-    assert {(key, title) for key, title, _ in keyed_boxes(scene)} <= known
 
 
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])

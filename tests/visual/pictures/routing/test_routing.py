@@ -1,12 +1,10 @@
 """The routing picture: every number, mark and arrow against numpy, and against moved names."""
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 from hypothesis import given
 from pictures.routing import (
     DRAWN,
-    A,
     V,
     check_arrows,
     check_marks,
@@ -20,7 +18,6 @@ from structural_cases import Case, cases
 from twins import assert_twin
 
 import visual
-from lab.errors import ArgumentError
 from visual.scene.shapes import Group, Text, walk
 from visual.scene.theme import Role
 
@@ -122,41 +119,6 @@ def test_odd_numbers_stand_out():
     scene = visual.routing("where", (odd, 0.0), tangents=(odd, 0.0), condition=[True] * 4)
     assert "⟨gz, dz⟩ = nan" in scene.text()
     assert "adjoint" not in scene.text()
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: visual.routing("flip", (A,)), "primitive = 'flip': expected where, cat, narrow"),
-        (lambda: visual.routing("<script>", (A,)), "primitive = '<script>'"),
-        (lambda: visual.routing(["where"], (A,)), "primitive = ['where']: expected where, cat"),
-        (lambda: visual.routing("cat", None, dim=0), "cat: inputs: expected a tuple or a list"),
-        (lambda: visual.routing("cat", [], dim=0), "cat: inputs = []"),
-        (lambda: visual.routing("where", (A, A)), "where: metadata = none: expected condition"),
-        (
-            lambda: visual.routing("clamp", (pt.dvector(), 0.0, 1.0)),
-            "clamp: x = ",
-        ),
-        (
-            lambda: visual.routing("narrow", (V,), dim=0, start=pt.lscalar(), length=1),
-            "narrow: start = ",
-        ),
-        (lambda: visual.routing("clamp", (V, 2.0, 1.0)), "clamp: lo = 2.0 and hi = 1.0"),
-        (lambda: visual.routing("cat", [V], V[:2], dim=0), "cat: the cotangent has shape (2,)"),
-        (
-            lambda: visual.routing("cat", [V], tangents=[], dim=0),
-            "cat: tangents: expected 1, one per input, got 0.",
-        ),
-        (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "expected a NumPy array"),
-        (lambda: visual.routing("cat", [V] * 7, dim=0), "inputs: expected at most 6, got 7."),
-        (lambda: visual.routing("clamp", (np.arange(25.0), 0, 1)), "x has shape (25,): a picture"),
-        (lambda: visual.routing("clamp", (np.ones((2, 13)), 0, 1)), "24 rows and 12 columns."),
-    ],
-)
-def test_what_cannot_be_drawn_says_why(call, says):
-    with pytest.raises(ArgumentError) as caught:
-        call()
-    assert says in str(caught.value)
 
 
 TWINS = {

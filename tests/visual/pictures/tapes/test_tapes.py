@@ -8,7 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pictures import arrows, box_at, boxes, cell_groups, meets, pieces
-from strange_loops import LOOPS
+from strange_loops import LOOPS, trace_of
 from twins import assert_twin
 
 import lab
@@ -132,7 +132,7 @@ def test_the_forward_values_above_a_slot_are_its_factor(taps, cost):
 @pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
 def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
     """All cells: forward values, seeds, values read, overwritten, and spent, and the results."""
-    trace = gallery.loops[name].trace(order=order)
+    trace = trace_of(name, order)
     checked = 0
     for group, step, role in cells(trace, **options):
         if group.cell.startswith("scan:"):  # a card, which opens its Scan
@@ -155,7 +155,7 @@ def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
 
 
 def test_a_wrong_number_in_a_picture_would_be_noticed():
-    trace = gallery.loops["square"].trace(order=1)
+    trace = trace_of("square", 1)
     key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first step after the loop's four
     assert [float(v) for v in expected_values(trace, key, moment, role)] == [2 * 0.6634204312890625]
 
@@ -172,7 +172,7 @@ def chained():
 @pytest.mark.parametrize("name", [*gallery.loops, "chained"])
 def test_what_a_step_reads_is_called_as_where_it_was_made(name):
     """Every quantity that a step reads is, with the same number, in another cell."""
-    trace = chained() if name == "chained" else gallery.loops[name].trace(order=2)
+    trace = chained() if name == "chained" else trace_of(name, 2)
     made = {
         (g.cell, g.title.split(" = ")[1])
         for g, _, role in cells(trace, all=True)
@@ -215,17 +215,6 @@ def test_a_long_loop_is_folded():
     assert {"0", "9999"} <= rows
 
 
-def test_a_long_loop_shows_the_steps_next_to_one():
-    trace = LOOPS["a thousand steps"].with_steps(100).trace(order=1)
-    assert "step 50" not in visual.tapes(trace).text()
-    assert "step 50" in visual.tapes(trace, step=50).text()
-    several = visual.tapes(trace, step=(50, 70)).text()
-    assert re.findall(r"^ *step (\d+)", several, re.M) == ["0", "50", "70", "99"]
-    most = visual.tapes(trace, step=range(0, 100, 9))
-    assert most.width == 840
-    assert "step 99" in most.text()  # the last step fits
-
-
 @pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
 @pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
 def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
@@ -249,7 +238,7 @@ def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
 )
 def test_seeds_say_where_they_come_from(order, scan, told):
     """By hand, for the square loop: Scan 4 starts with 2·dC/dxₖ₊₁·(results of Scan 3)."""
-    trace = gallery.loops["square"].trace(order=order)
+    trace = trace_of("square", order)
     words = [s.content for s in visual.tapes(trace, scan=scan).walk() if isinstance(s, Text)]
     (seed,) = {word.removeprefix("seed: ").split("; ")[0] for word in words if "seed: " in word}
     assert {seed} == told
@@ -280,7 +269,7 @@ def test_a_factor_lies_on_its_own_arrow_alone(name, order, size):
 
 def test_factors_read_off_arrows_make_the_numbers():
     """New is old and, of every arrow that comes, its factor times the number where it begins."""
-    scene, sums = visual.tapes(gallery.loops["coupled"].trace(order=1)), {}
+    scene, sums = visual.tapes(trace_of("coupled", 1)), {}
     around = boxes(scene)
     held = {
         id(g.shapes[0]): [s.content for s in g.shapes if isinstance(s, Text)]
@@ -297,7 +286,7 @@ def test_factors_read_off_arrows_make_the_numbers():
 
 
 def test_a_factor_on_two_arrows_would_be_seen():
-    scene = visual.tapes(gallery.loops["coupled"].trace(order=1))
+    scene = visual.tapes(trace_of("coupled", 1))
     (x, y), *_ = next(on for _, (on,) in factors_on_arrows(scene)).points
     assert all(len(on) == 1 for _, on in factors_on_arrows(scene))
     over = Arrow(((x - 200, y + 10), (x + 200, y + 10)))
@@ -309,7 +298,7 @@ def test_a_factor_on_two_arrows_would_be_seen():
 def test_what_is_passed_on_stands_in_the_row_of_results(width):
     """Where not all columns fit, one result of each tape at least."""
     for name, order in (("coupled", 1), ("coupled", 2), ("gap", 2), ("square", 2)):
-        trace = gallery.loops[name].trace(order=order)
+        trace = trace_of(name, order)
         read = {(feed.scan, feed.variable) for feed in trace.feeds}
         for number, scan in enumerate(trace.scans[1:], start=2):
             found = cells(trace, scan=number, sheet=Sheet(width=width))
@@ -333,5 +322,5 @@ def test_in_ssa_a_result_is_what_was_asked_for(order):
     boxes = [s for s in scene.walk() if isinstance(s, Box) and s.role is Role.RESULT]
     told = [g.title for g in scene.groups() if any(box in boxes for box in g.shapes)]
     assert [title for title in told if "hunters" in title] == []
-    result = full_text(gallery.loops["coupled"].trace(order=order).outputs[-1])
+    result = full_text(trace_of("coupled", order).outputs[-1])
     assert any("prey₀" in title and title.endswith(f" = {result}") for title in told)

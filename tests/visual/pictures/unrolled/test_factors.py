@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from pictures import arrows, boxes, meets
+from strange_loops import trace_of
 
 import visual
 from lab.equations.events.events import events
@@ -75,7 +76,7 @@ def factors(scene):
 
 def of_gradient(name, order, scan=None):
     """Return the unrounded factors on the arrows of a gradient, by pairs of quantities."""
-    trace = gallery.loops[name].trace(order)
+    trace = trace_of(name, order)
     number = len(trace.scans) - 1 if scan is None else scan - 1
     graph = unrolling(trace, (trace.scans[number].parent, number))
     found = (factor_along(events(trace), graph, edge) for edge in graph.edges)
@@ -158,7 +159,7 @@ def labels(scene):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", gallery.loops)
 def test_every_factor_is_shown_and_touches_no_box(name, order):
-    trace = gallery.loops[name].trace(order)
+    trace = trace_of(name, order)
     scene = visual.unrolled(trace)
     cells, found = boxes(scene), [*labels(scene)]
     for text, room in found:

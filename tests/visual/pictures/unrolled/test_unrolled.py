@@ -1,17 +1,14 @@
 """The unrolled graph of several loops, nonlinear costs, high orders, and zeros by chance."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import later, numbers_at
+from strange_loops import trace_of
 
 import lab
 import visual
 from lab.loops import gallery
-from visual.layout.legend import TOTAL
 from visual.pictures.unrolled.graph import unrolling
 from visual.scene.shapes import Arrow
 from visual.scene.theme import Role
@@ -38,23 +35,12 @@ def named(graph):
 def test_a_gradient_has_one_value(name, order):
     """Two boxes with the name of the same gradient, or of the same part (∂), have equal values."""
     found = {}
-    for node in unrolling(gallery.loops[name].trace(order)).nodes:
+    for node in unrolling(trace_of(name, order)).nodes:
         if node.label.startswith(("d", "∂")):
             found.setdefault(node.label, []).append(node.value)
     for label, values in found.items():
         for value in values[1:]:
             np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
-
-
-def test_the_legend_distinguishes_total_gradients_and_parts():
-    def text(order, scan):
-        return visual.draw(gallery.loops["square"], "unrolled", order=order, scan=scan).text()
-
-    assert TOTAL not in text(1, 2)
-    assert TOTAL in text(2, 4)
-    assert "is the sum of" not in text(2, 4)
-    assert TOTAL in text(3, 5)
-    assert "dC″/dx is the sum of ∂₁C″/∂x of Scan 5, ∂₂C″/∂x of Scan 6 and ∂₃" in text(3, 5)
 
 
 def two_loops():
@@ -140,38 +126,6 @@ def test_faded_states_change_nothing(name, order):
 # Moments of the run.
 
 
-def moments_of(trace):
-    """Yield the number of each moment, with its Scan and its step."""
-    return enumerate((n, step) for n, scan in enumerate(trace.scans) for step in range(scan.steps))
-
-
-def shown_too_early(trace, scene):
-    """Return the visible numbers that only later steps compute."""
-    early = []
-    for moment, (number, step) in moments_of(trace):
-        seen = numbers_at(scene, moment)
-        if step == trace.scans[number].steps - 1:  # the inputs of the next Scan are computed, too
-            number, step = number + 1, -1
-        for value in later(trace, number, step):
-            early += [value] * bool({value, float(f"{value:.4g}")} & seen)
-    return early
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "extra", "newton"])
-def test_no_number_of_a_later_step_can_be_read(name, order):
-    trace = gallery.loops[name].trace(order)
-    for scan in range(1, len(trace.scans) + 1):
-        assert shown_too_early(trace, visual.unrolled(trace, scan=scan)) == []
-
-
-def test_a_number_shown_too_early_is_detected():
-    trace = gallery.loops["square"].trace()
-    assert shown_too_early(trace, visual.figure(1)) == []
-    bare = replace(visual.figure(2), shapes=tuple(visual.figure(2).walk()))
-    assert 0.6634204312890625 in shown_too_early(trace, bare)
-
-
 def readings(scene):
     """Count the gray arrows, and the gray arrows that are not vertical."""
     gray = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
@@ -187,7 +141,7 @@ def test_reads_from_other_columns_are_omitted():
     assert readings(drawn["square"]) == (4, 0)  # each step reads x[t-1], for the gradient of it
     assert readings(drawn["gap"]) == (0, 0)
     assert [GRAY in scene.text() for scene in drawn.values()] == [True, False]
-    assert readings(visual.unrolled(gallery.loops["gap"].trace(), scans=(1, 2))) == (15, 10)
+    assert readings(visual.unrolled(trace_of("gap"), scans=(1, 2))) == (15, 10)
 
 
 def bent(scene):
@@ -204,4 +158,4 @@ def test_gradients_that_feed_each_other_are_neighbours(order):
 
 
 def test_a_bent_arrow_is_detected():
-    assert bent(visual.unrolled(gallery.loops["coupled"].trace(2), scans=(1, 4)))
+    assert bent(visual.unrolled(trace_of("coupled", 2), scans=(1, 4)))

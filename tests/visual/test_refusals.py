@@ -1,0 +1,261 @@
+"""A wrong argument of a picture, an exercise, or a page raises an error that quotes its value.
+
+`tests/test_error_messages.py` has the messages of arguments that many functions share.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from fuzzing.outcomes import check_sentence
+from strange_loops import LOOPS, derivations_of
+
+import lab
+import visual
+from lab import Loop, Parameter, Sequence, State
+from lab.eager import grad, recording
+from lab.loops import gallery
+from lab.tape import Tape
+from visual.cli.main import main
+from visual.pictures.phases.phases import phases
+from visual.pictures.taps import taps
+from visual.player.grid import pattern
+from visual.player.state import as_text, from_text
+from visual.workbench.workbench import Workbench
+
+SQUARE = gallery.loops["square"]
+TRACE = SQUARE.trace()
+V = np.array([1.5, -2.0, 3.0, 4.0])
+ONLY_SEQUENCES = Loop(
+    lambda u: 2 * sum(u), sequences=(Sequence("u", [1.0, 2.0, 3.0], taps=(0, 1)),), outputs=("y",)
+)
+BY_NAME = Loop(
+    lambda x, w: w * x, states=(State("x", 1.0),), parameters=(Parameter("w", 2.0),), n_steps=2
+)
+
+
+def power(x):
+    for _ in range(41):
+        x = x * 1.01
+    return x
+
+
+def page(**chosen):
+    return visual.Page(**chosen).page()
+
+
+def question(answer, choices=(), hint="", mistakes=None, tolerance=0.005, asked="?", why="why"):
+    return visual.Question(asked, answer, why, choices, hint, mistakes or {}, tolerance)
+
+
+DRAWING = [
+    (partial(visual.draw, SQUARE, picture, **options), words)
+    for picture, options, words in (
+        ("tapes", {"step": 4}, "step = 4"),
+        ("tapes", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+        ("unrolled", {"scan": 7}, "scan = 7"),
+        ("unrolled", {"step": "a"}, "step = 'a'"),
+        ("tapes", {"step": 1.0}, "step = 1.0"),
+        ("tapes", {"step": True}, "step = True"),
+        ("tapes", {"step": (1, 7)}, "step = 7"),
+        ("ssa", {"step": "a"}, "step = 'a'"),
+        ("ssa", {"order": 0}, "order"),
+        ("phases", {"order": 0}, "order"),
+        ("stepgraph", {"step": (1, 2)}, "step = (1, 2)"),
+        ("stepgraph", {"scan": 1.0}, "scan = 1.0"),
+        ("stepgraph", {"scan": 9}, "scan = 9"),
+        ("stepgraph", {"step": 9}, "step = 9"),
+        ("stepgraph", {"all": True}, "option stepgraph.all was removed in version 0.3"),
+        ("rolled", {}, "picture rolled was removed in version 0.3: use unrolled with order=0"),
+        ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
+        ("taps", {"step": 1}, "the options of the picture taps are width"),
+        ("tapes", {"colour": "red"}, "colour"),
+    )
+] + [(partial(visual.draw, ONLY_SEQUENCES, "ssa", wrt="u"), "no state")]
+UNROLLED = [
+    (partial(visual.unrolled, TRACE, **options), words)
+    for options, words in (
+        ({"scans": (0, 9)}, "scans = "),
+        ({"scans": ()}, "scans = "),
+        ({"scans": (0, 1)}, "are 1 · square and 2 · gradient of square."),
+        ({"scans": 3}, "scans = 3"),
+        ({"scans": "12"}, "scans = '12'"),
+        ({"scans": (1, 1)}, "only once"),
+        ({"scans": (1, True)}, "scans = True"),
+        ({"all_direct": 1}, "all_direct = 1"),
+    )
+]
+PICTURES = [
+    (partial(taps, 3), "tapes = 3"),
+    (partial(taps, {}), "tapes = {}"),
+    (partial(taps, {"x": (-1,)}), "Tape"),
+    (partial(taps, Tape((-1,), (0,)), -1), "orders = -1"),
+    (partial(taps, Tape((-1,), (0,)), True), "orders = True"),
+    (partial(taps, Tape((-1,), (0,)), 1.5), "orders = 1.5"),
+    (partial(phases, None), "derivation = None"),
+    (lambda: phases(derivations_of("square", 1)[0], phase=5), "phase was removed"),
+    (partial(visual.transposed, SQUARE.trace(order=0)), "order = 0"),
+    (partial(visual.transposed, TRACE, scan=7), "scan = 7: expected a differentiated Scan: "),
+    (partial(visual.transposed, TRACE, step=4), "step = 4: square has steps 0 to 3"),
+    *(
+        (partial(visual.eager, recording(grad(grad(np.square)), 0.5), tape=tape), "tape = ")
+        for tape in (-1, 2, "x", True)
+    ),
+]
+ROUTING = [
+    (partial(visual.routing, name, *arguments, **metadata), words)
+    for name, arguments, metadata, words in (
+        ("flip", [(V,)], {}, "primitive = 'flip': expected where, cat, narrow"),
+        (["where"], [(V,)], {}, "primitive = ['where']: expected where, cat"),
+        ("cat", [None], {"dim": 0}, "cat: inputs: expected a tuple or a list"),
+        ("cat", [[]], {"dim": 0}, "cat: inputs = []"),
+        ("where", [(V, V)], {}, "where: metadata = none: expected condition"),
+        ("clamp", [(pt.dvector(), 0.0, 1.0)], {}, "clamp: x = "),
+        ("narrow", [(V,)], {"dim": 0, "start": pt.lscalar(), "length": 1}, "narrow: start = "),
+        ("clamp", [(V, 2.0, 1.0)], {}, "clamp: lo = 2.0 and hi = 1.0"),
+        ("cat", [[V], V[:2]], {"dim": 0}, "cat: the cotangent has shape (2,)"),
+        ("cat", [[V]], {"dim": 0, "tangents": []}, "cat: tangents: expected 1, one per input"),
+        ("cat", [[V] * 7], {"dim": 0}, "inputs: expected at most 6, got 7."),
+        ("clamp", [(np.arange(25.0), 0, 1)], {}, "x has shape (25,): a picture"),
+        ("clamp", [(np.ones((2, 13)), 0, 1)], {}, "24 rows and 12 columns."),
+    )
+]
+MACHINES = [
+    (partial(visual.machine, trace, *others, **options), words)
+    for trace, others, options, words in (
+        (TRACE, (), {"moment": 10}, "moment = 10: this machine has the moments 0 to 9."),
+        (TRACE, (), {"around": "x"}, "around = 'x': "),
+        (TRACE, (), {"entry": 0.5}, "entry = 0.5: "),
+        (TRACE, (), {"rule": "swaped-taps"}, "did you mean 'swapped-taps'"),
+        (TRACE, (TRACE,), {"rule": "swapped-taps"}, "other and rule: "),
+        (replace(TRACE), (), {"rule": "swapped-taps"}, "rule = 'swapped-taps': "),  # not recorded
+        (replace(TRACE, scans=()), (), {}, "at least one step"),
+        (3, (), {}, "trace = 3: "),
+        (recording(grad(np.square), 2.5), (TRACE,), {}, "other and rule: expected at most one"),
+        (recording(grad(np.square), 2.5), (), {"rule": "swapped-taps"}, "expected a trace"),
+        (recording(grad(np.square), 2.5), (), {"moment": 11}, "moment = 11"),
+        (recording(grad(power), 1.0), (), {}, "1 to 40 nodes, got 42. Draw visual.eager"),
+    )
+]
+EXERCISES = [
+    (partial(visual.Exercise, "x", "overwritten"), "trace = 'x'"),
+    (partial(visual.Exercise, TRACE, "taps", 0.5), "seed = 0.5"),
+    (partial(visual.Exercise, TRACE, "taps", 0, "pink"), "theme = 'pink'"),
+    (partial(visual.Exercise, SQUARE.trace(order=0), "taps"), "no such question"),
+    (partial(question, "maybe", ("yes", "no")), "answer = 'maybe': expected one of 'yes', 'no'."),
+    (partial(question, "maybe"), "answer = 'maybe': expected a number, or one of the choices."),
+    (partial(question, True), "answer = True: expected a number"),
+    (partial(question, "no", ("yes", "no"), mistakes={"x": "?"}), "answer = 'x': expected one of"),
+    (partial(question, (0.5, float("inf"))), "answer = inf: expected a number"),
+    (partial(question, 10**400), "expected a number"),
+    (partial(question, ()), "answer = (): expected at least one number"),
+    (partial(question, 2, (1, 2)), "choices: 1: expected texts"),
+    (partial(question, "a", "abc"), "choices = 'abc': expected several texts."),
+    (partial(question, "a", ("a", "b", "a")), "choices: 'a' occurs more than once."),
+    (partial(question, " a", (" a", "b")), "choices: ' a': expected texts"),
+    (partial(question, 1.5, tolerance=float("inf")), "tolerance = inf: expected 0 or more."),
+    (partial(question, 1.5, tolerance="0.1"), "tolerance = '0.1': expected 0 or more."),
+    (partial(question, 1.5, tolerance=-1), "tolerance = -1: expected 0 or more."),
+    (partial(question, 1.5, mistakes=[2]), "mistakes = [2]: expected a mapping"),
+    (partial(question, 1.5, hint=None), "hint = None: expected a text, or several."),
+    (partial(question, 1.5, why=" "), "why = ' ': expected a text, not empty."),
+    (partial(question, 1.5, asked=3), "question = 3: expected a text, not empty."),
+    (partial(visual.Work, 1, sum, ((1,),)), "name = 1"),
+    (partial(visual.Work, "a", 1, ((1,),)), "right = 1: expected a function"),
+    (partial(visual.Work, "a", sum, ()), "cases = (): expected tuples"),
+    (partial(visual.Work, "a", sum, (1,)), "cases = (1,): expected tuples"),
+    (partial(visual.Work, "a", sum, ((1,),), "hint"), "hints = 'hint': expected a tuple"),
+    (partial(visual.Work, "a", sum, ((1,),), (), ["x"]), "slips = ['x']: expected functions"),
+    (partial(visual.Work, "a", sum, ((1,),), (), {"x": 1}), "right = 1: expected a function"),
+    (partial(visual.Work, "a", sum, ((1,),), (), {}, (1,)), "right = 1: expected a function"),
+    (partial(visual.Work("a", sum, (([1],),)).check, 1), "written = 1"),
+]
+PAGES = [
+    (partial(page, **chosen), words)
+    for chosen, words in (
+        ({"loops": "circle"}, "circle"),
+        ({"loops": []}, "loops = (): expected at least one"),
+        ({"loops": [3]}, "lab.Loop"),
+        ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, "scan_fn"),
+        ({"taps": {"gap": [(-1,)]}, "loops": "square"}, "gap"),
+        ({"taps": [(-1,)]}, "by the names of loops"),
+        ({"taps": {"square": (-2, -1)}}, "[(-1,), (-2, -1)]"),
+        ({"taps": {"square": {"x": (-1,)}}}, "several patterns"),
+        ({"taps": {"square": []}}, "at least one"),
+        ({"taps": {"square": [{"x": -1}]}}, "as in (-1,)"),
+        ({"taps": {"square": [(0,)]}}, "below 0"),
+        ({"taps": {"square": [{"y": (-1,)}]}}, "'y'"),
+        ({"taps": {"logistic": [(-2, -1)]}}, "exactly 1 tap"),
+        ({"orders": [True]}, "True"),
+        ({"orders": ["1"]}, "'1'"),
+        ({"costs": ["mean"]}, "last or sum"),
+        ({"costs": [(0, 0, 1)]}, "visual.Workbench(loop, cost="),
+        ({"rules": ["correct", "never"]}, "never-accumulate"),
+        ({"title": " "}, "title"),
+    )
+] + [
+    (partial(pattern, ONLY_SEQUENCES, (-1,)), "the loop has only sequences"),
+    (partial(pattern, BY_NAME, {"w": (-1,)}), "states and sequences are x"),
+]
+LINKS = [
+    (partial(read, text), words)
+    for read, text, words in (
+        (from_text, "order", "text: 'order': expected a pair"),
+        (from_text, "taps=-1", "text: 'taps=-1': expected a pair"),
+        (from_text, "order.x=1", "text: 'order.x=1': expected a pair"),
+        (from_text, "order=two", "text: 'two': expected a number"),
+        (from_text, "at.x=1,two", "text: 'two': expected a number"),
+        (from_text, "ordr=2", "key = 'ordr': did you mean 'order'?"),
+        (from_text, 3, "text = 3: expected text"),
+        (as_text, {"moments": 1}, "moments"),
+        (as_text, {"at": 3}, "at"),
+        (as_text, {"at": {"x": [[[[0.0]]]]}}, "x"),
+        (Workbench, "loop=none", "loop = 'none': expected 'written' with step and values, or a"),
+        (Workbench, "ordr=2", "key = 'ordr': did you mean 'order'?"),
+        (Workbench, "loop=square&moment=1.5", "moment = 1.5: expected an integer"),
+        (Workbench, "loop=square&taps.y=-1", "taps"),
+        (Workbench, 3, "3"),
+    )
+] + [(partial(Workbench, step=3), "Workbench.step was removed")]
+ROWS = [
+    *(*DRAWING, *UNROLLED, *PICTURES, *ROUTING, *MACHINES, *EXERCISES, *PAGES, *LINKS),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), ROWS)
+def test_a_wrong_argument_is_named(call, words):
+    with pytest.raises(lab.LabError) as caught:
+        call()
+    check_sentence(str(caught.value))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--out", "x.svg"], "ends in .html"),
+        (["--out", "nowhere/x.html"], "does not exist"),
+        (["--loops", "circle"], "the gallery has"),
+        (["--loops", "math:pi"], "--loops math:pi: expected a lab.Loop"),
+        (["--taps=-1"], "expected the name of a loop first"),
+        (["--taps=ring=-1"], "expected a loop of this page"),
+        (["--loops", "square", "--taps=a"], "taps as in -2,-1"),
+        (["--loops", "square", "--taps=-1//-2"], "taps as in -2,-1"),
+        (["--loops", "square", "--taps=0"], "below 0"),
+        (["--orders", "one"], "--orders one"),
+        (["--costs", "mean"], "--costs mean: expected last or sum"),
+        (["--rules", "none"], "none"),
+        (["--views", "taps"], "--views was removed in version 0.3: use --rules"),
+    ],
+)
+def test_a_wrong_option_of_page_is_named_in_one_line(
+    tmp_path, monkeypatch, capsys, arguments, says
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["page", "--out", "x.html", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("scantape: ")
+    assert says in message
+    assert not list(tmp_path.iterdir())
