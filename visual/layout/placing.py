@@ -241,8 +241,8 @@ class _Layout:
             self.y += 24
             return
         name, edges = row.name, row.edges
-        if row.becomes:
-            text = Text(self.left - 12, self.y + 14, row.becomes, SMALL, "end", muted=True)
+        if row.meaning:
+            text = Text(self.left - 12, self.y + 14, row.meaning, SMALL, "end", muted=True)
             self.shapes.append(text)
         first = {line.part: line for line in reversed(row.lines)}
         self.y += HEADS * any(line.heads for line in first.values())

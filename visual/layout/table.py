@@ -94,7 +94,7 @@ class TableHeading:
 class Row:
     """Lines with a name, edges between their cells, formulas, and the moment of the row.
 
-    A row can begin with a `heading`. The text `becomes` is to the left of the heads. A `note`
+    A row can begin with a `heading`. The `meaning` of the heads is to their left. A `note`
     replaces hidden rows.
     """
 
@@ -104,7 +104,7 @@ class Row:
     formulas: Sequence[FormulaText] = ()
     moment: Group = field(default_factory=partial(Group, ()))
     heading: TableHeading | None = None
-    becomes: str = ""
+    meaning: str = ""
     note: str = ""
 
 

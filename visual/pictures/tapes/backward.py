@@ -131,8 +131,8 @@ class Backward(Table):
         if before >= 0 and named.parent is not None:  # the tapes are filled before the first step
             number, step = at_moment(named.trace, before)
             moment = Group((), before, moment=NamedScan(named.trace, number).moment(step)[1])
-        becomes = "becomes" if is_named and lines else ""
-        return Row("initial", lines, moment=moment, becomes=becomes)
+        meaning = "accumulates" if is_named and lines else ""
+        return Row("initial", lines, moment=moment, meaning=meaning)
 
     def _step(self, step: int) -> Row:
         event, named = self.events.step(self.named.number, step), self.named
@@ -289,7 +289,9 @@ class Backward(Table):
             return ""
         tape = self.slots.tapes[0]
         read, written = self.slots.positions(tape, step)
-        verb = "keeps" if tape.tape.preserved else "reads"
+        verb = "preserves" if tape.tape.preserved else "reads"
+        change = "overwrites" if tape.tape.overwritten else "writes"
         slots = f"slot{'s' * (len(read) > 1)} {listing(map(integers, read))}"
         positions = self._positions(tape, step)[-1]
-        return f"{positions}: step {step} {verb} {slots}, changes {listing(map(integers, written))}"
+        changed = listing(map(integers, written))
+        return f"{positions}: step {step} {verb} {slots}, {change} {changed}"
